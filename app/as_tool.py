@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict, Unpack, override
 
 from ..records.report import Report
+from ..records.sources import Source
 from ..run.context import Context, Settings
 from ..run.errors import DeepResearchError
 from ..run.events.packets import AnyPacket, CallFinished, OverallStop, StopReason
@@ -38,6 +39,12 @@ class CitedSource(TypedDict):
     title: str
     location: str
     """Where a reader opens it: a web address, or the URI of a file."""
+
+
+def cited_sources(report: Report | None, sources: Mapping[str, Source]) -> list[CitedSource]:
+    """Return the sources that a report cites, in the order of their numbers."""
+    cited = [sources[key] for key in report.sources] if report else []
+    return [CitedSource(n=n, title=one.title, location=one.location) for n, one in enumerate(cited, 1)]
 
 
 class RoleUsage(TypedDict):
@@ -142,10 +149,9 @@ class NestedResearch:
         status: StopReason = self._stop.stop_reason if self._stop else "failed"
         state, has_report = self._graph.state, status in ("completed", "completed_with_gaps")
         report: Report | None = state["report"] if has_report else None
-        cited = [state["sources"][key] for key in report.sources] if report else []
         return ToolResult(
             report=state["messages"][-1].text if has_report or status == "waiting_for_user" else "",
-            sources=[CitedSource(n=n, title=one.title, location=one.location) for n, one in enumerate(cited, 1)],
+            sources=cited_sources(report, state.get("sources", {})),
             tool_calls=total(state.get("spending", {})).tool_calls,
             usage=[self._usage(role) for role in dict.fromkeys(call.role for call in self._calls)],
             status=status,

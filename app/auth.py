@@ -12,10 +12,11 @@ from langgraph_sdk import Auth, get_client
 from ..run.context import Context
 from ..run.errors import UserMistake
 from ..run.store.database import look_up, place_of_runs
+from ..run.store.pages import OWNER
 from ..run.user_settings import UserSettings
 from .embed import RECURSION_LIMIT
 from .settings import read_settings
-from .users import LOCAL_USER, server_settings, token_in, user_of
+from .users import LOCAL_USER, server_settings, token_in, too_many_runs, user_of
 
 auth = Auth()
 BUSY_SECONDS = 5.0
@@ -115,26 +116,25 @@ async def _check_settings(user: str, context: Mapping[str, Any]) -> None:
 async def check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
     """Refuse a thread whose checkpoints were written for somebody else; the command line's are the local user's."""
     if thread := value.get("thread_id"):
-        owner = await asyncio.to_thread(_owner_of_checkpoints, str(thread))
+        owner = await asyncio.to_thread(owner_of_checkpoints, str(thread))
         if owner not in (None, user):
             _refuse(f"There is no thread {thread}.", 404)
 
 
-def _owner_of_checkpoints(thread_id: str) -> str | None:
+def owner_of_checkpoints(thread_id: str) -> str | None:
     """Return the user for whom a thread's checkpoints were written; none if there are no checkpoints."""
     query = "SELECT metadata FROM checkpoints WHERE thread_id = ? LIMIT 1"
     for (metadata,) in look_up(place_of_runs(Context().data_dir), query, thread_id, seconds=BUSY_SECONDS):
         known = metadata if isinstance(metadata, dict) else json.loads(metadata)
-        return known.get("langgraph_auth_user_id") or LOCAL_USER
+        return known.get(OWNER) or LOCAL_USER
     return None
 
 
 async def _check_load(user: str, value: Mapping[str, Any]) -> None:
     """Refuse a run beyond what one user may have at once, and one that would throw away what a run under way has."""
     client = get_client()
-    most = server_settings().user_runs
-    if await client.threads.count(metadata={"owner": user}, status="busy") >= most:
-        _refuse(f"{user} has {most} runs at work, as many as one user may have (DEEP_RESEARCH_SERVER_USER_RUNS).", 429)
+    if await client.threads.count(metadata={"owner": user}, status="busy") >= server_settings().user_runs:
+        _refuse(too_many_runs(user), 429)
     is_new_input = (value.get("kwargs") or {}).get("input") is not None
     if is_new_input and value.get("multitask_strategy") == "interrupt" and value.get("thread_id"):
         busy = await client.threads.search(ids=[str(value["thread_id"])], status="busy", limit=1)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from .words import INTERRUPTED, NOTHING_BEGAN, STRATEGIES, ExportFormat, Format
+from .words import INTERRUPTED, NOTHING_BEGAN, STRATEGIES, ExportFormat, Format, RefreshFormat
 
 if TYPE_CHECKING:
     from .commands import Outlet
@@ -111,6 +111,15 @@ OUT = click.option(
 )
 
 
+RECORD = click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Add all calls to models, search engines, pages and tools to this file, without keys: for `replay`, and for "
+    "reports of bugs. Documents are not in it.",
+)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="deep-research", message="%(version)s")
 def cli() -> None:
@@ -134,9 +143,16 @@ def cli() -> None:
     help="How a new run works: orchestrated (the default; rounds of research until nothing is missing) or planned (a "
     "plan of steps, carried out within max_seconds_planned).",
 )
+@click.option(
+    "--depth",
+    type=click.Choice(["quick", "standard", "deep", "auto"]),
+    help="How much the question is worth: quick (one search, two calls of models), standard (the default), deep (wider "
+    "limits), or auto (quick for a small question, else standard).",
+)
 @click.option("--thread", metavar="NAME", help="Name of the run; a known name continues its conversation.")
 @click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")
+@RECORD
 @OUT
 @REPORT_FORMAT
 @JSON
@@ -161,6 +177,7 @@ def ask(question: str, out: Path | None, output_format: Format | None, as_json: 
 )
 @MODEL
 @LIMIT
+@RECORD
 @OUT
 @REPORT_FORMAT
 @JSON
@@ -233,6 +250,34 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
 
 
 @cli.command()
+@click.argument("thread")
+@MODEL
+@LIMIT
+@OUT
+@click.option(
+    "--format",
+    "refresh_format",
+    type=click.Choice(get_args(RefreshFormat)),
+    help="Output format; without it what the name of the file says (.md, .html, .json), else md.",
+)
+@DATA_DIR
+def refresh(
+    thread: str, out: Path | None, refresh_format: RefreshFormat | None, data_dir: Path | None, **options: Any
+) -> int:
+    """Read the sources of a finished report again, make its searches anew, and say sentence by sentence what holds.
+
+    What changed is shown as a difference, and what is new is listed. The run itself stays as it is, and its settings
+    hold; --model extractive lets rules judge, offline but for the web pages of the report.
+
+    Exit codes: 0 all sentences hold and nothing is new; 1 something changed, cannot be read or is new.
+    """
+    from .refresh import refresh_run
+    from .settings import settings_from_options
+
+    return refresh_run(thread, settings_from_options(**options), data_dir, _file(out), refresh_format)
+
+
+@cli.command()
 @OUT
 @REPORT_FORMAT
 @DATA_DIR
@@ -241,6 +286,31 @@ def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) 
     from .commands import run_demo
 
     return run_demo(data_dir, _output(out, output_format))
+
+
+@cli.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--docs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder or file that the recorded run searched, in the same order (repeatable).",
+)
+@click.option("--diff", "with_diff", is_flag=True, help="Show the words that are not as recorded.")
+@OUT
+@REPORT_FORMAT
+def replay(file: Path, docs: tuple[Path, ...], with_diff: bool, out: Path | None, output_format: Format | None) -> int:
+    """Carry out a recorded run again, offline, and print its report.
+
+    FILE was made by `ask --record`; all calls are answered from it. A model that is asked in other words than recorded,
+    because prompts or code have changed, gets the answer to the call that it makes in its place.
+
+    Exit codes: 0 all was as recorded, 1 a call or the report was not, 2 wrong call.
+    """
+    from .replay_run import replay_run
+
+    return replay_run(file, docs, _output(out, output_format), with_diff=with_diff)
 
 
 @cli.command("fix-citations")
@@ -259,11 +329,46 @@ def fix_draft(file: Path, out: Path | None) -> int:
 
 
 @cli.command()
+@with_settings
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; others need tokens.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port to listen at. Without: 2024, or another that is free."
+)
+@DATA_DIR
+def serve(**options: Any) -> int:
+    """Start the page in the browser, and the server behind it.
+
+    It prints the address with its token, and runs until Ctrl-C. The options hold for all runs of the server; without
+    --docs the documents of the demo can be searched, if it was run.
+    """
+    from .serve import serve
+
+    return serve(**options)
+
+
+@cli.command()
 def limits() -> int:
     """List all limits with the values that hold now, and what they mean."""
     from .doctor import list_limits
 
     return list_limits()
+
+
+@cli.command()
+@with_settings
+@click.option("--http", "is_http", is_flag=True, help="Serve over HTTP, on this machine and with a token.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port of --http; without it 2025.")
+@DATA_DIR
+def mcp(is_http: bool, port: int | None, **options: Any) -> int:
+    """Serve research to other agents by the Model Context Protocol.
+
+    Over standard input and output, as most clients start it; or over HTTP.
+    """
+    if port is not None and not is_http:
+        raise click.UsageError("--port is of --http: without it, MCP is served over standard input and output.")
+    from .mcp_command import PORT, serve_mcp
+
+    return serve_mcp(port=(PORT if port is None else port) if is_http else None, **options)
 
 
 @cli.command()

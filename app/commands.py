@@ -41,6 +41,7 @@ def ask_question(
     thread: str | None,
     strategy: Strategy | None,
     data_dir: Path | None,
+    record: Path | None,
     outlet: Outlet,
     **options: Any,
 ) -> int:
@@ -49,13 +50,20 @@ def ask_question(
 
     def work() -> int:
         given = settings_from_options(**options) | ({"data_dir": data_dir} if data_dir else {})
-        return _start(name, clean(question), given, outlet, strategy)
+        return _start(name, clean(question), given, outlet, strategy, record)
 
     return reported(work, name, _lines(outlet))
 
 
 def resume_run(
-    thread: str, *, answer: str, from_last_good: bool, data_dir: Path | None, outlet: Outlet, **options: Any
+    thread: str,
+    *,
+    answer: str,
+    from_last_good: bool,
+    data_dir: Path | None,
+    record: Path | None,
+    outlet: Outlet,
+    **options: Any,
 ) -> int:
     """Resume a run and print the report."""
     name = _new_name(whole_name(clean(thread), data_dir), data_dir)
@@ -71,7 +79,7 @@ def resume_run(
             return await resume(book, view)
 
         check_not_empty(folder)
-        return _research(name, folder, outlet, step)
+        return _research(name, folder, outlet, step, record)
 
     return reported(work, name, _lines(outlet))
 
@@ -107,12 +115,19 @@ def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
     return RunName(str(uuid.uuid4()) if thread is None else clean(thread).strip(), data_dir)
 
 
-def _start(name: RunName, question: str, given: dict[str, Any], outlet: Outlet, strategy: Strategy | None) -> int:
+def _start(
+    name: RunName,
+    question: str,
+    given: dict[str, Any],
+    outlet: Outlet,
+    strategy: Strategy | None,
+    record: Path | None = None,
+) -> int:
     async def step(book: RunBook, view: Progress) -> StoredRun:
         return await book.ask(name.thread, question, given, view, strategy)
 
     # What is wrong in the settings is said before a database is made.
-    return _research(name, read_context(given).data_dir, outlet, step)
+    return _research(name, read_context(given).data_dir, outlet, step, record)
 
 
 def _resumption(thread: str, answer: str, given: Mapping[str, Any]) -> Step:
@@ -123,12 +138,12 @@ def _resumption(thread: str, answer: str, given: Mapping[str, Any]) -> Step:
     return step
 
 
-def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step) -> int:
+def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, record: Path | None) -> int:
     """Carry out a run up to its report, asking the user what it asks."""
     if not name.thread:
         raise UnknownSetting("The name of the run is an empty text (--thread); is a variable not set?")
     if isinstance(outlet, PacketLines):
-        stored = _carry_out(name, data_dir, step, outlet)
+        stored = _carry_out(name, data_dir, step, record, outlet)
         # A run that was not resumed because it is finished, or waits, has emitted nothing yet.
         if not outlet.has_stopped:
             for packet in read_packets(name.thread, data_dir):
@@ -137,9 +152,9 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step) -> int:
     # What cannot be written is said before the run is paid for.
     check_format(chosen_format(outlet.format, outlet.path))
     check_output(outlet.path)
-    stored = _carry_out(name, data_dir, step)
+    stored = _carry_out(name, data_dir, step, record)
     while stored.asks and can_ask() and (answer := ask(stored.asks)):
-        stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}))
+        stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}), record)
     if not stored.asks:
         return _deliver(stored, outlet, name)
     if outlet.format == "json":
@@ -166,9 +181,11 @@ def _wait(name: RunName, question: str) -> int:
     return WAITING
 
 
-def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> StoredRun:
+def _carry_out(
+    name: RunName, data_dir: Path, step: Step, record: Path | None, lines: PacketLines | None = None
+) -> StoredRun:
     async def work() -> StoredRun:
-        async with open_runs(data_dir) as book:
+        async with open_runs(data_dir, record) as book:
             with lines or progress_view(f"Run {name.thread}", is_terminal(sys.stderr)) as view:
                 return await step(book, view)
 

@@ -44,7 +44,7 @@ from .words import DONE, REFUSED, counted
 @reports_errors
 def list_limits() -> int:
     """Print a line a limit: its name, the value that holds by the environment or by default, and what it is."""
-    limits = read_context({}).limits
+    limits = read_context({}).at_depth().limits
     for name, field in Limits.model_fields.items():
         value, meaning = getattr(limits, name), " ".join((field.description or "").split())
         put_out(f"{name:24} {'-' if value is None else f'{value:.15g}':>10}  {meaning}")
@@ -174,6 +174,8 @@ def _documents(context: Context) -> Iterator[Diagnosis]:
         yield Diagnosis("note", "not read", clean(f"{left.path}: {left.reason}"))
     for path in status.shortened:
         yield Diagnosis("note", "only the beginning is read", clean(path))
+    for note in status.notes:
+        yield Diagnosis("note", "scan", clean(note))
 
 
 def _say_read(done: int, total: int) -> None:

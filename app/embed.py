@@ -27,7 +27,7 @@ from ..graph.planned import build_planned_graph
 from ..records.report import Report
 from ..records.sources import Source
 from ..run.context import Settings
-from ..run.errors import SyncOnlySaver
+from ..run.errors import SyncOnlySaver, said_of
 from ..run.events.log import flush
 from ..run.store.database import Database, open_database, place_named
 from ..run.store.lease import TOKEN, Lease
@@ -49,12 +49,18 @@ class LeasedGraph(DrawableGraph):
         """Stream as LangGraph's `astream`; raises `ThreadBusy`."""
         # LangGraph calls it an iterator.
         stream = cast(AsyncGenerator[Any, None], super().astream(input, config, **settings))
+        failure = ""
         async with self._lease(config) as lease, aclosing(stream):
             try:
                 async for part in lease.guard(stream) if lease else stream:
                     yield part
+            except Exception as error:
+                failure = said_of(error)
+                raise
             finally:
-                await flush(str(merge_configs(self.config, config).get("configurable", {}).get("thread_id", "")))
+                thread = str(merge_configs(self.config, config).get("configurable", {}).get("thread_id", ""))
+                # Why a run stopped that another process has taken over is that process's to note.
+                await flush(thread, None if lease and lease.is_lost else failure)
 
     async def abulk_update_state(self, config: RunnableConfig, *args: Any, **settings: Any) -> Any:
         """Change a thread's state in several steps, as LangGraph's `abulk_update_state`; raises `ThreadBusy`."""

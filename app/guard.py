@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .mcp_http import PATH, SESSIONS, served
+from .page import serve_page
+from .routes import ROUTES, opened_book
 from .users import LOCAL_USER, LOOPBACK, server_settings, token_in, user_of, users
 
+LISTENING_SECONDS = 0.05
+"""Seconds between two looks whether the server listens."""
 BODY_BYTES = 256 * 1024
 """Size of a request's body; the longest question takes half of it."""
 PUBLIC = frozenset({"/ok"})
 """Paths that need no token."""
-SERVED = re.compile(r"/(?:ok|info|docs|openapi\.json|(?:assistants|threads|runs)(?:/.*)?)")
+PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")
+"""Paths of the page, which needs none either: it holds nothing of anybody's."""
+SERVED = re.compile(r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)")
 """Paths that are served at all: the server's others deploy, measure, reset or serve other protocols."""
 STATE_WRITES = re.compile(r"/threads/[^/]+/state")
 REFUSED_STATE = (
@@ -36,8 +44,9 @@ REFUSED_STATE = (
 class Guard:
     """Refuses requests that no client of ours makes; what it lets through has a user's token."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, page: ASGIApp | None = None) -> None:
+        """`page` answers requests for the files of the page, which need no token."""
+        self._app, self._page = app, page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with the reason."""
@@ -45,7 +54,10 @@ class Guard:
         if scope["type"] not in ("http", "websocket") or scope.get("root_path", "").startswith("/noauth"):
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
-        refused = _refused(scope, headers)
+        page = self._page if _is_of_page(scope) else None
+        refused = _refused(scope, headers, is_public=page is not None or scope["path"] in PUBLIC)
+        if refused is None and page:
+            return await page(scope, receive, send)
         if refused is None and scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
             body = await _body(receive)
             refused = _refused_body(scope, headers, body)
@@ -57,7 +69,7 @@ class Guard:
         return await JSONResponse({"detail": refused[1]}, status_code=refused[0])(scope, receive, send)
 
 
-def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
+def _refused(scope: Scope, headers: Headers, *, is_public: bool) -> tuple[int, str] | None:
     """Return status and reason if a request is refused for its head; else none."""
     settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
     name = urlsplit(f"//{host}").hostname or ""
@@ -69,10 +81,10 @@ def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
             403,
             f"Pages of {origin!r} may not use this server; its operator can allow it: DEEP_RESEARCH_SERVER_ORIGINS.",
         )
+    if is_public:
+        return None
     if not SERVED.fullmatch(scope["path"]):
         return 404, "Nothing is served here."
-    if scope["path"] in PUBLIC:
-        return None
     client = scope.get("client") or ("",)
     if user_of(token_in(dict(headers)), client[0]) is None:
         return (
@@ -80,6 +92,10 @@ def _refused(scope: Scope, headers: Headers) -> tuple[int, str] | None:
             "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/server.md.",
         )
     return None
+
+
+def _is_of_page(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and bool(PAGE.fullmatch(scope["path"]))
 
 
 def _refused_body(scope: Scope, headers: Headers, body: bytes | None) -> tuple[int, str] | None:
@@ -133,13 +149,30 @@ def _once(body: bytes, receive: Receive) -> Receive:
 
 
 @asynccontextmanager
-async def _lifespan(_: Any) -> AsyncIterator[None]:
+async def starting(page: str = "") -> AsyncIterator[None]:
+    """Begin a server: print the token if it has made one, and where its page is; what it writes is its user's alone."""
     # LangGraph keeps questions and reports in `.langgraph_api` as well, under the rights that the process gives.
     os.umask(0o077)
-    for token, user in users().items():
-        if user == LOCAL_USER:
-            sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}\n\n")
+    tokens = [token for token, user in (await asyncio.to_thread(users)).items() if user == LOCAL_USER]
+    greeting = asyncio.create_task(_greet(urlsplit(page), tokens))
     yield
+    greeting.cancel()
+
+
+async def _greet(place: SplitResult, tokens: list[str]) -> None:
+    """Print token and address once the server listens: before, a browser would be refused."""
+    while place.port:
+        try:
+            _, writer = await asyncio.open_connection(place.hostname, place.port)
+        except OSError:
+            await asyncio.sleep(LISTENING_SECONDS)
+            continue
+        writer.close()
+        break
+    for token in tokens:
+        where = f"\nIts page: {place.geturl()}/#token={token}" if place.port else ""
+        sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}{where}\n\n")
+        sys.stderr.flush()
 
 
 class AllowedOrigins(CORSMiddleware):
@@ -155,5 +188,18 @@ class AllowedOrigins(CORSMiddleware):
         )
 
 
-app = Starlette(lifespan=_lifespan, middleware=[Middleware(AllowedOrigins), Middleware(Guard)])
+MIDDLEWARE = (Middleware(AllowedOrigins), Middleware(Guard))
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    async with starting(os.environ.get("LANGGRAPH_API_URL", "")), served(), opened_book(app):
+        yield
+
+
+app = Starlette(
+    routes=[*ROUTES, Route(PATH, SESSIONS)],
+    lifespan=_lifespan,
+    middleware=[Middleware(AllowedOrigins), Middleware(Guard, page=serve_page)],
+)
 """The server's routes are put into this app by LangGraph, behind its middleware."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ from ..evidence.citations.rendering import source_place
 from ..evidence.memory.observations import contradictions, gaps_of, missing_of, open_gaps
 from ..records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..records.report import Audit
-from ..records.research import Finding
+from ..records.research import Finding, Run, Spent
 from ..records.sources import Source
 from ..run.conversation import clean, clean_nested
 from ..run.spending import dollars, total
@@ -31,7 +31,7 @@ def report_text(stored: StoredRun, output_format: Format) -> str:
     """Return the report as it was given to the user, or as data."""
     if output_format == "json":
         return _json(_report_data(stored))
-    return clean(stored.state.messages[-1].text) if stored.state.report else ""
+    return stored.report
 
 
 def run_json(stored: StoredRun) -> str:
@@ -99,7 +99,7 @@ def end_lines(stored: StoredRun) -> list[str]:
         found += [f"{counted(report.audit.marked, 'sentence')} marked as not verified"]
     gaps = [*gaps_of(run, state.findings.values()), *missing_of(run, state.findings.values(), state.memory.values())]
     found += [f"{counted(len(gaps), 'gap')}{', named under Notes' if gaps else ''}"]
-    return [f"Report: {', '.join(found)}.", f"Took {in_words(run.active_seconds)}: {_spent(state)}."]
+    return [f"Report: {', '.join(found)}.", f"Took {in_words(run.active_seconds)}: {spent_line(state.spending)}."]
 
 
 def calls_line(audit: Audit) -> str:
@@ -122,6 +122,7 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
         "thread": stored.thread,
         "name": stored.name,
         "question": clean(stored.question),
+        "depth": _depth(run) if run else "",
         "status": stored.status,
         "failure": stored.failure,
         "asks": clean(stored.asks),
@@ -199,18 +200,26 @@ def _head(stored: StoredRun, name: RunName) -> list[str]:
         f"Run       {stored.thread}" + (f" [{stored.name}]" if stored.name else ""),
         *([] if stored.strategy == "orchestrated" else [f"Strategy  {stored.strategy}"]),
         f"Question  {stored.question}",
+        *([f"Depth     {_depth(run)}"] if run and run.depth else []),
         f"Status    {stored.status}" + (f": {reason}" if reason else ""),
     ]
     if stored.asks or (stored.is_unfinished and not stored.runner):
         lines.append(f"Go on     {name.command('resume')}{' --answer TEXT' if stored.asks else ''}")
     if run:
         lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
-    return [*lines, f"Spent     {_spent(state)}"]
+    return [*lines, f"Spent     {spent_line(state.spending)}"]
 
 
-def _spent(state: ResearchState) -> str:
-    """Return what was spent on the present question, in words."""
-    spent = total(state.spending)
+def _depth(run: Run) -> str:
+    """Return the depth of a run, and what it was decided to mean."""
+    if run.depth == "auto":
+        return "auto, answered from one search" if run.is_quick else "auto, researched step by step"
+    return run.depth or "standard"
+
+
+def spent_line(spending: Mapping[str, Spent]) -> str:
+    """Return what was spent, in words."""
+    spent = total(spending)
     counts = {"model call": spent.calls, "token": spent.tokens, "search": spent.searches}
     words = [counted(count, noun) for noun, count in counts.items() if count]
     words += [f"{counted(spent.fetches, 'document')} opened"] if spent.fetches else []

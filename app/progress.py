@@ -173,15 +173,15 @@ class PlainLines(Progress):
             case packets.PlanDelta():
                 self.plan.append(packet.content)
             case packets.SectionEnd() if place.turn_index == self.plan_turn:
-                say(f"plan:\n{''.join(self.plan).strip()}")
+                self.print(f"plan:\n{''.join(self.plan).strip()}")
             case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % EVERY == 0:
-                say(describe_index(packet))
+                self.print(describe_index(packet))
             case packets.OverallStop() if not is_completed(packet) and self.costs.calls:
-                say(self.costs.line)
+                self.print(self.costs.line)
             case _ if is_report_start(packet):
-                say("writing the report")
+                self.print("writing the report")
             case _ if words := describe(packet):
-                say(f"[{place.turn_index}.{place.tab_index + 1}] {words}")
+                self.print(f"[{place.turn_index}.{place.tab_index + 1}] {words}")
 
     def recall(self, state: ResearchState) -> None:
         """Name the plan that the run goes on with."""

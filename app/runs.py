@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,13 +22,14 @@ from ..models.local import local_offers
 from ..models.resolve import check_models
 from ..records.report import Report
 from ..run.context import ROLES, Context
-from ..run.conversation import check_question
+from ..run.conversation import check_question, clean
 from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
-from ..run.events.packets import AnyPacket, OverallStop
+from ..run.events.log import read_failure
+from ..run.events.packets import AnyPacket
 from ..run.limits import Limits
 from ..run.store.database import Database, open_database, place_of_runs
 from ..run.store.lease import Lease
-from ..run.store.pages import Pages, note_value, page_namespace
+from ..run.store.pages import OWNER, Pages, note_value, page_namespace
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from ..writing.basis import source_texts
@@ -36,9 +37,11 @@ from ..writing.language import check_language
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress
+from .recorded import recorded_run
 from .settings import read_context
 from .stream import apackets, replay
-from .words import Strategy, default_strategy, strategy_of
+from .users import LOCAL_USER
+from .words import GRAPHS, Strategy, default_strategy, strategy_of
 
 KEY = "settings"
 """Key in the store, beside the page texts of the thread."""
@@ -51,7 +54,7 @@ class Notes(NamedTuple):
     thread: str
 
     async def read(self) -> dict[str, str]:
-        """Return the notes: `name`, `json` (the settings) and `failure`, as far as there are any."""
+        """Return the notes: `name` and `json` (the settings), as far as there are any."""
         return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,25 +64,17 @@ class Notes(NamedTuple):
         return {**kept, **given, "limits": {**limits, **given.get("limits", {})}}
 
     async def remember(self, choices: Mapping[str, Any], context: Context) -> None:
-        """Keep the settings that were chosen, as the context holds them; a new run has not failed yet.
+        """Keep the settings that were chosen, as the context holds them.
 
         What comes from the environment is left out: whatever it gives when the run is resumed holds then.
         """
+        if context.recording:
+            # What stands for the models and engines of a recorded run cannot be kept, and is given each time.
+            return
         chosen: dict[str, Any] = dict.fromkeys(choices.keys() - {"data_dir"}, True)
         chosen["limits"] = set(choices["limits"])
         name = {} if self.thread == thread_id(self.thread) else {"name": self.thread}
-        await self._write(json=context.model_dump_json(include=chosen), failure="", **name)
-
-    async def note_stop(self, stop: OverallStop) -> None:
-        """Keep why the run failed, if it did."""
-        failure = stop.message if stop.stop_reason == "failed" else ""
-        # A database that cannot be written is what the run has failed of.
-        with suppress(DatabaseUnusable):
-            if failure != (await self.read()).get("failure", ""):
-                await self._write(failure=failure)
-
-    async def _write(self, **values: str) -> None:
-        value = {**await self.read(), **values}
+        value = {**await self.read(), "json": context.model_dump_json(include=chosen), **name}
         await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
 
 
@@ -97,8 +92,8 @@ class StoredRun(NamedTuple):
     strategy: Strategy
     """By which it works."""
     state: ResearchState
-    asks: str
-    """What the run asks the user; empty if it is not waiting."""
+    waiting: Mapping[str, Any]
+    """What the run waits with, as clients are told: a question or a plan; empty if it is not waiting."""
     is_unfinished: bool
     """Whether something of the run is still to be done."""
     changed: str
@@ -106,7 +101,14 @@ class StoredRun(NamedTuple):
     failure: str
     """Why it failed, in words for the user; empty if it did not, or has ended well since."""
     runner: str = ""
-    """Who is at work on it, other than this command; empty if nobody is."""
+    """Who is at work on it, other than the caller; empty if nobody is."""
+
+    @property
+    def asks(self) -> str:
+        """What the run asks the user; empty if it is not waiting."""
+        if "plan" in self.waiting:
+            return f"{self.waiting['plan']}\n\nIs this plan good? Write yes, or what should be different."
+        return str(self.waiting.get("question", ""))
 
     @property
     def status(self) -> str:
@@ -118,6 +120,11 @@ class StoredRun(NamedTuple):
         if self.failure:
             return "failed"
         return "stopped" if self.is_unfinished or self.state.run is None else self.state.run.status
+
+    @property
+    def report(self) -> str:
+        """The report as it was given to the user; empty if there is none."""
+        return clean(self.state.messages[-1].text) if self.state.report else ""
 
     @property
     def question(self) -> str:
@@ -133,6 +140,10 @@ class RunBook(NamedTuple):
     """The graph of a strategy, over the database."""
     database: Database
     data_dir: Path
+    user: str = ""
+    """The user of a server whose runs these are; empty: whoever's they are."""
+    record: Path | None = None
+    """The file into which the calls of a run go that is carried out; none: into none."""
 
     async def ask(
         self, thread: str, words: str, given: Mapping[str, Any], view: Progress, strategy: Strategy | None = None
@@ -165,7 +176,8 @@ class RunBook(NamedTuple):
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
             await self._notes(thread).remember(choices, context)
             # In a thread, for it may wait a moment and has a loop of its own.
-            context = context.model_copy(update={"notices": await asyncio.to_thread(local_offers, context)})
+            offers = await asyncio.to_thread(local_offers, context)
+            context = context.model_copy(update={"notices": (*context.notices, *offers)})
             view.begin((*notices, *context.notices))
             try:
                 return await self._run(graph, lease, thread, _message(snapshot, words), context, view)
@@ -173,6 +185,13 @@ class RunBook(NamedTuple):
                 if not snapshot.values and not await _has_begun(graph, thread):
                     await self.database.saver.adelete_thread(thread_id(thread))
                 raise
+
+    async def entry(self, thread: str, words: str) -> tuple[Strategy, Any]:
+        """Return the strategy of a thread, and how a text enters it; raises `UnknownThread`."""
+        strategy = await self._begun_by(thread)
+        if strategy is None:
+            raise unknown_thread(thread)
+        return strategy, _message(await _snapshot(self.graph(strategy), thread), words)
 
     async def packets(self, stored: StoredRun) -> list[AnyPacket]:
         """Return the packets of a run's latest question, as they were emitted."""
@@ -184,7 +203,7 @@ class RunBook(NamedTuple):
         What is given holds from now on; else the thread's earlier settings do. Raises `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
-            stored = await self.read(thread)
+            stored = await self.read(thread, lease)
             choices = await self._notes(thread).choices(given)
             context = self._context(choices)
             # Where nothing is given, they were shown when the run began.
@@ -201,27 +220,33 @@ class RunBook(NamedTuple):
             graph = self.graph(stored.strategy)
             return await self._run(graph, lease, thread, Command(resume=answer) if answer else None, context, view)
 
-    async def read(self, thread: str) -> StoredRun:
-        """Return a stored run; raises `UnknownThread` if there is none of this name."""
+    async def read(self, thread: str, lease: Lease | None = None) -> StoredRun:
+        """Return a stored run; raises `UnknownThread` if there is none of this name.
+
+        Whoever holds the lease of its thread does not count as one who is at work on it.
+        """
         strategy = await self._begun_by(thread)
         if strategy is None:
             raise unknown_thread(thread)
         snapshot = await _snapshot(self.graph(strategy), thread)
         if not snapshot.values:
             raise unknown_thread(thread)
-        waiting = snapshot.interrupts[0].value if snapshot.interrupts else {}
-        kept = await self._notes(thread).read()
+        kept, pages = await self._notes(thread).read(), Pages(self.database.store, thread_id(thread))
         return StoredRun(
             thread=thread_id(thread),
             name=kept.get("name", ""),
             strategy=strategy,
             state=ResearchState(**snapshot.values),
-            asks=_asked(waiting),
+            waiting=snapshot.interrupts[0].value if snapshot.interrupts else {},
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
-            failure=kept.get("failure", ""),
-            runner=str(await self.database.saver.leases.other(thread_id(thread)) or ""),
+            failure=await read_failure(pages),
+            runner=str(await self.database.saver.leases.other(thread_id(thread), lease) or ""),
         )
+
+    async def settings(self, stored: StoredRun, given: Mapping[str, Any]) -> Context:
+        """Return the settings that hold for a run: those that are given, else those that were chosen for it."""
+        return self._context(await self._notes(stored.thread).choices(given))
 
     async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
         """Return the texts that are kept of the sources of a run's report."""
@@ -233,27 +258,38 @@ class RunBook(NamedTuple):
         return await self.database.saver.thread_ids()
 
     async def _begun_by(self, thread: str) -> Strategy | None:
-        """Return the strategy of a thread; none if there is no such thread."""
+        """Return the strategy of a thread; none if there is no such thread.
+
+        Raises `UnknownThread` for that of another user.
+        """
         found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
+        owner: Any = found.metadata if found else {}
+        if found and self.user and self.user != (owner.get(OWNER) or LOCAL_USER):
+            raise unknown_thread(thread)
         return strategy_of(found.metadata) if found else None
 
     async def _run(
         self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: Progress
     ) -> StoredRun:
-        # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
-        packets = apackets(graph, message, lease.config, context=context, durability="sync")
-        try:
-            async with aclosing(packets):
-                async for packet in packets:
-                    view(packet)
-                    # Why a run stopped that another process has taken over is that process's to note.
-                    if isinstance(packet, OverallStop) and not lease.is_lost:
-                        await self._notes(thread).note_stop(packet)
-        except UserMistake as error:
-            if await _has_begun(graph, thread):
-                error.add_note(KEPT)
-            raise
-        return await self.read(thread)
+        begun_by = await self._begun_by(thread)
+        strategy: Strategy = "planned" if graph.name == GRAPHS["planned"] else "orchestrated"
+        async with recorded_run(
+            self.record, context, strategy, thread_id(thread), message, is_new=begun_by is None
+        ) as part:
+            # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
+            config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
+            packets = apackets(graph, message, {"configurable": config}, context=part.context, durability="sync")
+            try:
+                async with aclosing(packets):
+                    async for packet in packets:
+                        view(packet)
+            except UserMistake as error:
+                if await _has_begun(graph, thread):
+                    error.add_note(KEPT)
+                raise
+            stored = await self.read(thread, lease)
+            part.report, part.asks = stored.report, stored.asks
+        return stored
 
     def _notes(self, thread: str) -> Notes:
         return Notes(self.database.store, thread)
@@ -292,11 +328,17 @@ def unknown_thread(thread: str) -> UnknownThread:
 
 
 @asynccontextmanager
-async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
-    """Open the runs of a data folder, or those of the database that the environment names."""
-    async with open_database(place_of_runs(data_dir)) as database:
+async def open_runs(data_dir: Path, record: Path | None = None, place: Path | None = None) -> AsyncIterator[RunBook]:
+    """Open the runs of a data folder, or those of the database that the environment names, or of the file `place`.
+
+    What a run calls that is carried out goes into the file `record`, if there is one.
+    """
+    async with open_database(place or place_of_runs(data_dir)) as database:
         yield RunBook(
-            cache(partial(build_graph, checkpointer=database.saver, store=database.store)), database, data_dir
+            cache(partial(build_graph, checkpointer=database.saver, store=database.store)),
+            database,
+            data_dir,
+            record=record,
         )
 
 
@@ -326,9 +368,3 @@ def _message(snapshot: StateSnapshot, words: str) -> Any:
 def _is_unfinished(snapshot: StateSnapshot) -> bool:
     # After a kill between two steps every task has its result, `next` is empty and the tasks are still there.
     return bool(snapshot.next or snapshot.tasks)
-
-
-def _asked(waiting: dict[str, Any]) -> str:
-    if "plan" in waiting:
-        return f"{waiting['plan']}\n\nIs this plan good? Write yes, or what should be different."
-    return str(waiting.get("question", ""))

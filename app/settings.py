@@ -80,6 +80,7 @@ SETTINGS = {
     "not_domain": "domains_deny",
     "after": "published_after",
     "mix_private": "mix_private",
+    "depth": "depth",
     "review_plan": "review_plan",
     "language": "language",
     "verify": "verify",

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from ..records.research import Run
 from ..run.context import Clock, Context, SystemClock
-from ..run.errors import DeepResearchError, UnknownThread, UserMistake
+from ..run.errors import UnknownThread, UserMistake, said_of
 from ..run.events.log import read_log
 from ..run.events.packets import (
     AnyPacket,
@@ -254,11 +254,8 @@ class PacketReader:
 
     def failure(self, error: Exception) -> OverallStop:
         """Return the stop of a run that an error ended."""
-        # Only the kind of a foreign error is named: its text may hold addresses, keys or page text.
-        kind = f"An error stopped the run ({type(error).__name__})."
-        message = " ".join(str(error).split()) if isinstance(error, DeepResearchError) else kind
         was_refused = isinstance(error, UserMistake) and self._run is None
-        return self.stop("failed", message, is_resumable=not was_refused)
+        return self.stop("failed", said_of(error), is_resumable=not was_refused)
 
     def stop(self, reason: StopReason, message: str = "", *, is_resumable: bool = True) -> OverallStop:
         """Return the last packet."""

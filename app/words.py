@@ -25,6 +25,8 @@ Format = Literal["md", "json"]
 """How a report is printed."""
 ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"]
 """How a finished report is written."""
+RefreshFormat = Literal["md", "html", "json"]
+"""How what became of a report is written."""
 
 
 def counted(count: int, noun: str) -> str:

@@ -10,6 +10,7 @@ from ..nodes.ask_user import ask_user
 from ..nodes.begin import begin
 from ..nodes.clarify import clarify
 from ..nodes.collect import collect
+from ..nodes.look_up import look_up
 from ..nodes.orchestrate import orchestrate
 from ..nodes.plan import plan
 from ..nodes.review_plan import review_plan
@@ -20,7 +21,14 @@ from ..state import ResearchState
 from .drawable import compile_drawable
 from .handlers import hand_over_unchecked, record_failure
 from .researcher import build_researcher_graph
-from .routing import dispatch_tasks, route_after_begin, route_after_clarify, route_after_plan, route_after_review_plan
+from .routing import (
+    dispatch_tasks,
+    route_after_ask_user,
+    route_after_begin,
+    route_after_clarify,
+    route_after_plan,
+    route_after_review_plan,
+)
 from .schema import ResearchInput, ResearchOutput
 
 
@@ -31,6 +39,7 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_node("begin", begin)
     graph.add_node("clarify", clarify)
     graph.add_node("ask_user", ask_user)
+    graph.add_node("look_up", look_up)
     graph.add_node("plan", plan)
     graph.add_node("review_plan", review_plan)
     graph.add_node("orchestrate", orchestrate)
@@ -42,7 +51,8 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_edge(START, "begin")
     graph.add_conditional_edges("begin", route_after_begin)
     graph.add_conditional_edges("clarify", route_after_clarify)
-    graph.add_edge("ask_user", "plan")
+    graph.add_conditional_edges("ask_user", route_after_ask_user)
+    graph.add_edge("look_up", "write_report")
     graph.add_conditional_edges("plan", route_after_plan)
     graph.add_conditional_edges("review_plan", route_after_review_plan)
     graph.add_conditional_edges("orchestrate", dispatch_tasks, ["researcher", "orchestrate", "write_report"])

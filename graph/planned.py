@@ -13,6 +13,7 @@ from ..nodes.collect import collect
 from ..nodes.cross_check import cross_check
 from ..nodes.digest import digest
 from ..nodes.frame_report import frame_report
+from ..nodes.look_up import look_up
 from ..nodes.orient import orient
 from ..nodes.plan_steps import plan_steps
 from ..nodes.review_plan import review_plan
@@ -25,6 +26,7 @@ from ..state import ResearchState
 from .handlers import hand_over_unchecked, record_step_failure
 from .routing import (
     dispatch_steps,
+    route_after_ask_user_planned,
     route_after_begin_planned,
     route_after_clarify_planned,
     route_after_plan_steps,
@@ -42,6 +44,7 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_node("orient", orient)
     graph.add_node("clarify", clarify)
     graph.add_node("ask_user", ask_user)
+    graph.add_node("look_up", look_up)
     graph.add_node("summarize", summarize)
     graph.add_node("plan_steps", plan_steps)
     graph.add_node("review_plan", review_plan)
@@ -58,7 +61,8 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_conditional_edges("begin", route_after_begin_planned)
     graph.add_edge("orient", "clarify")
     graph.add_conditional_edges("clarify", route_after_clarify_planned)
-    graph.add_edge("ask_user", "summarize")
+    graph.add_conditional_edges("ask_user", route_after_ask_user_planned)
+    graph.add_edge("look_up", "write_report")
     graph.add_edge("summarize", "plan_steps")
     graph.add_conditional_edges("plan_steps", route_after_plan_steps)
     graph.add_conditional_edges("review_plan", route_after_review_steps)

@@ -13,21 +13,36 @@ from ..run.schedule import plan_text
 from ..state import ResearchState
 
 
-def route_after_begin(state: ResearchState) -> Literal["clarify", "plan", "orchestrate"]:
+def route_after_begin(state: ResearchState) -> Literal["clarify", "look_up", "plan", "orchestrate", "write_report"]:
     """Look at a new question first; anything else enters where the run stands."""
     assert state.run is not None
     entry = state.run.entry
     if entry in ("question", "follow_up"):
         return "clarify"
+    if state.run.is_quick:
+        return _route_quick(state)
     if state.plan is None or entry == "answer":
         return "plan"
     return "plan" if entry == "plan_reply" and state.plan.review != "approved" else "orchestrate"
 
 
-def route_after_clarify(state: ResearchState) -> Literal["ask_user", "plan"]:
-    """Wait for the user if a question was put to them."""
+def _route_quick(state: ResearchState) -> Literal["look_up", "write_report"]:
+    """Search, unless that was done."""
     assert state.run is not None
-    return "ask_user" if state.run.status == "waiting" else "plan"
+    has_looked = any(finding.question_id == state.run.id for finding in state.findings.values())
+    return "write_report" if has_looked else "look_up"
+
+
+def route_after_clarify(state: ResearchState) -> Literal["ask_user", "look_up", "plan"]:
+    """Wait for the user if a question was put to them; a small question is looked up."""
+    assert state.run is not None
+    return "ask_user" if state.run.status == "waiting" else route_after_ask_user(state)
+
+
+def route_after_ask_user(state: ResearchState) -> Literal["look_up", "plan"]:
+    """Look a small question up, and plan any other."""
+    assert state.run is not None
+    return "look_up" if state.run.is_quick else "plan"
 
 
 def route_after_plan(state: ResearchState) -> Literal["review_plan", "orchestrate"]:
@@ -57,20 +72,30 @@ def route_after_think_or_act(state: ResearcherState) -> Literal["use_tools", "th
     return "use_tools" if state.request else "think_or_act"
 
 
-def route_after_begin_planned(state: ResearchState) -> Literal["orient", "summarize", "plan_steps", "digest"]:
+def route_after_begin_planned(
+    state: ResearchState,
+) -> Literal["orient", "clarify", "look_up", "summarize", "plan_steps", "digest", "write_report"]:
     """Look at a new question first; anything else enters where the run stands."""
     assert state.run is not None
     entry = state.run.entry
     if entry in ("question", "follow_up"):
-        return "orient"
+        return "clarify" if state.run.is_quick else "orient"
+    if state.run.is_quick:
+        return _route_quick(state)
     if not state.steps:
         return "summarize"
     return "plan_steps" if entry == "plan_reply" and not _is_settled(state) else "digest"
 
 
-def route_after_clarify_planned(state: ResearchState) -> Literal["ask_user", "summarize"]:
-    """Wait for the user if a question was put to them."""
-    return "ask_user" if route_after_clarify(state) == "ask_user" else "summarize"
+def route_after_clarify_planned(state: ResearchState) -> Literal["ask_user", "look_up", "summarize"]:
+    """Wait for the user if a question was put to them; a small question is looked up."""
+    following = route_after_clarify(state)
+    return "summarize" if following == "plan" else following
+
+
+def route_after_ask_user_planned(state: ResearchState) -> Literal["look_up", "summarize"]:
+    """Look a small question up, and plan any other."""
+    return "look_up" if route_after_ask_user(state) == "look_up" else "summarize"
 
 
 def route_after_plan_steps(state: ResearchState) -> Literal["review_plan", "schedule"]:

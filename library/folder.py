@@ -68,6 +68,10 @@ class First(Generic[Ordered]):
 
 OTHER_KINDS = "unknown format"
 """Code of files whose names say that they are of no kind that is read."""
+PICTURE = "picture"
+"""Code of pictures without any text."""
+PICTURES = "(pictures)"
+"""Stands for all of them."""
 OTHERS = "(other files)"
 """Stands for all files of kinds that are not read, before all names in a list of them."""
 MORE = "(more files)"
@@ -108,7 +112,7 @@ class LeftOut(NamedTuple):
     @property
     def is_document(self) -> bool:
         """Whether it would be a document if it could be read; files of other kinds never are."""
-        return self.code != OTHER_KINDS
+        return self.code not in (OTHER_KINDS, PICTURE)
 
 
 class Scan(NamedTuple):

@@ -20,7 +20,7 @@ from .folder import NOT_IN_NAMES, LeftOut
 from .index_file import NEW, connect, discard, exchange, settle, text_of, usable, used
 from .index_search import MOST, Counter, Found, IndexReader, find
 
-_STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut"
+_STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
 
 
 class Entry(NamedTuple):
@@ -37,6 +37,8 @@ class Entry(NamedTuple):
     tries: int = 0
     """How often it was read in vain, with so much time."""
     is_cut: bool = False
+    note: str = ""
+    """Which of its pages were not read or are unsure, in words."""
     title: str = ""
     date: str = ""
     content_hash: str = ""
@@ -52,6 +54,14 @@ class Summary(NamedTuple):
     """Files without one, by path."""
     cut: Sequence[str]
     """Documents of which only the beginning was read, by path."""
+    notes: Sequence[tuple[str, str]]
+    """Documents with pages that were not read or are unsure, by path, and which."""
+
+
+def summary_of(read: Sequence[tuple[str, bool, str]], unread: Sequence[LeftOut]) -> Summary:
+    """Return what documents with these paths, whether cut and with which note, and files without a text come to."""
+    cut = [path for path, is_cut, note in read if is_cut and not note]
+    return Summary(len(read), unread, cut, [(path, note) for path, _, note in read if note])
 
 
 class Index:
@@ -75,10 +85,9 @@ class Index:
     def summary(self) -> Summary:
         """Return what can be searched, and what cannot."""
         with self._transaction() as connection:
-            (readable,) = connection.execute("SELECT count(*) FROM documents WHERE reason = ''").fetchone()
             unread = connection.execute("SELECT path, reason, code FROM documents WHERE reason <> '' ORDER BY path")
-            cut = connection.execute("SELECT path FROM documents WHERE reason = '' AND is_cut ORDER BY path")
-            return Summary(readable, [LeftOut(*row) for row in unread], [path for (path,) in cut])
+            read = list(connection.execute("SELECT path, is_cut, note FROM documents WHERE reason = '' ORDER BY path"))
+            return summary_of(read, [LeftOut(*row) for row in unread])
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Add these files in one transaction, in place of what was known of them."""
@@ -181,7 +190,7 @@ def _remove(connection: sqlite3.Connection, path: str) -> dict[str, None]:
 def _add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
     connection.execute(
         f"INSERT INTO documents ({_STAMP}, title, date, content_hash, title_key)"  # noqa: S608
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*entry[:-1], title_key(entry.title)),
     )
 

@@ -73,7 +73,7 @@ def _mine() -> set[Path]:
     return files
 
 
-VERSION = 11
+VERSION = 12
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 CACHE_KILOBYTES = 32_000
@@ -86,7 +86,8 @@ _SIDES = ("-wal", "-shm", "-journal")
 _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
-    code TEXT, seconds REAL, tries INTEGER, is_cut INTEGER, title TEXT, title_key TEXT, date TEXT, content_hash TEXT
+    code TEXT, seconds REAL, tries INTEGER, is_cut INTEGER, note TEXT, title TEXT, title_key TEXT, date TEXT,
+    content_hash TEXT
 );
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_by_content ON documents (content_hash, path);

@@ -20,7 +20,7 @@ from ..prompts import fence
 from ..records.sources import Source
 from ..run.context import Context
 from .candidates import mentions, terms_of
-from .folder import LeftOut, originals_first
+from .folder import PICTURE, PICTURES, LeftOut, originals_first
 from .index import SCHEME, Entry, Root, Summary, open_roots, unreadable
 from .index_search import OF_TEXT, Found, FoundPassage, IndexReader
 from .near_words import WORD
@@ -55,6 +55,8 @@ class LibraryStatus(NamedTuple):
     """What cannot, and why."""
     shortened: tuple[str, ...]
     """Documents of which only the beginning can."""
+    notes: tuple[str, ...] = ()
+    """Documents with pages that cannot, or only with mistakes, each with the pages and the reason."""
 
     @property
     def unread(self) -> int:
@@ -297,21 +299,30 @@ def _mentioned(titles: Iterable[str], rarities: Mapping[str, float]) -> dict[str
 
 
 def _root_status(root: Root, outdated: Outdated, summary: Summary) -> LibraryStatus:
-    left_out = [*outdated.left_out, *summary.unread]
+    left_out = [*outdated.left_out, *_with_pictures_as_one(summary.unread)]
     if not summary.readable:
         first = "".join(f"; {one.path}: {one.reason}" for one in left_out[:FIRST])
         more = f"; and {len(left_out) - FIRST} more" if len(left_out) > FIRST else ""
         raise unreadable(root.path, f"there is no document in it that can be read{first}{more}")
-    return LibraryStatus(summary.readable, tuple(_shown(root, left_out)), tuple(_shortened(root, summary.cut)))
+    cut = tuple(_named(root, path) for path in summary.cut)
+    notes = tuple(f"{_named(root, path)}: {note}" for path, note in summary.notes)
+    return LibraryStatus(summary.readable, tuple(_shown(root, left_out)), cut, notes)
 
 
 def _shown(root: Root, left_out: list[LeftOut]) -> Iterator[LeftOut]:
     for one in sorted(left_out):
-        yield one._replace(path=root.address(one.path).removeprefix(SCHEME))
+        yield one._replace(path=_named(root, one.path))
 
 
-def _shortened(root: Root, paths: Iterable[str]) -> Iterator[str]:
-    return (root.address(path).removeprefix(SCHEME) for path in paths)
+def _with_pictures_as_one(unread: Sequence[LeftOut]) -> list[LeftOut]:
+    """Return files that are not read, with one line for all pictures without text."""
+    rest = [one for one in unread if one.code != PICTURE]
+    count = len(unread) - len(rest)
+    return [*rest, LeftOut(PICTURES, f"{count} without text", PICTURE, count)] if count else rest
+
+
+def _named(root: Root, path: str) -> str:
+    return root.address(path).removeprefix(SCHEME)
 
 
 def _status(parts: list[LibraryStatus]) -> LibraryStatus:
@@ -319,6 +330,7 @@ def _status(parts: list[LibraryStatus]) -> LibraryStatus:
         sum(part.documents for part in parts),
         tuple(one for part in parts for one in part.left_out),
         tuple(one for part in parts for one in part.shortened),
+        tuple(one for part in parts for one in part.notes),
     )
 
 

@@ -20,7 +20,7 @@ from ..run.context import Clock
 from ..run.errors import DatabaseUnusable
 from ..run.limits import Limits
 from .folder import FoundFile, LeftOut, read_file, scan_folder
-from .index import Entry, Index, Root, Summary, unreadable
+from .index import Entry, Index, Root, Summary, summary_of, unreadable
 from .index_file import LOCK, NEW, Foreign, alone, discard, is_corrupt, is_using, remove, usable
 
 BATCH_FILES = 50
@@ -127,9 +127,8 @@ def examine(outdated: Outdated, parser: Parser, threads: Executor, on_step: Call
             if not _is_same(entry, outdated):
                 entries[entry.path] = entry._replace(text="")
     found = [entries[path] for path in sorted(entries)]
-    read = [entry for entry in found if not entry.reason]
-    unread = [LeftOut(entry.path, entry.reason, entry.code) for entry in found if entry.reason]
-    return Summary(len(read), unread, [entry.path for entry in read if entry.is_cut])
+    read = [(entry.path, entry.is_cut, entry.note) for entry in found if not entry.reason]
+    return summary_of(read, [LeftOut(entry.path, entry.reason, entry.code) for entry in found if entry.reason])
 
 
 def _is_known(file: FoundFile, entry: Entry | None, seconds: float) -> bool:
@@ -217,10 +216,8 @@ def _with(entry: Entry, extract: Extract | Unreadable, outdated: Outdated) -> En
     if isinstance(extract, Unreadable):
         failed = entry._replace(reason=str(extract), code=extract.reason)
         return _tried(failed, outdated) if failed.code in UNSURE else failed
-    content_hash = hashlib.sha256(extract.text.encode()).hexdigest()
-    return entry._replace(
-        title=extract.title, text=extract.text, date=extract.date, is_cut=extract.is_cut, content_hash=content_hash
-    )
+    known = {name: getattr(extract, name) for name in ("title", "text", "date", "is_cut", "note")}
+    return entry._replace(**known, content_hash=hashlib.sha256(extract.text.encode()).hexdigest())
 
 
 def _tried(entry: Entry, outdated: Outdated) -> Entry:

@@ -205,11 +205,12 @@ HINTS = {
 class AnswerBroken(Exception):
     """A model's server sent something that is no whole answer."""
 
-    def __init__(self, what: str, body: object = None) -> None:
-        """`what` is for the user; `body`, the server's own words, is only looked at."""
+    def __init__(self, what: str, body: object = None, raw: str = "") -> None:
+        """`what` is for the user; `body`, the server's own words, is only looked at, and `raw` only recorded."""
         super().__init__(what)
         self.what = what
         self.body = body
+        self.raw = raw
 
 
 class AnswerCut(AnswerBroken):
@@ -272,7 +273,7 @@ def cut_short(error: Exception, server: str) -> Exception:
     kind = kind_of(error)
     if kind not in ("unreachable", "broken"):
         return error
-    host, what = _host(error) or server or "its server", _facts(error)["what"]
+    host, what = server_of(error) or server or "its server", _facts(error)["what"]
     is_lost = kind == "unreachable" or what == BROKE_OFF
     return AnswerCut(f"the connection to {host} broke" if is_lost else f"{host} sent {what}")
 
@@ -359,7 +360,7 @@ def _facts(error: BaseException) -> dict[str, str]:
     parameter = str(getattr(error, "param", None) or "")
     is_openai = type(error).__module__.split(".")[0] in ("openai", "langchain_openai", "deep_research")
     return {
-        "host": _host(error) or "its server",
+        "host": server_of(error) or "its server",
         "http": f" (HTTP {status})" if status else "",
         "key": "OPENAI_API_KEY" if is_openai else "the key of its provider",
         "when": "try again later, or raise retry_seconds" if seconds is None else _retry_advice(seconds),
@@ -375,7 +376,7 @@ def _retry_advice(seconds: float) -> str:
     return f"retry after {wait}, which is longer than retry_seconds lets a run wait"
 
 
-def _host(error: BaseException) -> str:
+def server_of(error: BaseException) -> str:
     """Return host and port of the server; empty if the error does not tell."""
     request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "request", None)
     return host_in(str(getattr(request, "url", "")))

@@ -72,7 +72,7 @@ class Facts(NamedTuple):
     used: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The tools that a researcher has called so far, with the queries or addresses of each call."""
     documents: tuple[Document, ...] = ()
-    """What tools have shown; for a report, the sources that findings cite."""
+    """What tools have shown; for a report, what the one search has shown that it rests on."""
     findings: tuple[Found, ...] = ()
     learnings: tuple[Learned, ...] = ()
     gaps: tuple[str, ...] = ()

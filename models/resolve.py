@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -20,9 +21,11 @@ from ..run.concurrency import PerLoop, in_thread
 from ..run.context import ROLES, Context, Model, Price, Role
 from ..run.errors import DeepResearchError, KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
 from ..run.imports import frozen_imports
+from ..run.recording import Replay
 from ..run.user_settings import UserSettings
 from .extractive import ExtractiveChatModel
 from .faults import host_in
+from .recorded import stand_in
 
 OPENAI = "openai:"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -249,7 +252,12 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
     model = _chosen(role, context)
     if isinstance(model, BaseChatModel):
         return model
-    return ExtractiveChatModel(role=role) if model == EXTRACTIVE else make_model(model, role, context)
+    if model == EXTRACTIVE:
+        return ExtractiveChatModel(role=role)
+    if isinstance(context.recording, Replay):
+        known = context.recording.run["models"][role]
+        return _kept(("recorded", json.dumps(known)), lambda: stand_in(known))
+    return make_model(model, role, context)
 
 
 def profile_of(role: Role, context: Context) -> Profile:
@@ -357,11 +365,11 @@ def _user() -> str:
 def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
     """Return the settings of this run, the defaults where the caller gave none.
 
-    On the server they are the operator's, narrowed by the user. Where a model with a small window is allowed,
-    everything is cut shorter.
+    On the server they are the operator's, narrowed by the user. Depth `deep` widens the limits. Where a model with a
+    small window is allowed, everything is cut shorter.
     """
     given = runtime.context
-    context = given.context_of(_user()) if isinstance(given, UserSettings) else given or Context()
+    context = (given.context_of(_user()) if isinstance(given, UserSettings) else given or Context()).at_depth()
     if not context.allow_small_window:
         return context
     window = min(profile_of(role, context).window for role in ROLES)

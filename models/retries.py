@@ -43,7 +43,7 @@ class RetryBudget:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`sleep`, and `chance`, which gives numbers from 0 to 1, are for tests."""
+        """`sleep` waits; `chance`, which gives numbers from 0 to 1, is for tests."""
         self.seconds_left = limits.retry_seconds
         """What is left of the budget."""
         self._max_retries = limits.max_retries
@@ -179,7 +179,9 @@ def has_words(part: AIMessage) -> bool:
     return has_calls or bool(part.text or reasoning_of(part))
 
 
-def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
+def retry_budget_of(
+    question_id: str, limits: Limits, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+) -> RetryBudget:
     """Return the budget of all calls that one run of the graph makes for a question, in whichever node.
 
     A run that goes on after it stopped has a whole budget again; so has each call that no graph makes.
@@ -187,9 +189,9 @@ def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
     try:
         control = get_runtime().control
     except RuntimeError:
-        return RetryBudget(limits)
+        return RetryBudget(limits, sleep)
     budgets = _kept.get()
-    patience = budgets.pop((control, question_id), None) or RetryBudget(limits)
+    patience = budgets.pop((control, question_id), None) or RetryBudget(limits, sleep)
     budgets[control, question_id] = patience
     while len(budgets) > KEPT:
         budgets.popitem(last=False)

@@ -114,6 +114,8 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         scope=await asyncio.to_thread(_scope, context, documents, whole),
         version=await asyncio.to_thread(code_version),
         entry=entry,
+        depth=None if context.depth == "standard" else context.depth,
+        is_quick=context.depth == "quick",
         active_seconds=context.clock.seconds() - started,
         notices=(
             *(is_extract if one == QUOTES_ONLY else one for one in notices),
@@ -209,5 +211,6 @@ def _not_read(left_out: Iterable[LeftOut]) -> tuple[NotRead, ...]:
 
 def _left_out(status: LibraryStatus) -> list[str]:
     notices = [f"Only the beginning was read: {path}." for path in status.shortened[:LISTED]]
+    notices += [f"Scan: {note}." for note in status.notes[:LISTED]]
     more = sum(one.files for one in status.left_out[LISTED:])
     return [*notices, f"Not read: {more} more; deep-research doctor lists all."] if more else notices

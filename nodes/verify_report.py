@@ -70,8 +70,8 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
 
 
 def _affordable(context: Context, run: Run) -> Context:
-    """Return settings that call no model, if the run ended because its budget is spent."""
-    if not any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
+    """Return settings that call no model, if the run ended because its budget is spent, or has had its two calls."""
+    if not run.is_quick and not any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
         return context
     limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
     return context.model_copy(update={"limits": limits})

@@ -26,11 +26,14 @@ Kind = Literal[
     "json",
     "jsonl",
     "email",
+    "image",
     "registered",
 ]
 Reason = Literal[
     "empty",
     "no text",
+    "picture",
+    "not installed",
     "too large",
     "not text",
     "broken",
@@ -84,6 +87,12 @@ KINDS: dict[str, Kind] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".eml": "email",
+    ".png": "image",
+    ".jpg": "image",
+    ".jpeg": "image",
+    ".webp": "image",
+    ".tif": "image",
+    ".tiff": "image",
 }
 
 
@@ -118,6 +127,8 @@ class Extract(NamedTuple):
     """What in a web page speaks for its text being no content."""
     changed: str = ""
     """When a program last changed the file, as it says (ISO 8601)."""
+    note: str = ""
+    """Which pages of a scan were not read or are unsure, in words; empty if all were read well."""
 
 
 class Unreadable(Exception):
@@ -136,10 +147,13 @@ class Unread(Exception):
         self.code = code
 
 
-OURS = 4
+OURS = 5
 """To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
-THEIRS = ("charset-normalizer", "lxml", "openpyxl", "pypdf", "python-docx", "python-pptx", "trafilatura")
-"""Libraries whose other versions may read a file otherwise."""
+THEIRS = (
+    *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdf", "python-docx", "python-pptx", "rapidocr"),
+    "trafilatura",
+)
+"""Libraries whose other versions may read a file otherwise; some may be missing."""
 
 
 @cache
@@ -152,5 +166,5 @@ def _version(library: str) -> str:
     try:
         return version(library)
     except PackageNotFoundError:
-        # It is there, but without the notes of an installer.
+        # It is not installed, or without the notes of an installer.
         return ""

@@ -145,7 +145,7 @@ class Audit(Record):
 
 
 class Brief(Record):
-    """What the planned strategy knows before its plan."""
+    """What is known before there is a plan."""
 
     orientation: str = ""
     """Where the results of the orientation stand in the store (SHA-256, hex); empty if there are none."""
@@ -153,6 +153,8 @@ class Brief(Record):
     """The searches that brought them."""
     summary: str = ""
     """What the conversation comes to."""
+    queries: tuple[str, ...] = ()
+    """What a question that is answered from one search is searched by; empty: its own words."""
     began: float = 0.0
     """Active seconds of the run when its planning began: the time until then is not counted against it."""
 

@@ -47,6 +47,7 @@ RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
 Ending = Literal["done", "partial", "failed"]
 Decision = Literal["again", "research", "report"]
 Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]
+Depth = Literal["quick", "standard", "deep", "auto"]
 
 
 class Action(Record):
@@ -138,6 +139,8 @@ class Finding(Assignment):
     """Its tool calls, in order."""
     numbered: str | None = None
     """The text with the numbers of the thread; none until `collect` has seen it."""
+    is_excerpt: bool = False
+    """Whether the text is made of passages as they stand in their sources, which no model has looked at."""
     dropped_markers: int = 0
     """Markers that named no source and were removed."""
 
@@ -232,6 +235,10 @@ class Run(Record):
     """Version of the code that started it."""
     entry: Entry = "question"
     """How the latest message came in."""
+    depth: Depth | None = None
+    """How much the question is worth, as it was set at its start; none: `standard`."""
+    is_quick: bool = False
+    """Whether it is answered from one search: by its depth, or since `auto` found it to be small."""
     active_seconds: float = 0.0
     """Time at work so far; pauses are not counted."""
     lost_seconds: float = 0.0

@@ -21,8 +21,9 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from typing_extensions import TypedDict, Unpack
 
-from ..records.research import Scope
+from ..records.research import Depth, Scope
 from .limits import ENVIRONMENT_PREFIX, Limits
+from .recording import Recorder, Recording, Replay
 
 
 @runtime_checkable
@@ -124,6 +125,7 @@ class Settings(TypedDict, total=False):
     data_dir: str | Path
     instructions: str
     language: str
+    depth: Depth
     clarify: Literal["ask", "assume", "off"]
     verify: Literal["off", "check", "repair"]
     review_plan: bool
@@ -134,6 +136,7 @@ class Settings(TypedDict, total=False):
     limits: Limits | Mapping[str, float | None]
     notices: Sequence[str]
     clock: Clock
+    recording: Recording | None
 
 
 class Context(BaseSettings):
@@ -213,6 +216,9 @@ class Context(BaseSettings):
     language: str = Field(default="", title="Language")
     """Language of plan and report, by name or code: `German`, `Deutsch`, `de`, or in several words such as `plain
     English for children`; empty: the language of the question."""
+    depth: Depth = Field(default="standard", title="Depth")
+    """How much a question is worth: `quick` answers it from one search in two calls of models, `standard` researches
+    it, `deep` does so with wider limits, and `auto` answers a small question quickly and researches any other."""
     clarify: Literal["ask", "assume", "off"] = Field(default="ask", title="Clarify")
     """Ask back when a question is unclear, state assumptions instead, or do neither."""
     verify: Literal["off", "check", "repair"] = Field(default="repair", title="Verify")
@@ -235,6 +241,14 @@ class Context(BaseSettings):
     """What the report notes beside what the run finds out by itself."""
     clock: SkipJsonSchema[InstanceOf[Clock]] = Field(default_factory=SystemClock, exclude=True, repr=False)
     """The clock that the run goes by."""
+    recording: SkipJsonSchema[InstanceOf[Recorder] | InstanceOf[Replay] | None] = Field(
+        default=None, exclude=True, repr=False
+    )
+    """What takes down the calls of the run to the outside, or answers them."""
+
+    def at_depth(self) -> Context:
+        """Return the settings with the limits of their depth."""
+        return self.model_copy(update={"limits": self.limits.deepened()}) if self.depth == "deep" else self
 
     if TYPE_CHECKING:
 

@@ -19,6 +19,7 @@ DeepResearchError
 │   └── DatabaseUnusable        corrupt, foreign, locked or read-only database
 ├── StateUnreadable             what is stored of a run is damaged, or not ours
 │   └── NewerVersion            a newer version has written it
+├── CutOff                      what a replayed run asks was under way when the recorded one stopped
 ├── ThreadBusy                  exit code 4: another run is at work on the thread
 └── RunFailed                   exit code 1: the run stopped and can be resumed
     ├── NoPlan                  the planner wrote nothing, twice
@@ -130,6 +131,10 @@ class NewerVersion(StateUnreadable):
     """What is stored was written by a newer version, which may mean something else by it."""
 
 
+class CutOff(DeepResearchError):
+    """What is asked was cut off when the run was recorded: its time was over."""
+
+
 class ThreadBusy(DeepResearchError, RuntimeError):
     """Another run is at work on the thread.
 
@@ -173,6 +178,13 @@ class ContentRefused(ModelFailed):
 
 class SearchFailed(RunFailed, StopsTheRun):
     """Every search engine is down, and there is nothing else to search."""
+
+
+def said_of(error: Exception) -> str:
+    """Return in one line for the user what stopped a run."""
+    # Only the kind of a foreign error is named: its text may hold addresses, keys or page text.
+    kind = f"An error stopped the run ({type(error).__name__})."
+    return " ".join(str(error).split()) if isinstance(error, DeepResearchError) else kind
 
 
 def failure_of(error: BaseException) -> str:

@@ -8,6 +8,24 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 ENVIRONMENT_PREFIX = "DEEP_RESEARCH_"
 DATABASE = f"{ENVIRONMENT_PREFIX}DATABASE"
 """Variable of the environment with the path of a file of runs, or with the address of a PostgreSQL database."""
+DEEP = {
+    "max_cycles": 14,
+    "max_cycles_reasoning": 8,
+    "max_iterations": 14,
+    "max_plan_steps": 10,
+    "max_step_iterations": 8,
+    "max_follow_ups": 3,
+    "max_seconds": 5400,
+    "max_seconds_planned": 1200,
+    "researcher_seconds": 1440,
+    "researcher_seconds_hard": 3600,
+    "max_pages": 200,
+    "max_host_pages": 25,
+    "memory_tokens": 20_000,
+    "report_tokens": 30_000,
+    "max_opinions": 48,
+}
+"""The limits of depth `deep` that are not those of `standard`: more of the same."""
 
 
 class Limits(BaseSettings):
@@ -156,6 +174,10 @@ class Limits(BaseSettings):
     """Size of a web page, decompressed, above which it is refused."""
     max_pdf_bytes: int = Field(default=20_000_000, ge=1000)
     """Size of a PDF of the web above which it is refused."""
+
+    def deepened(self) -> Limits:
+        """Return the limits as widened for depth `deep`; those that were set stay as they are."""
+        return self.model_copy(update={name: most for name, most in DEEP.items() if name not in self.model_fields_set})
 
     def shortened(self, window: int) -> Limits:
         """Return the limits with texts cut to a window (input tokens) below `min_window`."""

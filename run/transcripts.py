@@ -186,7 +186,7 @@ def result_of(finding: Finding | None) -> str:
     if finding.is_withheld:
         return WITHHELD
     text = finding.text if finding.numbered is None else finding.numbered
-    if finding.failures and text:
+    if (finding.failures or finding.is_excerpt) and text:
         # It may consist of excerpts that no model has looked at.
         text = fence(text, hashlib.sha256(finding.id.encode()).hexdigest()[:8])
     if finding.ended == "failed":

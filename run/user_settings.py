@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from ..records.research import Depth
 from .context import AnyEngine, Context, Role, engine_name
 from .errors import UnknownSetting
-from .limits import Limits
+from .limits import DEEP, Limits
 
 HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
 """Limits that are narrowed by raising them."""
@@ -30,8 +31,14 @@ def _no_limits() -> Limits:
 
 @cache
 def _operator() -> Context:
-    settings = Context()
-    # A relative path would be looked up at each run, which blocks the server.
+    return with_whole_paths(Context())
+
+
+def with_whole_paths(settings: Context) -> Context:
+    """Return settings whose documents are named by absolute paths.
+
+    A relative path would be looked up at each run, which blocks a server.
+    """
     return settings.model_copy(update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)})
 
 
@@ -44,6 +51,8 @@ class UserSettings(BaseModel):
     """Language of plan and report, by name or code; empty: the operator's, or that of the question."""
     instructions: str = Field(default="", title="Instructions", max_length=4000)
     """Tone, length and audience of plan and report, after the operator's house rules."""
+    depth: Depth | None = Field(default=None, title="Depth")
+    """`quick` (one search, two calls of models), `standard`, `deep` (within the operator's limits) or `auto`."""
     clarify: Literal["ask", "assume", "off"] | None = Field(default=None, title="Clarify")
     """`ask` back when a question is unclear, `assume` (state assumptions instead), or `off`."""
     verify: Literal["off", "check", "repair"] | None = Field(default=None, title="Verify")
@@ -88,18 +97,18 @@ class UserSettings(BaseModel):
             update={
                 **{
                     name: value
-                    for name in ("clarify", "verify", "review_plan")
+                    for name in ("depth", "clarify", "verify", "review_plan")
                     if (value := getattr(self, name)) is not None
                 },
                 "language": self.language or operator.language,
                 "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
                 "models": _models(self.models, operator),
-                "docs": roots if self.docs is None else tuple(_below(roots, one) for one in self.docs),
+                "docs": documents_below(roots, self.docs),
                 "engines": _engines(self.engines, operator.engines),
                 "domains_allow": _domains(self.domains_allow, operator.domains_allow),
                 "domains_deny": (*operator.domains_deny, *self.domains_deny),
                 "published_after": max(filter(None, (operator.published_after, self.published_after)), default=None),
-                "limits": _limits(self.limits, operator.limits),
+                "limits": _limits(self.limits, operator, self.depth or operator.depth),
             }
         )
 
@@ -116,6 +125,22 @@ def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
         return wanted
     kept = operator.models if isinstance(operator.models, dict) else {}
     return {**kept, **wanted}
+
+
+def documents_below(roots: Sequence[Path], names: Sequence[str] | None) -> tuple[Path, ...]:
+    """Return the folders and files of these names below the operator's, all of his if there are no names.
+
+    Blocks. Raises `UnknownSetting` for a name of which there is none.
+    """
+    return tuple(roots) if names is None else tuple(_below(roots, name) for name in names)
+
+
+def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
+    """Return the names by which `documents_below` finds these folders and files; none if they are all there are."""
+    paths = tuple(map(Path, docs))
+    if paths == tuple(roots):
+        return None
+    return [str(Path(root.name, one.relative_to(root))) for one in paths for root in roots if one.is_relative_to(root)]
 
 
 def _of_user(path: Path, user: str) -> Path:
@@ -159,13 +184,17 @@ def _domains(wanted: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ..
     return wanted or allowed
 
 
-def _limits(wanted: Limits, ceilings: Limits) -> Limits:
+def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:
+    """Return the operator's limits as narrowed by the user; `deep` widens them only where it is the operator's own."""
+    ceilings = operator.at_depth().limits
     given = {name: getattr(wanted, name) for name in wanted.model_fields_set}
     for name, value in given.items():
         ceiling = getattr(ceilings, name)
         if not _is_within(value, ceiling, is_reversed=name in HIGHER_IS_NARROWER):
             raise UnknownSetting(f"limit {name}: {value} is wider than the operator of this server allows ({ceiling}).")
-    return ceilings.model_copy(update=given)
+    # What is set is not widened any more.
+    held = {name: getattr(ceilings, name) for name in DEEP} if depth == "deep" else {}
+    return operator.limits.model_copy(update={**held, **given})
 
 
 def _is_within(value: float | None, ceiling: float | None, *, is_reversed: bool) -> bool:

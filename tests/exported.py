@@ -153,7 +153,7 @@ def standing(report: Report | None = REPORT, known: Sequence[Source] = SOURCES) 
         report=report,
         sources=sources,
     )
-    return StoredRun("0", "light", "orchestrated", state, "", is_unfinished=False, changed="", failure="")
+    return StoredRun("0", "light", "orchestrated", state, {}, is_unfinished=False, changed="", failure="")
 
 
 def written(text: str, **fields: Any) -> Finished:

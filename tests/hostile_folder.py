@@ -17,7 +17,7 @@ JAPANESE = "スケリー灯台は1844年に点灯された。高さは38メー�
 SECRET = "CANARY from outside the folder"
 
 REASONS = {
-    "(other files)": "5 of kinds that are not read: no suffix, .png, .zip",
+    "(other files)": "5 of kinds that are not read: no suffix, .gif, .zip",
     "away": "it is a link that does not stay in the folder",
     "away.txt": "it is a link that does not stay in the folder",
     "bomb.docx": "unpack to",
@@ -28,7 +28,7 @@ REASONS = {
     "huge.csv": "bytes are more than 50000000 (limit max_document_bytes)",
     "locked.xlsx": "it is encrypted",
     "pipe.txt": "it is not a regular file",
-    "scan.pdf": "there is no text in it; it may be a scan",
+    "scan.pdf": "there is no text in it",
 }
 """What of it cannot be read, and words of why."""
 READ = ("deck.pptx", "japanese.txt", "letter.eml", "light.md", "long.pdf", "table.xlsx")
@@ -57,7 +57,7 @@ def write_hostile(folder: Path) -> Path:
         "entity.docx": edited(
             word(), {BODY: replacing(b"\n", b"\n<!DOCTYPE w [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>")}
         ),
-        **dict.fromkeys(("a.png", "b.png", "c.zip", "Makefile"), b"x"),
+        **dict.fromkeys(("a.gif", "b.gif", "c.zip", "Makefile"), b"x"),
     }
     for name, data in files.items():
         (folder / name).write_bytes(data)

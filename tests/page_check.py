@@ -10,11 +10,15 @@ TEXT = {"p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre"
 BLOCKS = {"ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"}
 LAYOUT = {"html", "head", "meta", "style", "body", "header", "nav", "main", "article", "section", "aside", "title"}
 PARTS = {"a", "div", "span", "bdi", "button", "dl", "dt", "dd"}
-TAGS = TEXT | BLOCKS | LAYOUT | PARTS
+CHARTS = {"figure", "figcaption", "svg", "title", "desc", "rect", "line", "polyline", "circle", "text"}
+TAGS = TEXT | BLOCKS | LAYOUT | PARTS | CHARTS
 OURS = {"aria-label", "aria-labelledby", "class", "dir", "id", "lang", "role", "scope", "tabindex", "type"}
 OPENING = {"autofocus", "popover", "popovertarget", "popovertargetaction"}
 HEAD = {"charset", "content", "http-equiv", "name"}
-ATTRIBUTES = OURS | OPENING | HEAD | {"href", "rel", "start", "target"}
+SHAPES = {"cx", "cy", "height", "points", "r", "viewbox", "width", "x", "x1", "x2", "y", "y1", "y2"}
+STROKES = {"fill", "stroke", "stroke-dasharray", "stroke-opacity", "stroke-width"}
+LETTERS = {"direction", "font-family", "font-size", "font-weight", "text-anchor"}
+ATTRIBUTES = OURS | OPENING | HEAD | SHAPES | STROKES | LETTERS | {"href", "rel", "start", "target"}
 
 
 def faults(page: str) -> Iterator[str]:

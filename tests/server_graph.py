@@ -70,7 +70,7 @@ class NotedSettings(UserSettings):
 
     @property
     def operator(self) -> Context:
-        return Context(models={role: NotedModel(role=role) for role in get_args(Role)})
+        return super().operator.model_copy(update={"models": {role: NotedModel(role=role) for role in get_args(Role)}})
 
 
 def _write(note: str) -> None:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from ..run import tool_names
-from .tool import tool_schema
+from .tool import Lines, tool_schema
 
 
 class GeneratePlan(BaseModel):
     """The request is clear: nothing has to be asked, planning can start."""
+
+
+class LookUp(BaseModel):
+    """Have the request answered from one search."""
+
+    queries: Lines = Field(description="What to search for: short queries, each about one thing.")
 
 
 class ResearchAgent(BaseModel):
@@ -45,6 +51,7 @@ class ThinkTool(BaseModel):
 
 
 GENERATE_PLAN = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
+LOOK_UP = tool_schema(tool_names.LOOK_UP, LookUp)
 RESEARCH_AGENT = tool_schema(tool_names.RESEARCH_AGENT, ResearchAgent)
 GENERATE_REPORT = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
 GENERATE_FINDING = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)

@@ -33,6 +33,11 @@ def check_tools(context: Context) -> None:
             "There is nothing to search: name a folder of documents by --docs, docs or DEEP_RESEARCH_DOCS, "
             "or a search engine by --engine, engines or DEEP_RESEARCH_ENGINES."
         )
+    if context.depth == "quick" and not (engines or context.docs):
+        raise NoSearchTool(
+            "A quick answer rests on one search (depth), and there are only tools (tools, mcp): name documents or an "
+            "engine, or choose the depth standard."
+        )
 
 
 def offered_tools(context: Context, *, has_read_all: bool = False) -> dict[str, type[BaseModel]]:

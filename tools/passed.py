@@ -27,8 +27,9 @@ from ..run import tool_names
 from ..run.concurrency import in_thread
 from ..run.context import Context, Engine, engine_name
 from ..run.errors import DeepResearchError, ExtraMissing, UnknownSetting
+from ..run.recording import Recorder, exchanged
 from ..run.registered import TOOLS, load_registered, registered
-from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, hit_of, usable
+from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, dump_found, hit_of, load_found, usable
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed
 
@@ -47,6 +48,9 @@ async def load_servers(context: Context) -> None:
         key = _key(name, connection)
         if key not in _loaded:
             _loaded[key] = await _tools(name, connection, context.limits.search_seconds)
+    if isinstance(context.recording, Recorder) and (context.tools or context.mcp):
+        tools = [passed_schema(one)["function"] for one in passed_tools(context).values()]
+        context.recording.write("tools", tools=tools)
 
 
 def server_tools(context: Context) -> list[BaseTool]:
@@ -200,20 +204,40 @@ class PassedTool:
     async def run(self, arguments: BaseModel) -> Outcome:
         """Carry out one call; raises `ToolFailed` with what the tool says is wrong."""
         values = arguments.model_dump()
+        asked = {"tool": self.name, "arguments": values}
+        found = await exchanged(self._context.recording, "tool", asked, partial(self._ask, values), _dump, _load)
+        hits = await asyncio.to_thread(self._hits, found)
+        return Outcome(hits, () if hits else (f"{self.name} brought nothing that may be shown.",))
+
+    async def _ask(self, values: dict[str, Any]) -> list[Found]:
         try:
             result = await _call(self._given, values)
         except (ToolException, ValidationError) as error:
             raise ToolFailed(f"{self.name} failed: {_line(str(error))[:FAULT_CHARACTERS]}") from None
-        # Much may have come, and nobody else should wait for it to be read.
-        hits = await asyncio.to_thread(self._hits, result, values)
-        return Outcome(hits, () if hits else (f"{self.name} brought nothing that may be shown.",))
-
-    def _hits(self, result: Any, values: Mapping[str, Any]) -> tuple[Hit, ...]:
-        most, now = self._context.limits.max_web_results, self._context.clock.now().isoformat(timespec="seconds")
+        most = self._context.limits.max_web_results
         title = f"{self.name}: {', '.join(map(_line, map(str, values.values())))}" if values else self.name
-        found = usable(cleaned(found_in(result, self.name, title, most), most), self._context)
+        # Much may have come, and nobody else should wait for it to be read.
+        return await asyncio.to_thread(lambda: cleaned(found_in(result, self.name, title, most), most))
+
+    def _hits(self, came: list[Found]) -> tuple[Hit, ...]:
+        now = self._context.clock.now().isoformat(timespec="seconds")
+        found = usable(came, self._context)
         hits = [hit_of(one, source_key(one.address) if one.is_page else one.address, now) for one in found]
         return shortened(hits, self._topic, self._context.limits)
+
+
+def _dump(came: list[Found] | Exception) -> dict[str, Any]:
+    if isinstance(came, ToolFailed):
+        return {"failed": str(came)}
+    return dump_found(came)
+
+
+def _load(answer: dict[str, Any] | None) -> list[Found]:
+    if answer is None:
+        raise ToolFailed("This call is not in the recording.")
+    if "failed" in answer:
+        raise ToolFailed(answer["failed"])
+    return load_found(answer)
 
 
 async def _call(given: BaseTool, arguments: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from ..records.research import Spent, Task
 from ..records.sources import Source, short_hash
 from ..run import tool_names
 from ..run.context import Context
-from ..run.errors import DeepResearchError, SearchFailed
+from ..run.errors import CutOff, DeepResearchError, SearchFailed
 from ..run.limits import Limits
 from ..run.spending import seconds_left, total
 from ..run.store.pages import Pages, text_hash
@@ -47,11 +47,11 @@ async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -
             return await _run(tool, arguments)
     except ToolFailed as failure:
         return Outcome(problems=(str(failure),), not_read=failure.not_read, redacted=failure.redacted)
-    except DeepResearchError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes the result of its call
-        if isinstance(error, TimeoutError) and clock.expired():
+    except Exception as error:
+        if isinstance(error, CutOff) or (isinstance(error, TimeoutError) and clock.expired()):
             return _broken(f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).")
+        if isinstance(error, DeepResearchError):
+            raise
         # Only its kind is told: a foreign error's text may hold addresses or keys.
         return _broken(f"The tool failed ({type(error).__name__}).")
 

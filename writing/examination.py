@@ -243,24 +243,36 @@ class Examination:
             update={"verdict": verdict, "passages": passages, "repair": self._repairs.get(unit.text)}
         )
 
+    async def examine_parts(self, units: Sequence[Unit]) -> tuple[Mapping[Key, Judgement], list[Rewrite]]:
+        """Judge these units of the report alone, and have those that are wrong corrected once.
+
+        Returns the judgements, none of what is quoted word for word, and the new sentences that are judged right.
+        """
+        await self._judge(units, self._opinions - self._opinions // KEPT)
+        judged, can_write = dict(self._judged), not is_extractive("writer", self._context)
+        return judged, await self._rewrites(_faults(units, judged)) if can_write else []
+
     async def _rewrite(self) -> None:
+        edits = await self._rewrites(_faults(self._units(), self._judged))
+        self._text = with_edits(self._text, [Edit(one.fault.start, one.fault.end, one.raw) for one in edits])
+
+    async def _rewrites(self, faults: Sequence[Fault]) -> list[Rewrite]:
         """Have the writer's model correct what is wrong; a new sentence is taken only if it is judged right."""
-        faults = _faults(self._units(), self._judged)
         if not faults:
-            return
+            return []
         handed_in = await ask_rewrites(faults, self._evidence, self._filler, self._context.limits.max_rewrites)
         new = {one.fault.start: new_units(one, self._text, self._sources) for one in handed_in}
         await self._judge([unit for units in new.values() for unit in units], self._opinions)
         before = self._units()
-        edits, told = list[Edit](), {unit.text for unit in before}
+        taken, told = list[Rewrite](), {unit.text for unit in before}
         for one in handed_in:
             units = new[one.fault.start]
             is_whole = keeps_citations(before, one.fault, units)
             if is_whole and self._is_right(one, units) and self._is_new(one, units, told):
-                edits.append(Edit(one.fault.start, one.fault.end, one.raw))
+                taken.append(one)
                 told |= {unit.text for unit in units}
                 self._note(one, units)
-        self._text = with_edits(self._text, edits)
+        return taken
 
     def _is_right(self, rewrite: Rewrite, units: Sequence[Unit]) -> bool:
         if is_written_in(rewrite.raw, self._language_code) is False:

@@ -37,6 +37,7 @@ def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
         steps=state.plan.steps if state.plan else (),
         most_steps=context.limits.max_plan_steps,
         tried=_tried(state.transcript),
+        documents=_passages(state) if run.is_quick else (),
         findings=_found(state) if state.steps else tuple(Found(one.task, one.numbered or one.text) for one in mine),
         learnings=learned(state.learnings.values(), {one.key: one.number for one in state.sources.values()}),
         look=_look(within_scope(context, run.scope)) if reads and run.scope.docs else None,
@@ -126,6 +127,16 @@ def _found(state: ResearchState) -> tuple[Found, ...]:
     )
 
 
+def _passages(state: ResearchState) -> tuple[Document, ...]:
+    """Return the sources of a question that is answered from one search, with the passages that it found."""
+    assert state.run is not None
+    found: dict[str, list[str]] = {}
+    for one in state.learnings.values():
+        if one.question_id == state.run.id:
+            found.setdefault(one.source, []).append(one.text)
+    return tuple(_document(state.sources[key], state.sources[key].number, texts) for key, texts in found.items())
+
+
 def _look(context: Context) -> Callable[[str], Sequence[Document]]:
     return partial(_shown, Library(context))
 
@@ -135,17 +146,19 @@ def _shown(library: Library, query: str) -> list[Document]:
     passages: dict[str, list[Passage]] = {}
     for passage in library.follow(query, MOST_SHOWN):
         passages.setdefault(passage.source.key, []).append(passage)
-    return [_document(number, of_one) for number, of_one in enumerate(passages.values(), 1)]
+    return [
+        _document(of_one[0].source, number, [passage.text for passage in of_one])
+        for number, of_one in enumerate(passages.values(), 1)
+    ]
 
 
-def _document(number: int, passages: Sequence[Passage]) -> Document:
-    source: Source = passages[0].source
+def _document(source: Source, number: int, texts: Iterable[str]) -> Document:
     return Document(
         number,
         source.title,
         source.address,
         source.date,
-        tuple(passage.text for passage in passages),
+        tuple(texts),
         is_draft=source.is_draft,
         in_force_from=source.in_force_from,
     )

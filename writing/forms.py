@@ -1,4 +1,4 @@
-"""Forms that models fill in: each is a tool whose call is the answer. The last two are of a report's check."""
+"""Forms that models fill in: each is a tool whose call is the answer. The last ones are of a report's check."""
 
 from __future__ import annotations
 
@@ -247,6 +247,22 @@ class RewriteSentences(Form):
 
     sentences: list[RewrittenSentence]
     """Those that can be mended."""
+
+
+class Addition(Form):
+    """Something that was found and that the report lacks."""
+
+    number: int
+    """Its number in the list."""
+    adds: str
+    """What it adds to the report, in one sentence."""
+
+
+class RecordAdditions(Form):
+    """Hand in what adds to the report."""
+
+    additions: list[Addition] = Field(default_factory=list)
+    """Those that do; none if nothing does."""
 
 
 @cache

@@ -102,7 +102,14 @@ def report_request(
     run, limits = state.run, context.limits
     assert run is not None
     findings = {**state.findings, **mark_withheld(state.findings, refused)}
-    system = render("write_report", "system", date=run.date, language=run.language, instructions=context.instructions)
+    system = render(
+        "write_report",
+        "system",
+        date=run.date,
+        language=run.language,
+        instructions=context.instructions,
+        is_quick=run.is_quick,
+    )
     partial = [AIMessage(draft)] if draft else []
     progress = state.progress
     messages = [
@@ -116,12 +123,30 @@ def report_request(
     ]
     most = limits.form_tokens if asked.part == "outline" else limits.report_tokens
     facts = facts_of_run(state, context, "writer")
-    return Request("writer", run.id, messages, cited_sentences, max_tokens=most, facts=facts, is_long=True)
+    shorten = first_passages if run.is_quick else cited_sentences
+    return Request("writer", run.id, messages, shorten, max_tokens=most, facts=facts, is_long=True)
+
+
+def first_passages(text: str, share: float) -> str:
+    """Return fenced passages up to about this share of the text, the best of which come first.
+
+    Of a finding, its first sentences with a citation are returned.
+    """
+    if not text.startswith("<data-"):
+        return cited_sentences(text, share)
+    opening, *lines, closing = text.split("\n")
+    room, kept = int(share * len(text)), list[str]()
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return "\n".join([opening, *kept, closing])
 
 
 def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:
     run, pairs = state.run, disagreement_in_thread(state)
-    assert run is not None and state.plan is not None
+    assert run is not None
     missing = missing_of(run, state.findings.values(), state.memory.values())
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
     return render(
@@ -139,9 +164,10 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         is_start=asked.part in ("report", "opening"),
         stop_reason=run.stop_reason,
         has_findings=has_findings,
+        is_quick=run.is_quick,
         assumptions=run.assumptions,
         # The plan may have been adapted since it was shown.
-        plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or state.plan.text,
+        plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or (state.plan.text if state.plan else ""),
         intent=intent_of(state) if state.steps else "",
         sources=_describe_sources(state),
         gaps=fence("\n".join(missing)) if missing else "",
@@ -194,7 +220,10 @@ class TextWriter:
 
     def __init__(self, state: ResearchState, context: Context, events: ReportEvents) -> None:
         self._state, self._context, self._events = state, context, events
-        self._is_answered = self._has_broken = False
+        assert state.run is not None
+        self._is_quick = state.run.is_quick
+        # What breaks is continued once, but by a further call.
+        self._is_answered, self._has_broken = False, self._is_quick
         self.refused: set[str] = set()
         """Findings that the model was not let read (ids)."""
         self.shortened = 0
@@ -211,6 +240,8 @@ class TextWriter:
             return f"{CUT_OFF}, and going on with it failed: {str(error).rstrip('.')}"
 
     async def _write(self) -> str:
+        if self._is_quick:
+            return CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
         limits, output = self._context.limits, profile_of("writer", self._context).output
         capacity = output * (1 + limits.max_continuations) if output else limits.report_tokens
         if capacity >= limits.report_tokens:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import lxml.html
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -15,6 +16,7 @@ from ...evidence.citations.labels import is_right_to_left, labels
 from ...evidence.citations.rendering import link_to, said_above, shown_title, source_place
 from ...run.errors import ExtraMissing
 from .body import report_body
+from .chart import draw_charts
 from .finished import Finished, figures_of, quotes_of, readable
 
 _DEEPEST = 3
@@ -23,35 +25,45 @@ _DEEPEST = 3
 
 def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
     """Return the report as one HTML page; with `is_on_paper`, links take the place of what would open."""
-    words, style = labels(finished.language_code), _style()
+    words = labels(finished.language_code)
     quotes = quotes_of(finished)
     body = report_body(finished, quotes, is_on_paper=is_on_paper)
+    draw_charts(body.tree, finished.language_code)
     audit = finished.report.audit
     numbers = {key: number for number, key in enumerate(finished.report.sources, 1)}
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(
-            finished=finished,
-            words=words,
-            direction="rtl" if is_right_to_left(finished.language_code) else "ltr",
-            is_on_paper=is_on_paper,
-            policy=f"default-src 'none'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'",
-            style=Markup(style),  # noqa: S704 - our own file
-            body=Markup(lxml.html.tostring(body.tree, encoding="unicode")),  # noqa: S704 - made of allowed elements
-            headings=[heading for heading in body.headings if heading.level <= _DEEPEST],
-            said_above=said_above(finished.report, words, was_researched=finished.was_researched),
-            quotes=quotes,
-            verdicts={claim.verdict for claim in finished.report.claims},
-            judges=sorted({quote.judge for quote in quotes if quote.judge}),
-            audit=audit,
-            figures=figures_of(audit, words) if audit else [],
-            reprints=[[numbers[key] for key in group if key in numbers] for group in audit.reprints] if audit else [],
-            link_to=link_to,
-            shown_title=shown_title,
-            place_of=source_place,
-        )
+    return render_page(
+        "page.html",
+        title=finished.question,
+        language=finished.language_code,
+        direction="rtl" if is_right_to_left(finished.language_code) else "ltr",
+        finished=finished,
+        words=words,
+        is_on_paper=is_on_paper,
+        body=Markup(lxml.html.tostring(body.tree, encoding="unicode")),  # noqa: S704 - made of allowed elements
+        headings=[heading for heading in body.headings if heading.level <= _DEEPEST],
+        said_above=said_above(finished.report, words, was_researched=finished.was_researched),
+        quotes=quotes,
+        verdicts={claim.verdict for claim in finished.report.claims},
+        judges=sorted({quote.judge for quote in quotes if quote.judge}),
+        audit=audit,
+        figures=figures_of(audit, words) if audit else [],
+        reprints=[[numbers[key] for key in group if key in numbers] for group in audit.reprints] if audit else [],
+        link_to=link_to,
+        shown_title=shown_title,
+        place_of=source_place,
     )
+
+
+def render_page(template: str, *, title: str, language: str, direction: str, **values: Any) -> str:
+    """Return a page made of one of our templates, with our style and a policy that allows nothing else.
+
+    `language` (ISO 639-1) and `direction` (`ltr` or `rtl`) are those of its words.
+    """
+    style = _style()
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+    given = {"title": title, "language": language, "direction": direction, "policy": policy}
+    page = _environment().get_template(template)
+    return page.render(**given, **values, style=Markup(style))  # noqa: S704 - our own file
 
 
 def _hash(text: str) -> str:

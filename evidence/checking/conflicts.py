@@ -24,7 +24,7 @@ HEADS = 2
 
 def _negations(matches: Matches, alignment: Alignment) -> Iterator[tuple[str, bool]]:
     """Yield a reason for each negation that only one side has, and whether both sides are about the same."""
-    ours, theirs = _denied(matches.terms), _denied(alignment.terms)
+    ours, theirs = denied(matches.terms), denied(alignment.terms)
     is_close = alignment.share >= NEAR or alignment.window.share >= CLOSE
     if ours and theirs and alignment.share < NEAR:
         # Each may deny the same in its own words.
@@ -42,7 +42,7 @@ def _all(groups: Sequence[frozenset[str]]) -> frozenset[str]:
     return frozenset[str]().union(*groups)
 
 
-def _denied(terms: Sequence[Term]) -> list[frozenset[str]]:
+def denied(terms: Sequence[Term]) -> list[frozenset[str]]:
     """Return the words that each negation denies."""
     found = list[frozenset[str]]()
     for place, term in enumerate(terms):

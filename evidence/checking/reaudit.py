@@ -51,7 +51,7 @@ def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudi
 
     `texts`: those of each source, by its key.
     """
-    verifier, known_checks = Verifier(texts), dict(_checks_of(report))
+    verifier, known_checks = Verifier(texts), dict(checks_of(report))
     judged = {(words, one.source): one for words, check in known_checks.items() for one in check.passages if one.judge}
     checks = list[tuple[str, ClaimCheck]]()
     for unit in units_of(without_marks(report.text), report.sources):
@@ -73,10 +73,10 @@ def compare_checks(report: Report, again: Report, texts: Mapping[str, Sequence[S
 
     `texts`: those of each source, by its key.
     """
-    return Reaudit(tuple(_with_first(report, _checks_of(again))), faults_of(report, texts))
+    return Reaudit(tuple(_with_first(report, checks_of(again))), faults_of(report, texts))
 
 
-def _checks_of(report: Report) -> list[tuple[str, ClaimCheck]]:
+def checks_of(report: Report) -> list[tuple[str, ClaimCheck]]:
     """Return the units of a report in their words, each with its check."""
     return [(without_marks(report.text[one.start : one.end]), one) for one in report.claims]
 
@@ -84,7 +84,7 @@ def _checks_of(report: Report) -> list[tuple[str, ClaimCheck]]:
 def _with_first(report: Report, checks: Iterable[tuple[str, ClaimCheck]]) -> Iterator[Rechecked]:
     """Pair new checks with those of the report; units with the same words are paired in their order."""
     before = defaultdict[str, list[ClaimCheck]](list)
-    for words, one in _checks_of(report):
+    for words, one in checks_of(report):
         before[words].append(one)
     for words, check in checks:
         known = before[words].pop(0) if before[words] else None

@@ -71,9 +71,11 @@ _NUMBERED = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
 _PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
 _LONGEST_TITLE = 200
 _INVISIBLE = {"Cc", "Cf", "Cs"}
-# An underscore within a word and an ampersand that begins no entity mean nothing to Markdown.
+# An underscore within a word, an ampersand that begins no entity and the brackets of package[extra] mean nothing to
+# Markdown.
 _SPECIAL = re.compile(
-    rf"(?P<sign>{EMAIL_SIGN})|[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.", re.IGNORECASE
+    rf"(?P<extra>(?<=[\w.])\[[a-z]+\](?![(\[:{{]))|(?P<sign>{EMAIL_SIGN})|[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.",
+    re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _CLASHES = {"][", "](", "!["}
@@ -176,7 +178,13 @@ def shown_title(source: Source) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(lambda found: "`@`" if found["sign"] else f"\\{found[0]}", text.translate(_BRACKETS))
+    return _SPECIAL.sub(_escape, text.translate(_BRACKETS))
+
+
+def _escape(found: re.Match[str]) -> str:
+    if found["extra"]:
+        return found[0]
+    return "`@`" if found["sign"] else f"\\{found[0]}"
 
 
 def _visible(text: str) -> str:

@@ -94,7 +94,7 @@ def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
 
 
 def _sentences(finding: Finding) -> list[Sentence]:
-    return [] if finding.is_withheld or finding.failures else sentences_of(finding.text)
+    return [] if finding.is_withheld or finding.failures or finding.is_excerpt else sentences_of(finding.text)
 
 
 def _cited(sentence: Sentence, finding: Finding) -> tuple[str, ...]:

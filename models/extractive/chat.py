@@ -26,6 +26,7 @@ from .roles import (
     Call,
     choose,
     clarify,
+    look_up,
     next_round,
     next_tasks,
     parts_of,
@@ -133,6 +134,7 @@ CHUNK_CHARACTERS = 40
 WINDOW = 10_000_000
 NO_FORMS = frozenset({
     tool_names.GENERATE_PLAN,
+    tool_names.LOOK_UP,
     tool_names.RESEARCH_AGENT,
     tool_names.GENERATE_REPORT,
     tool_names.THINK_TOOL,
@@ -228,7 +230,10 @@ class ExtractiveChatModel(BaseChatModel):
             return [Call(form, fill_in(form, tools[form].get("parameters", {}), facts))]
         if self.role == "researcher" and tools:
             return next_round(facts, tools)
-        return ANSWERS[self.role](facts)
+        reply = ANSWERS[self.role](facts)
+        if self.role == "clarifier" and tool_names.LOOK_UP in tools and not isinstance(reply, str):
+            return look_up(facts, tools)
+        return reply
 
 
 def _digest(messages: Sequence[BaseMessage]) -> str:

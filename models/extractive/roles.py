@@ -125,6 +125,15 @@ def clarify(facts: Facts) -> str | list[Call]:
     return [Call(tool_names.GENERATE_PLAN, {})] if any(map(str.isalnum, words)) else WHICH
 
 
+def look_up(facts: Facts, tools: Collection[str]) -> list[Call]:
+    """Search for each part; where research is offered as well, only for a single question."""
+    parts = parts_of(facts)
+    if tool_names.GENERATE_PLAN in tools and not (len(parts) == 1 and parts[0].is_question):
+        return [Call(tool_names.GENERATE_PLAN, {})]
+    queries = [queries_for(read_task(task))[0] for task in _tasks(facts)]
+    return [Call(tool_names.LOOK_UP, {"queries": queries})]
+
+
 def plan(facts: Facts) -> str:
     """Number the parts of the request."""
     return "\n".join(f"{number}. {step}" for number, step in enumerate(steps_of(facts), 1))
@@ -187,6 +196,14 @@ def queries_for(task: Task) -> list[str]:
     return list(dict.fromkeys(" ".join(text.split())[:QUERY_CHARACTERS] for text in texts))
 
 
+def answers_to(words: str, documents: Sequence[Document]) -> list[Sentence]:
+    """Return the units of documents that would be quoted for a task in these words; none if they do not answer it."""
+    task = read_task(words)
+    chooser = Chooser(_pool(documents, task), is_topic=task.is_topic)
+    answer, _ = choose(chooser, task)
+    return answer if task.is_topic or not missing_in(chooser.pool, answer) else []
+
+
 def write_finding(facts: Facts) -> str:
     """Quote what answers the task; or say that nothing does, and quote what comes nearest."""
     labels, task = labels_of_named(facts.language), read_task(facts.task)
@@ -213,8 +230,10 @@ def choose(chooser: Chooser, task: Task) -> tuple[list[Sentence], list[Sentence]
 
 def write_report(facts: Facts) -> str:
     """Put the findings together: part by part, each thing once, and what was not found named at its place."""
-    labels = labels_of_named(facts.language)
-    found = [(read_task(one.task), *read(one.text)) for one in _in_order(facts.findings)]
+    labels, findings = labels_of_named(facts.language), facts.findings
+    if facts.documents:
+        findings = tuple(Found(task, write_finding(facts._replace(task=task))) for task in _tasks(facts))
+    found = [(read_task(one.task), *read(one.text)) for one in _in_order(findings)]
     if not any(units for _, said, sections in found if not said for _, units in sections):
         return _no_answer(facts, [said for _, said, _ in found if said], [s for _, _, s in found], labels)
     has_headings = len(found) > 1 and any(task.is_topic for task, _, _ in found)

@@ -5,24 +5,19 @@ from __future__ import annotations
 import io
 import re
 from datetime import datetime
-from itertools import pairwise
+from functools import partial
 
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
 from ...evidence.text.sentences import PAGE_END
 from ..records import TEXT_CHARACTERS, Extract, Unreadable
+from .paragraphs import paragraphs
 from .parse_text import first_line, informative_title, iso_date
+from .recognition import Recogniser
 
-SHORT_LINE = 0.6
-"""Share of the width of a page up to which a line surely ends its paragraph."""
-ROOM = 0.85
-"""The same for a line and the word that follows, which begins no sentence in small letters."""
-
-_MARKER = re.compile(r"(?:\d{1,2}[.)]|\d{1,2}\.\d{1,2}\.?|\([a-z\d]{1,2}\)|[•▪‣◦·\x7f\ue000-\uf8ff])\s+[^\W\d_]")
-"""What stands before an item, a section or its title."""
-_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-_LIGATURE = re.compile(f"[{''.join(_LIGATURES)}]")
+SCANNED_LETTERS = 40
+"""Letters that a scanned page has less of: a stamp, or the number of the page."""
 # What pypdf raises on broken files besides its own errors.
 _BROKEN = (
     PyPdfError,
@@ -36,21 +31,22 @@ _BROKEN = (
 )
 
 
-def parse_pdf(data: bytes) -> Extract:
-    """Title, text and last change of a PDF; a broken page ends the text."""
+def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
+    """Title, text and last change of a PDF; a broken page ends the text, and that of scanned pages is recognised."""
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("broken", "it is not a PDF file")
     try:
         reader = PdfReader(io.BytesIO(data))
         _unlock(reader)
-        pages, is_cut = _pages(reader)
+        pages, is_cut = _pages(reader, recogniser)
     except _BROKEN as error:
         raise Unreadable("broken", "it is a broken PDF file") from error
     text = PAGE_END.join(pages)
     if not text.strip():
-        raise Unreadable("no text", "there is no text in it; it may be a scan")
+        raise recogniser.unread() or Unreadable("no text", "there is no text in it")
     title, changed = _metadata(reader)
-    return Extract(title or first_line(text), text, is_cut=is_cut, changed=changed)
+    is_cut = is_cut or recogniser.misses
+    return Extract(title or first_line(text), text, is_cut=is_cut, changed=changed, note=recogniser.note())
 
 
 def _unlock(reader: PdfReader) -> None:
@@ -62,12 +58,14 @@ def _unlock(reader: PdfReader) -> None:
         raise Unreadable("encrypted", "it is encrypted")
 
 
-def _pages(reader: PdfReader) -> tuple[list[str], bool]:
+def _pages(reader: PdfReader, recogniser: Recogniser) -> tuple[list[str], bool]:
     pages: list[str] = []
     length = 0
-    for page in reader.pages:
+    for number, page in enumerate(reader.pages, 1):
         try:
-            pages.append(_paragraphs(page.extract_text()))
+            text = paragraphs(page.extract_text())
+            is_scan = len(re.findall(r"\w", text)) < SCANNED_LETTERS
+            pages.append("\n\n".join(filter(None, [text, _recognised(page, number, recogniser) if is_scan else ""])))
         except _BROKEN:
             if not length:
                 raise
@@ -78,24 +76,12 @@ def _pages(reader: PdfReader) -> tuple[list[str], bool]:
     return pages, length > TEXT_CHARACTERS
 
 
-def _paragraphs(page: str) -> str:
-    lines = [line.strip() for line in _LIGATURE.sub(lambda found: _LIGATURES[found.group()], page).splitlines()]
-    width = max(map(len, lines), default=0)
-    text = ""
-    for line, following in pairwise([*lines, ""]):
-        text += line + ("\n\n" if _ends_paragraph(line, following, width) else "\n")
-    text = re.sub(r"(?<=[^\W\d_])-\n(?=[a-zß-ÿ])", "", text)
-    return re.sub(r"(?<!\n)\n(?!\n)", " ", text).strip()
+def _recognised(page: PageObject, number: int, recogniser: Recogniser) -> str:
+    """Return the text of the images of a page; empty if it has none, or none of a page's size."""
+    from .scans import images_of, picture_of
 
-
-def _ends_paragraph(line: str, following: str, width: int) -> bool:
-    """Whether a line is the last of its paragraph: the word that follows would still have had room, or is a marker."""
-    if not line or not following or len(line) < SHORT_LINE * width:
-        return True
-    if _MARKER.match(following):
-        return True
-    has_room = len(line) + len(following.split()[0]) < ROOM * width
-    return has_room and not following[0].islower()
+    images = images_of(page)
+    return recogniser.page(number, partial(picture_of, page, images)) if images else ""
 
 
 def _metadata(reader: PdfReader) -> tuple[str, str]:

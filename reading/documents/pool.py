@@ -15,10 +15,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple, Self
+from typing import IO, Any, NamedTuple, Self
 
 from ..records import Extract, Kind, Link, Unreadable
-from .worker import receive, send
+from .recognition import PAGES
+from .worker import SCANS, receive, send
 
 WORKERS = 2
 CHILDREN = 4
@@ -26,6 +27,8 @@ CHILDREN = 4
 rest."""
 IDLE_SECONDS = 60.0
 """How long a child waits for more to parse: starting one costs as much as parsing thirty pages."""
+SCAN_FACTOR = 8
+"""How many times as long as reading another file recognising one page may take."""
 ENDING_SECONDS = 2.0
 NOTICE_SECONDS = 0.1
 
@@ -165,19 +168,13 @@ class _Worker:
         if self._process is not None and self._process.poll() is not None:
             self.stop()
         process = self._process = self._process or _start(self._idle_seconds)
-        is_late = threading.Event()
-        clock = threading.Timer(self._seconds, _kill, (process, is_late))
-        clock.daemon = True
-        clock.start()
-        try:
-            answers = _ask(process, files, self._seconds)
-        finally:
-            clock.cancel()
-        if answers is not None and not is_late.is_set():
+        with _Clock(process, self._seconds) as clock:
+            answers = _ask(process, files, clock)
+        if answers is not None and not clock.is_late:
             return [_extract(answer) for answer in answers]
         self.stop()
-        if is_late.is_set():
-            raise Unreadable("timed out", f"reading it takes longer than {self._seconds:g} seconds")
+        if clock.is_late:
+            raise Unreadable("timed out", f"reading it takes longer than {clock.seconds:g} seconds")
         raise Unreadable("crashed", "reading it ended the parser")
 
     def interrupt(self) -> None:
@@ -198,6 +195,42 @@ class _Worker:
             process.communicate()
 
 
+class _Clock:
+    """Kills a child that takes too long; a context manager."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self.seconds = seconds
+        """What the child is given for the files, or for a page that it recognises."""
+        self.scan_seconds = SCAN_FACTOR * seconds
+        self.is_late = False
+        self._process = process
+        self._scans = 0
+
+    def __enter__(self) -> Self:
+        self._begin()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._timer.cancel()
+
+    def scan(self) -> None:
+        """Give the child time for one page, which it may ask for once a page."""
+        self._scans += 1
+        if self._scans <= PAGES + 1:
+            self._timer.cancel()
+            self.seconds = self.scan_seconds
+            self._begin()
+
+    def _begin(self) -> None:
+        self._timer = threading.Timer(self.seconds, self._kill)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _kill(self) -> None:
+        self.is_late = True
+        self._process.kill()
+
+
 def _start(idle_seconds: float) -> subprocess.Popen[bytes]:
     names = [name for name in os.environ if name in _ENVIRONMENT or name.startswith("PYTHON")]
     # -P: a file in the working folder must not stand in for a module.
@@ -210,21 +243,26 @@ def _start(idle_seconds: float) -> subprocess.Popen[bytes]:
     )
 
 
-def _ask(process: subprocess.Popen[bytes], files: Sequence[_File], seconds: float) -> list[dict[str, Any]] | None:
+def _ask(process: subprocess.Popen[bytes], files: Sequence[_File], clock: _Clock) -> list[dict[str, Any]] | None:
     assert process.stdin is not None
     assert process.stdout is not None
     headers = [{**file._asdict(), "data": len(file.data)} for file in files]
     try:
-        send(process.stdin, {"seconds": seconds, "files": headers}, b"".join(file.data for file in files))
-        answers = [receive(process.stdout) for _ in files]
+        limits = {"seconds": clock.seconds, "scan_seconds": clock.scan_seconds}
+        send(process.stdin, {**limits, "files": headers}, b"".join(file.data for file in files))
+        answers = [_receive(process.stdout, clock) for _ in files]
     except OSError:
         return None
-    return [answer[0] for answer in answers if answer] if all(answers) else None
+    return [answer for answer in answers if answer] if all(answers) else None
 
 
-def _kill(process: subprocess.Popen[bytes], is_late: threading.Event) -> None:
-    is_late.set()
-    process.kill()
+def _receive(answers: IO[bytes], clock: _Clock) -> dict[str, Any] | None:
+    """Return the answer for one file; none if the child has ended."""
+    while answer := receive(answers):
+        if SCANS not in answer[0]:
+            return answer[0]
+        clock.scan()
+    return None
 
 
 def _extract(answer: dict[str, Any]) -> Extract | Unreadable:

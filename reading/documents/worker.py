@@ -20,32 +20,46 @@ from ...run.registered import PARSERS, load_registered
 from ..records import TEXT_CHARACTERS, Extract, Kind, Unreadable, kind_of_file
 from .decode import TEXT_BYTES, clean, decode
 from .parse_text import TITLE_CHARACTERS, dateline, plain_title
+from .recognition import PAGES, WEB_PAGES, Recogniser
 
 MEMORY_BYTES = 1_000_000_000
+SCAN_BYTES = 2_500_000_000
+"""Memory of a process that has loaded the models that recognise text."""
 JSON_BYTES = 20_000_000
 """Larger than other texts, since JSON cannot be parsed from its beginning alone."""
-BINARY: frozenset[Kind] = frozenset({"pdf", "docx", "pptx", "xlsx", "epub", "email"})
+BINARY: frozenset[Kind] = frozenset({"docx", "pptx", "xlsx", "epub", "email"})
+SCANNED: frozenset[Kind] = frozenset({"pdf", "image"})
+"""Kinds of which text may have to be recognised."""
 RECORDS: frozenset[Kind] = frozenset({"csv", "json", "jsonl", "xlsx"})
 """Kinds of which a row with a date dates itself, not the file."""
 
 _MODULES: dict[Kind, str] = {"jsonl": "json", "markdown": "text", "rst": "text"}
 """Where the parser of a kind stands that has no module of its own."""
 _LENGTHS = struct.Struct(">IQ")
+SCANS = "scans"
+"""What the child says before each page whose text it recognises: there will be more to come."""
 
 
 def parse(
-    data: bytes, name: str, kind: Kind | None = None, charset: str = "", address: str = "", today: str = ""
+    data: bytes,
+    name: str,
+    kind: Kind | None = None,
+    charset: str = "",
+    address: str = "",
+    today: str = "",
+    on_scan: Callable[[], None] = lambda: None,
 ) -> Extract:
     """Parse a file or, if it has an address, a web page, whose links and signs are returned too.
 
-    The kind follows from the name unless it is given; `today` is an ISO date. Raises `Unreadable`.
+    The kind follows from the name unless it is given; `today` is an ISO date. `on_scan` is called before the text of a
+    page is recognised. Raises `Unreadable`.
     """
     if not data.strip():
         raise Unreadable("empty", "it is empty")
     kind = kind or kind_of_file(name)
     if kind is None:
         raise Unreadable("unknown format", "its format is not known")
-    extract = _registered(data, name) if kind == "registered" else _parse_kind(data, kind, charset, address)
+    extract = _registered(data, name) if kind == "registered" else _parse_kind(data, kind, charset, address, on_scan)
     # Cleaning would take the end of a page for that of a line.
     text = f"\n\n{PAGE_END}".join(map(_plain, extract.text.split(PAGE_END))).rstrip()
     # A page of which there are signs says by them why it has no text.
@@ -75,13 +89,15 @@ def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
     )
 
 
-def _parse_kind(data: bytes, kind: Kind, charset: str, address: str) -> Extract:
+def _parse_kind(data: bytes, kind: Kind, charset: str, address: str, on_scan: Callable[[], None]) -> Extract:
     kind = "pdf" if data.startswith(b"%PDF-") else kind
     # A parser is loaded by the first file of its kind, so that a child starts fast.
     module = import_module(f".parse_{_MODULES.get(kind, kind)}", __package__)
     parser: Callable[..., Extract] = getattr(module, f"parse_{kind}")
     if kind == "html":
         return parser(data, charset, address)
+    if kind in SCANNED:
+        return parser(data, Recogniser(WEB_PAGES if address else PAGES, on_scan))
     if kind in BINARY:
         return parser(data)
     most = JSON_BYTES if kind == "json" else TEXT_BYTES
@@ -140,7 +156,7 @@ def main() -> None:
         start = 0
         for file in header["files"]:
             stop = start + file["data"]
-            _answer(answers, file, data[start:stop])
+            _answer(answers, file, data[start:stop], header["scan_seconds"])
             start = stop
 
 
@@ -154,9 +170,13 @@ def _next(requests: BinaryIO, idle_seconds: float) -> tuple[dict[str, Any], byte
         idle.cancel()
 
 
-def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes) -> None:
+def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds: float) -> None:
+    def on_scan() -> None:
+        _limit_time(scan_seconds)
+        send(answers, {SCANS: True})
+
     try:
-        extract = parse(data, header["name"], header["kind"], header["charset"], header["address"], header["today"])
+        extract = parse(**{**header, "data": data}, on_scan=on_scan)
     except Unreadable as error:
         send(answers, {"reason": error.reason, "words": str(error)})
     except MemoryError:
@@ -171,7 +191,7 @@ def _limit_memory() -> None:
     try:
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, SCAN_BYTES))
     except (ImportError, ValueError, OSError):
         return  # Windows and macOS have no such limit; the parent's clock still holds.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -16,9 +17,12 @@ from langgraph.config import get_config, get_store, get_stream_writer
 from langgraph.types import StreamWriter
 
 from ..concurrency import PerLoop
+from ..errors import DatabaseUnusable
 from ..store.pages import Pages, page_namespace, pages_of
 from .packets import Packet
 
+FAILURE = "failure"
+"""Name of the note that says why the last run on a thread failed."""
 FLUSH_SECONDS = 0.5
 """Seconds after which what was emitted is kept."""
 READ_AT_ONCE = 64
@@ -75,6 +79,13 @@ class Log:
         self._start()
         while self._tasks:
             await asyncio.wait(self._tasks)
+
+    async def note_failure(self, words: str) -> None:
+        """Keep why the run failed, or that it did not."""
+        # A store that takes nothing is what the run has failed of.
+        with suppress(DatabaseUnusable):
+            if words != await read_failure(self._pages):
+                await self._pages.note({FAILURE: {"words": words}})
 
     def _start(self) -> None:
         if self._timer:
@@ -141,11 +152,22 @@ def emitter(question_id: str) -> Emitter:
     return Emitter(get_stream_writer(), logs[name])
 
 
-async def flush(thread_id: str) -> None:
-    """Keep all that was emitted on a thread, on which nobody is at work any more."""
+async def flush(thread_id: str, failure: str | None) -> None:
+    """Keep all that was emitted on a thread, on which nobody is at work any more.
+
+    `failure` says in a line for the user why its run failed, and is empty if it did not; with none, nothing is said.
+    """
     logs, place = _logs.get(), page_namespace(thread_id)
     for name in [name for name in logs if name[0] == place]:
-        await logs.pop(name).flush()
+        log = logs.pop(name)
+        await log.flush()
+        if failure is not None:
+            await log.note_failure(failure)
+
+
+async def read_failure(pages: Pages) -> str:
+    """Return why the last run on a thread failed; empty if it did not."""
+    return str((await pages.read_note(FAILURE) or {}).get("words", ""))
 
 
 async def read_log(pages: Pages, question_id: str) -> list[Data]:
@@ -153,8 +175,33 @@ async def read_log(pages: Pages, question_id: str) -> list[Data]:
 
     Words that came one by one come in one packet; of the packets that end a part of the run, the last one stays.
     """
+    return _settled(await _parts(pages, question_id))
+
+
+class LogTail:
+    """The log of a question as it grows, read again and again."""
+
+    def __init__(self, pages: Pages, question_id: str) -> None:
+        self._pages, self._question_id = pages, question_id
+        self._parts = list[list[Data]]()
+        self._packets = list[Data]()
+
+    async def news(self) -> tuple[int, list[Data]]:
+        """Return how many of the packets that were returned before still hold, and those that follow them now."""
+        before, new = self._packets, await _parts(self._pages, self._question_id, len(self._parts))
+        if not new:
+            return len(before), []
+        self._parts += new
+        self._packets = _settled(self._parts)
+        pairs = zip(before, self._packets, strict=False)
+        held = next((place for place, (old, packet) in enumerate(pairs) if old != packet), len(before))
+        held = min(held, len(self._packets))
+        return held, self._packets[held:]
+
+
+def _settled(parts: Iterable[list[Data]]) -> list[Data]:
     kept = list[Data]()
-    for part in await _parts(pages, question_id):
+    for part in parts:
         for packet in part:
             turn = packet["placement"]["turn_index"]
             if kept and kept[-1]["placement"]["turn_index"] > turn:
@@ -191,9 +238,9 @@ def _continued(last: Data, packet: Data) -> bool:
     return bool(is_same)
 
 
-async def _parts(pages: Pages, question_id: str) -> list[list[Data]]:
+async def _parts(pages: Pages, question_id: str, start: int = 0) -> list[list[Data]]:
     parts = list[list[Data]]()
-    for first in count(0, READ_AT_ONCE):
+    for first in count(start, READ_AT_ONCE):
         notes = await pages.read_notes([_name(question_id, first + one) for one in range(READ_AT_ONCE)])
         parts += [note["packets"] for note in notes if note]
         if not all(notes):

@@ -75,7 +75,7 @@ Icon = Literal["lightbulb", "shapes", "brain", "globe"]
 
 
 class Activity(Packet):
-    """What the planned strategy is about, in friendly words."""
+    """What the run is about, in friendly words."""
 
     type: Literal["activity"] = "activity"
     text: str

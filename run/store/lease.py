@@ -189,10 +189,10 @@ class Leases(ABC):
             finally:
                 _at_work.discard(lease.owner)
 
-    async def other(self, thread_id: str) -> Holder | None:
-        """Return who else is at work on a thread."""
+    async def other(self, thread_id: str, lease: Lease | None = None) -> Holder | None:
+        """Return who is at work on a thread, other than the one who holds this lease."""
         holder = await self._holder(thread_id)
-        is_ours = holder and self.owner(thread_id) == holder.owner
+        is_ours = holder and lease and holder.owner == lease.owner
         return holder if holder and not is_ours and await asyncio.to_thread(holder.is_alive) else None
 
     def lose(self, thread_id: str) -> None:

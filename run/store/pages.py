@@ -16,6 +16,8 @@ from ..errors import DatabaseUnusable
 
 DAMAGED = "damaged"
 """Key of what stands in the place of a stored value that cannot be read."""
+OWNER = "langgraph_auth_user_id"
+"""Where LangGraph's server tells a run for which user it is; checkpoints keep it in their metadata."""
 _REFERENCE = "text_hash"
 _locks = Locks()
 
@@ -117,7 +119,7 @@ def pages_of(store: BaseStore | None, question_id: str) -> Pages:
     assert store is not None, "build_graph and the server always give a store"
     # From the node's config and not from the state: a copied thread has texts of its own.
     given = get_config().get("configurable", {})
-    return Pages(store, str(given.get("thread_id") or question_id), str(given.get("langgraph_auth_user_id") or ""))
+    return Pages(store, str(given.get("thread_id") or question_id), str(given.get(OWNER) or ""))
 
 
 def reference_to(call_id: str, content_hash: str) -> ToolMessage:

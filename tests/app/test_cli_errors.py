@@ -52,7 +52,7 @@ def complaint(ended: Ended, code: int = 2) -> str:
             [WHEN, "--docs", "~nobody-of-this-name/f"],
             "'~nobody-of-this-name/f': there is no such user; write the path in full.",
         ),
-        ([WHEN, "--attach", "picture.png"], "picture.png: its format cannot be read; these can: "),
+        ([WHEN, "--attach", "picture.gif"], "picture.gif: its format cannot be read; these can: "),
         ([WHEN, "--docs", "docs", "--limit", "nonsense=1"], "nonsense: there is no such limit; `deep-research limits`"),
         (
             [WHEN, "--docs", "docs", "--limit", "max_cycle=1"],
@@ -63,14 +63,14 @@ def complaint(ended: Ended, code: int = 2) -> str:
         ([WHEN, "--docs", "docs", "--limit", "max_cycles"], "--limit takes NAME=VALUE, not 'max_cycles'."),
         ([WHEN, "--docs", "docs", "--model", "gpt-nonsense"], "Unknown model 'gpt-nonsense' for the clarifier"),
         ([WHEN, "--docs", "docs", "--out", "nowhere/report.md"], "--out 'nowhere/report.md': there is no folder"),
-        ([WHEN, "--docs", "docs", "--out", "picture.png/report.md"], "there is no folder 'picture.png'"),
+        ([WHEN, "--docs", "docs", "--out", "picture.gif/report.md"], "there is no folder 'picture.gif'"),
     ],
 )
 def test_a_wrong_call_gets_one_line_and_leaves_no_run(desk: Desk, arguments: list[str], words: str) -> None:
     (desk.folder / "empty").mkdir()
     (desk.folder / "broken").mkdir()
     (desk.folder / "broken" / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
-    (desk.folder / "picture.png").write_bytes(b"\x89PNG")
+    (desk.folder / "picture.gif").write_bytes(b"GIF8")
     ended = desk.call("ask", *arguments)
     assert words in [line for line in ended.err.splitlines() if line.startswith("Error: ")][-1]
     if not {"broken", "empty"} & set(arguments):

@@ -180,14 +180,14 @@ def test_a_folder_without_documents_is_missing_and_documents_are_counted(desk: D
 def test_what_a_folder_holds_beside_its_documents_is_told(desk: Desk) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         (desk.docs / name).symlink_to(desk.folder / "nothing")
-    for name in ("d.png", "e.zip"):
+    for name in ("d.gif", "e.zip"):
         (desk.docs / name).touch()
     (desk.docs / "d.pdf").write_bytes(b"%PDF-")
     ended = desk.call("doctor", "--docs", str(desk.docs))
     assert ended.code == 0
     assert f"ok       documents: 4 documents, 4 could not be read ({desk.docs})\n" in ended.out
     assert [line for line in ended.out.splitlines() if line.startswith("note")] == [
-        "note     not read: docs/(other files): 2 of kinds that are not read: .png, .zip",
+        "note     not read: docs/(other files): 2 of kinds that are not read: .gif, .zip",
         *(f"note     not read: docs/{name}.txt: it is a link that leads nowhere" for name in "abc"),
         "note     not read: docs/d.pdf: it is a broken PDF file",
     ]

@@ -47,7 +47,7 @@ ATTACKS = """async ([server, token]) => {
 """What a page of another origin may try; who knows the token as well gets no further."""
 HIDDEN = (
     *(("GET", "/metrics"), ("POST", "/internal/truncate"), ("POST", "/deploy"), ("GET", "/store/items")),
-    *(("POST", "/store/items/search"), ("POST", "/mcp"), ("POST", "/a2a/x"), ("POST", "/ui/x"), ("GET", "/profile")),
+    *(("POST", "/store/items/search"), ("POST", "/a2a/x"), ("POST", "/ui/x"), ("GET", "/profile")),
 )
 """Routes that LangGraph's server has beside those that it describes."""
 
@@ -89,10 +89,11 @@ async def research(client: LangGraphClient) -> Conversation:
 @pytest.mark.fault("R25")
 async def test_no_route_answers_without_a_token(web: httpx.AsyncClient) -> None:
     described = (await web.get("/openapi.json", headers=bearer(ALICE))).json()["paths"]
-    routes = [(method.upper(), path) for path, methods in described.items() for method in methods]
+    routes = [(method.upper(), path) for path, methods in described.items() for method in methods if path != "/"]
     assert len(routes) > 30
+    assert (await web.get("/")).text == (await web.get("/", headers=bearer(ALICE))).text, "the page is nobody's"
     some = str(uuid.uuid4())
-    for method, path in (*routes, *HIDDEN):
+    for method, path in (*routes, ("POST", "/mcp"), *HIDDEN):
         place = "/".join(some if part.startswith("{") else part for part in path.split("/"))
         body: dict[str, Any] | None = {} if method in ("POST", "PUT", "PATCH") else None
         for headers in ({}, bearer("nobody-has-this-token"), {"x-auth-scheme": "langsmith"}, {"x-api-key": "guess"}):
@@ -162,6 +163,7 @@ async def test_nobody_reaches_the_threads_of_another(server: Server, alice: Lang
                 for place in ("", "/state", "/history", "/runs", f"/runs/{run['run_id']}")
             ),
             *(("GET", f"{thread}/{place}", None) for place in ("stream", f"runs/{run['run_id']}/stream")),
+            *(("GET", f"/research/runs/{talk.thread}/{place}", None) for place in ("packets", "export", "sources/1")),
             *(("POST", f"{thread}/{place}", {}) for place in ("history", "copy", f"runs/{run['run_id']}/cancel")),
             *(("POST", f"{thread}/{place}", some) for place in ("runs", "runs/wait", "runs/stream")),
             ("POST", f"{thread}/state/checkpoint", checkpoint),
@@ -183,6 +185,7 @@ async def test_nobody_reaches_the_threads_of_another(server: Server, alice: Lang
             assert "Skerry" not in answer.text
         assert [found["thread_id"] for found in (await bob.post("/threads/search", json={})).json()] == [own]
         assert (await bob.post("/threads/count", json={})).json() == 1
+        assert (await bob.get("/research/runs")).json() == []
     assert "1844" in (await talk.values())["report"]["text"]
 
 

@@ -68,7 +68,7 @@ def standing(state: ResearchState, **fields: Any) -> StoredRun:
             "name": "light",
             "strategy": "planned",
             "state": state,
-            "asks": "",
+            "waiting": {},
             "is_unfinished": False,
             "changed": "",
             "failure": "",

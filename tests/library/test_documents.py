@@ -152,13 +152,13 @@ def test_links_and_hidden_files_are_not_followed(place: Place, tmp_path: Path) -
     (place.docs / ".git" / "a.txt").write_text("harbour secret")
     library = place.library()
     assert library.refresh().documents == 3
-    (place.docs / "picture.png").symlink_to(tmp_path / "nothing")
+    (place.docs / "picture.gif").symlink_to(tmp_path / "nothing")
     (place.docs / "one.txt").symlink_to(place.docs / "two.txt")
     (place.docs / "two.txt").symlink_to(place.docs / "one.txt")
-    (place.docs / "self.png").symlink_to(place.docs / "self.png")
+    (place.docs / "self.gif").symlink_to(place.docs / "self.gif")
     outside, nowhere = "it is a link that does not stay in the folder", "it is a link that leads nowhere"
     assert reasons(library) == {
-        "papers/(other files)": "2 of kinds that are not read: .png",
+        "papers/(other files)": "2 of kinds that are not read: .gif",
         "papers/dangling.txt": nowhere,
         "papers/leaving.txt": outside,
         "papers/one.txt": nowhere,
@@ -218,13 +218,13 @@ def test_the_first_of_many_are_kept_whatever_their_order(numbers: list[int], mos
 
 
 def test_files_of_other_kinds_are_counted_in_one_line(place: Place) -> None:
-    for name in ("a.png", "b.PNG", "old/c.png", "d.zip", "e.mp3", "f.mp4", "g.iso", "h.bin", "Makefile", "i.\u202e"):
+    for name in ("a.gif", "b.GIF", "old/c.gif", "d.zip", "e.mp3", "f.mp4", "g.iso", "h.bin", "Makefile", "i.\u202e"):
         (place.docs / name).write_bytes(b"x")
     status = place.library().refresh()
     assert status.left_out == (
         LeftOut(
             "papers/(other files)",
-            "10 of kinds that are not read: .png, no suffix, .bin, .iso, .mp3 and 2 more",
+            "10 of kinds that are not read: .gif, no suffix, .bin, .iso, .mp3 and 2 more",
             "unknown format",
             10,
         ),

@@ -15,9 +15,9 @@ from search_api import Answer, SearchApi, found, refused
 from typing_extensions import override
 from web import Web, hostile_web
 
-from deep_research.nodes.step.search import READ_PER_QUERY
 from deep_research.run.context import Context
 from deep_research.run.errors import SearchFailed
+from deep_research.tools.search_round import READ_PER_QUERY
 
 TASK, QUERY = "When was the lamp lit?", "lamp lit"
 PADDING = "The harbour office keeps a log of wind and water for every day of the year. " * 8

@@ -43,12 +43,14 @@ def wanted_files() -> set[str]:
             "records/plan.py",
             "state.py",
             "py.typed",
+            "langgraph.json",
         )
     }
     for package in PACKAGES[1:]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
     data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
     data += (ROOT / "evidence").glob("*/*.toml")
+    data += (path for path in (ROOT / "app" / "page").iterdir() if path.suffix in (".html", ".css", ".js", ".svg"))
     return files | {f"deep_research/{path.relative_to(ROOT)}" for path in data}
 
 

@@ -1,0 +1,204 @@
+"""MCP over HTTP: the sessions at `/mcp`, and the runs of a user of LangGraph's server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpx
+from langchain_core.messages import HumanMessage
+from langgraph.types import Command
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import APIError
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from ..records.research import Depth
+from ..run.context import Context
+from ..run.conversation import check_question
+from ..run.errors import RunFailed, UserMistake
+from ..run.user_settings import UserSettings, names_below
+from .runs import StoredRun, open_runs
+from .stream import read_packet
+from .users import token_in, user_of
+from .words import GRAPHS, Strategy, default_strategy
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+    from .progress import PlainLines
+
+PATH = "/mcp"
+
+
+class Caller(NamedTuple):
+    """Who sent a request."""
+
+    user: str
+    token: str
+
+
+def caller_of(headers: Mapping[str, str], client: Any) -> Caller:
+    """Return who sent a request that has passed the guard."""
+    token = token_in(dict(headers))
+    return Caller(user_of(token, client[0] if client else "") or "", token)
+
+
+class Sessions:
+    """The ASGI app at `/mcp`; a session is of the user who began it, and of nobody else."""
+
+    def __init__(self) -> None:
+        self._manager: Any = None
+
+    @asynccontextmanager
+    async def serving(self, make: Callable[[], Server[Any, Any]]) -> AsyncIterator[None]:
+        """Serve the MCP server that `make` returns, as long as this is open."""
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        # A client that hangs up is an error with a traceback to it.
+        logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
+        self._manager = StreamableHTTPSessionManager(make())
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that has passed the guard."""
+        if self._manager is None:
+            words = 'MCP is served with a package that is not installed: pip install ".[mcp]".'
+            await JSONResponse({"detail": words}, status_code=404)(scope, receive, send)
+            return
+        from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+        from mcp.server.auth.provider import AccessToken
+
+        caller = caller_of(Headers(scope=scope), scope.get("client"))
+        owner = AuthenticatedUser(AccessToken(token=caller.token, client_id=caller.user, scopes=[]))
+        await self._manager.handle_request({**scope, "user": owner}, receive, send)
+
+
+SESSIONS = Sessions()
+"""Those of LangGraph's server."""
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[None]:
+    """Serve MCP on LangGraph's server, if its package is installed."""
+    try:
+        # Importing reads files, which would block the server.
+        mcp_server = (await asyncio.to_thread(import_module, ".mcp_server", __package__)).mcp_server
+    except ImportError:
+        yield
+        return
+    settings = await asyncio.to_thread(lambda: UserSettings().operator)
+
+    def runs_of(request: Any) -> ServedRuns:
+        return ServedRuns(caller_of(request.headers, request.client))
+
+    async with SESSIONS.serving(lambda: mcp_server(runs_of, settings)):
+        yield
+
+
+class ServedRuns(NamedTuple):
+    """The runs of a user of LangGraph's server: begun by its API, where they are checked and counted."""
+
+    caller: Caller
+
+    @property
+    def settings(self) -> Context:
+        """Return the operator's settings, with the caller's documents."""
+        return UserSettings().context_of(self.caller.user)
+
+    async def begin(
+        self,
+        thread: str,
+        question: str,
+        view: PlainLines,
+        *,
+        documents: tuple[str, ...] | None,
+        depth: Depth | None,
+        strategy: Strategy | None,
+    ) -> StoredRun:
+        """Put a question to a new thread."""
+        given = {"docs": documents, "depth": depth}
+        context = {name: value for name, value in given.items() if value is not None}
+        sent = {"input": _said(question), "context": context}
+        return await self._run(thread, strategy or default_strategy(), question, view, **sent)
+
+    async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
+        """Put an answer, a follow-up or a hint to a thread, which goes on over its own documents."""
+        async with open_runs(Context().data_dir) as book:
+            strategy, message = await book._replace(user=self.caller.user).entry(thread, words)
+        run = (await self.read(thread)).state.run
+        # What a question may search is kept with it, but not what a further one may.
+        context = {"docs": names_below(self.settings.docs, run.scope.docs)} if run else {}
+        return await self._run(thread, strategy, words, view, context=context, **_sent(message, words))
+
+    async def read(self, thread: str) -> StoredRun:
+        """Return a stored run."""
+        async with open_runs(Context().data_dir) as book:
+            return await book._replace(user=self.caller.user).read(thread)
+
+    async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
+        check_question([HumanMessage(words)], self.settings.limits.question_characters)
+        view.begin()
+        runs = list[str]()
+        async with _client(self.caller.token) as client:
+            try:
+                stream = client.runs.stream(
+                    thread,
+                    GRAPHS[strategy],
+                    **sent,
+                    stream_mode="custom",
+                    stream_subgraphs=True,
+                    if_not_exists="create",
+                    multitask_strategy="reject",
+                    durability="sync",
+                    on_run_created=lambda run: runs.append(run["run_id"]),
+                )
+                # The first part tells that the run is there; before, it could not be cancelled.
+                first = asyncio.ensure_future(anext(stream))
+                await asyncio.shield(first)
+                async for part in stream:
+                    if part.event == "error":
+                        raise RunFailed(str(part.data.get("message") or part.data.get("error")))
+                    if part.event.partition("|")[0] == "custom":
+                        view(read_packet(part.data))
+            except APIError as error:
+                raise UserMistake(error.message) from error
+            except asyncio.CancelledError:
+                await asyncio.gather(first, return_exceptions=True)
+                for run in runs:
+                    await client.runs.cancel(thread, run, wait=True)
+                raise
+        return await self.read(thread)
+
+
+def _said(words: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": words}]}
+
+
+def _sent(message: Any, words: str) -> dict[str, Any]:
+    """Return what the API is sent for a message of the graph."""
+    if not isinstance(message, Command):
+        return {"input": None if message is None else _said(words)}
+    return {"command": {"resume": words} if message.resume else {"update": _said(words)}}
+
+
+@asynccontextmanager
+async def _client(token: str) -> AsyncIterator[LangGraphClient]:
+    """Open a client of the server in whose process this is; its calls are those of the user."""
+    from langgraph_api.asgi_transport import ASGITransport
+    from langgraph_api.server import app
+
+    http = httpx.AsyncClient(
+        transport=ASGITransport(app),
+        base_url="http://localhost",
+        headers={"x-api-key": token},
+        timeout=httpx.Timeout(None),
+    )
+    async with LangGraphClient(http) as client:
+        yield client

@@ -1,0 +1,49 @@
+"""The page in the browser, as it is served: files as they stand, which load nothing from elsewhere.
+
+Read `index.html` first, then `main.js`. The page asks the server by its public routes alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from importlib import resources
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "trusted-types report; require-trusted-types-for 'script'"
+)
+"""What the browser lets the page do."""
+MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+REPORT_STYLE = "report.css"
+"""Name under which the style of exported reports is served."""
+
+
+async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request for a file of the page."""
+    name = scope["path"].rpartition("/")[2] or "index.html"
+    content = (await asyncio.to_thread(_files)).get(name)
+    headers = {
+        "Content-Security-Policy": POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cache-Control": "no-cache",
+    }
+    if content is None:
+        response = Response("Nothing is served here.", status_code=404, media_type="text/plain")
+    else:
+        response = Response(content, headers=headers, media_type=MEDIA_TYPES[name.rpartition(".")[2]])
+    await response(scope, receive, send)
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    here = resources.files("deep_research.app.page")
+    files = {file.name: file.read_bytes() for file in here.iterdir() if file.name.rpartition(".")[2] in MEDIA_TYPES}
+    style = resources.files("deep_research.app.exports").joinpath("templates", "page.css")
+    return {**files, REPORT_STYLE: style.read_bytes()}

@@ -1,0 +1,124 @@
+// The server, as any client may ask it: LangGraph's threads and runs, and the routes of `app/routes.py`.
+
+const KEY = "deep-research-token";
+
+// The address that the server prints ends in the token; it is kept here and taken out of the address.
+export function takeToken() {
+  const found = /^#token=([^&]+)/.exec(location.hash);
+  if (found) {
+    localStorage.setItem(KEY, decodeURIComponent(found[1]));
+    history.replaceState(null, "", `${location.pathname}#/`);
+  }
+}
+
+export function hasToken() {
+  return Boolean(localStorage.getItem(KEY));
+}
+
+export function setToken(token) {
+  localStorage.setItem(KEY, token.trim());
+}
+
+export class Refused extends Error {
+  constructor(status, words) {
+    super(words);
+    this.status = status;
+  }
+}
+
+async function answer(path, { method = "GET", body, signal } = {}) {
+  const headers = { "X-Api-Key": localStorage.getItem(KEY) ?? "" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let response;
+  try {
+    response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused(0, "The server does not answer.");
+  }
+  if (response.ok) return response;
+  const said = await response.json().catch(() => ({}));
+  const words = typeof said.detail === "string" ? said.detail : `The server answers with status ${response.status}.`;
+  throw new Refused(response.status, words);
+}
+
+export async function ask(path, options) {
+  return (await answer(path, options)).json();
+}
+
+export async function download(path) {
+  const response = await answer(path);
+  const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "");
+  return { name: name ? name[1] : "report", content: await response.blob() };
+}
+
+export async function text(path) {
+  return (await answer(path)).text();
+}
+
+// Server-sent events, with the token in a header, which an EventSource cannot send.
+export async function* events(path, signal) {
+  const response = await answer(path, { signal });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value.replaceAll("\r", "")).split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const lines = block.split("\n");
+      const event = lines.find((line) => line.startsWith("event:"))?.slice(6).trim();
+      const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice(5)).join("\n");
+      if (event && data) yield { event, data: JSON.parse(data) };
+    }
+  }
+}
+
+const WIRE = { stream_mode: ["custom"], stream_subgraphs: true, durability: "sync" };
+
+const said = (words) => ({ messages: [{ role: "user", content: words }] });
+
+export async function newThread(graph, context) {
+  const made = await ask("/threads", { method: "POST", body: { metadata: { research: { graph, context } } } });
+  return made.thread_id;
+}
+
+// A run of the command line is not among the server's threads until somebody goes on with it.
+async function settingsOf(thread) {
+  const made = await ask("/threads", { method: "POST", body: { thread_id: thread, if_exists: "do_nothing" } });
+  return made.metadata?.research?.context ?? {};
+}
+
+async function start(thread, graph, more, context) {
+  const body = { assistant_id: graph, context: context ?? (await settingsOf(thread)), ...WIRE, ...more };
+  return (await ask(`/threads/${thread}/runs`, { method: "POST", body })).run_id;
+}
+
+export const put = (thread, graph, words, context) => start(thread, graph, { input: said(words) }, context);
+export const reply = (thread, graph, value) => start(thread, graph, { command: { resume: value } });
+export const goOn = (thread, graph) => start(thread, graph, { input: null });
+export const steer = (thread, graph, words) =>
+  start(thread, graph, { command: { update: said(words) }, multitask_strategy: "interrupt" });
+
+export async function runAtWork(thread) {
+  for (const status of ["running", "pending"]) {
+    const [run] = await ask(`/threads/${thread}/runs?status=${status}&limit=1`);
+    if (run) return run.run_id;
+  }
+  return "";
+}
+
+export async function stop(thread) {
+  const run = await runAtWork(thread).catch(() => "");
+  if (!run) throw new Refused(409, "This run is at work in another process: stop it there.");
+  await answer(`/threads/${thread}/runs/${run}/cancel?wait=false&action=interrupt`, { method: "POST" });
+}
+
+// What a run says of the moment, and what ended it: that is said to whoever listens alone, if it came before its first step.
+export async function* live(thread, run, signal) {
+  for await (const { event, data } of events(`/threads/${thread}/runs/${run}/stream?stream_mode=custom`, signal)) {
+    if (event === "error") throw new Refused(409, data.message ?? "The run failed.");
+    if (event.split("|")[0] === "custom") yield data;
+  }
+}

@@ -1,0 +1,247 @@
+"""What the server offers beside LangGraph's own routes: a user's runs, their packets, exports and sources."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from ..evidence.citations.rendering import link_to, shown_title
+from ..records.research import Depth
+from ..run.context import Context, engine_name
+from ..run.conversation import clean, clean_nested, mark_of
+from ..run.errors import UnknownThread, UserMistake
+from ..run.events.log import LogTail
+from ..run.spending import total
+from ..run.store.pages import Pages
+from ..run.user_settings import UserSettings
+from .auth import owner_of_checkpoints
+from .export import export_content
+from .run_name import RunName
+from .runs import RunBook, StoredRun, open_runs
+from .users import LOCAL_USER, token_in, user_of
+from .words import GRAPHS, STRATEGIES, ExportFormat
+
+LISTED = 50
+"""Runs in the list, the latest."""
+FOLDERS = 200
+"""Folders below one of the operator's that are offered by name."""
+POLL_SECONDS, QUIET_SECONDS = 0.4, 1.0
+"""Seconds between two looks at a run that is at work, and at one that is not."""
+MEDIA_TYPES: dict[str, str] = {
+    "md": "text/markdown",
+    "json": "application/json",
+    "html": "text/html",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "pdf": "application/pdf",
+    "bibtex": "application/x-bibtex",
+    "csl-json": "application/vnd.citationstyles.csl+json",
+}
+"""Media type of each form of export."""
+_ENDINGS = {"bibtex": "bib", "csl-json": "csl.json"}
+
+
+@asynccontextmanager
+async def opened_book(app: Starlette) -> AsyncIterator[None]:
+    """Keep the runs of the data folder open for the routes."""
+    async with open_runs(Context().data_dir) as book:
+        for strategy in STRATEGIES:
+            # Compiling a graph would block the server.
+            await asyncio.to_thread(book.graph, strategy)
+        app.state.book = book
+        yield
+
+
+async def offer(request: Request) -> Response:
+    """Say which strategies, documents, engines, models and formats of export a user may choose."""
+    operator = await asyncio.to_thread(UserSettings().context_of, _user(request))
+    folders = await asyncio.to_thread(lambda: [_folder(path) for path in operator.docs])
+    return JSONResponse(
+        {
+            "user": _user(request),
+            "graphs": GRAPHS,
+            "docs": folders,
+            "engines": [engine_name(one) for one in operator.engines or ()],
+            "models": list(operator.allow_models),
+            "depths": get_args(Depth),
+            "depth": operator.depth,
+            "formats": list(get_args(ExportFormat)),
+        }
+    )
+
+
+async def list_runs(request: Request) -> Response:
+    """List the user's latest runs, the latest first."""
+    book, user = _book(request), _user(request)
+    listed = list[dict[str, Any]]()
+    for thread in await book.ids():
+        if await asyncio.to_thread(owner_of_checkpoints, thread) == user:
+            listed.append(await _line(book, thread))
+        if len(listed) == LISTED:
+            break
+    return JSONResponse(listed)
+
+
+async def stream_packets(request: Request) -> Response:
+    """Stream the packets of a run's latest question, those from its log and those to come, and how the run stands.
+
+    A thread without a run yet is waited for. An event `run` holds how it stands, with its conversation. An event
+    `packets` holds those that follow the first `held` of the packets that this stream has brought of the question
+    `question_id`.
+    """
+    thread, user = request.path_params["thread"], _user(request)
+    if await asyncio.to_thread(owner_of_checkpoints, thread) not in (None, user):
+        raise _no_run(thread)
+    events = _events(_book(request), thread, user)
+    return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+async def export_run(request: Request) -> Response:
+    """Return a run's report in one of the formats of `deep-research export`."""
+    export_format = request.query_params.get("format", "md")
+    if export_format not in MEDIA_TYPES:
+        raise HTTPException(422, f"format: there is no {export_format!r}; there are {', '.join(MEDIA_TYPES)}.")
+    stored = await _run(request)
+    try:
+        content = await asyncio.to_thread(export_content, stored, export_format, RunName(stored.thread, None))
+    except UserMistake as error:
+        raise HTTPException(409, str(error)) from error
+    name = f"report-{stored.thread[:8]}.{_ENDINGS.get(export_format, export_format)}"
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Security-Policy": "sandbox",
+        "Cache-Control": "no-store",
+    }
+    return Response(content, media_type=MEDIA_TYPES[export_format], headers=headers)
+
+
+async def show_source(request: Request) -> Response:
+    """Return a source of a run's report by its number: title, address, and the text of it that was read."""
+    stored, number = await _run(request), request.path_params["number"]
+    report = stored.state.report
+    if report is None or not 1 <= number <= len(report.sources):
+        raise HTTPException(404, f"The report has no source {number}.")
+    key = report.sources[number - 1]
+    source, texts = stored.state.sources[key], await _book(request).texts(stored, report)
+    link = link_to(source)
+    shown = {
+        "title": shown_title(source),
+        # A browser opens no file for a page of the web.
+        "link": link if link.startswith(("http://", "https://")) else "",
+        "read_at": source.read_at,
+        "texts": [text.text for text in texts.get(key, ())],
+    }
+    return JSONResponse(clean_nested(shown), headers={"Cache-Control": "no-store"})
+
+
+ROUTES: Sequence[Route] = (
+    Route("/research/offer", offer),
+    Route("/research/runs", list_runs),
+    Route("/research/runs/{thread}/packets", stream_packets),
+    Route("/research/runs/{thread}/export", export_run),
+    Route("/research/runs/{thread}/sources/{number:int}", show_source),
+)
+"""All that is served here, each under a user's token."""
+
+
+def run_data(stored: StoredRun) -> dict[str, Any]:
+    """Return how a run stands, with its conversation."""
+    state = stored.state
+    spent = total(state.spending)
+    shown = {
+        "thread": stored.thread,
+        "name": stored.name,
+        "question": stored.question,
+        "graph": GRAPHS[stored.strategy],
+        "status": stored.status,
+        "is_unfinished": stored.is_unfinished,
+        "waiting": dict(stored.waiting),
+        "changed": stored.changed,
+        "failure": stored.failure,
+        "question_id": state.run.id if state.run else "",
+        "seconds": state.run.active_seconds if state.run else 0.0,
+        "stop_reason": state.run.stop_reason if state.run else "",
+        "spent": {"calls": spent.calls, "tokens": spent.input_tokens + spent.output_tokens, "usd": spent.usd},
+        "has_report": state.report is not None,
+        "messages": [_message(message) for message in state.messages],
+    }
+    return clean_nested(shown)
+
+
+async def _events(book: RunBook, thread: str, user: str) -> AsyncIterator[str]:
+    while (owner := await asyncio.to_thread(owner_of_checkpoints, thread)) is None:
+        yield ": nothing yet\n\n"
+        await asyncio.sleep(POLL_SECONDS)
+    if owner != user:
+        # Somebody else has begun one under this id in the meantime.
+        return
+    tail, question_id, last = LogTail(Pages(book.database.store, thread), ""), "", ""
+    while True:
+        stored = await book.read(thread)
+        data = run_data(stored)
+        if data["question_id"] != question_id:
+            question_id = data["question_id"]
+            tail = LogTail(Pages(book.database.store, thread), question_id)
+        held, packets = await tail.news()
+        if (said := json.dumps(data)) != last:
+            yield _event("run", data)
+            last = said
+        if packets:
+            yield _event("packets", {"question_id": question_id, "held": held, "packets": packets})
+        await asyncio.sleep(POLL_SECONDS if stored.status == "running" else QUIET_SECONDS)
+
+
+def _event(name: str, data: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+def _message(message: AnyMessage) -> dict[str, str]:
+    role = "user" if isinstance(message, HumanMessage) else "assistant"
+    return {"role": role, "kind": mark_of(message), "text": message.text}
+
+
+async def _line(book: RunBook, thread: str) -> dict[str, Any]:
+    try:
+        stored = await book.read(thread)
+    except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hide the others
+        return {"thread": thread, "status": "unreadable", "question": clean(" ".join(str(error).split()))}
+    data = run_data(stored)
+    return {name: data[name] for name in ("thread", "name", "question", "graph", "status", "changed")}
+
+
+async def _run(request: Request) -> StoredRun:
+    """Return the run of a request; raises status 404 if the user has none of this id."""
+    thread = request.path_params["thread"]
+    try:
+        return await _book(request)._replace(user=_user(request)).read(thread)
+    except UnknownThread:
+        raise _no_run(thread) from None
+
+
+def _no_run(thread: str) -> HTTPException:
+    return HTTPException(404, f"There is no run {thread}.")
+
+
+def _folder(path: Path) -> dict[str, Any]:
+    below = sorted(one.name for one in path.iterdir() if one.is_dir()) if path.is_dir() else []
+    return {"name": path.name, "folders": [name for name in below if not name.startswith(".")][:FOLDERS]}
+
+
+def _book(request: Request) -> RunBook:
+    book: RunBook = request.app.state.book
+    return book
+
+
+def _user(request: Request) -> str:
+    client = request.client.host if request.client else ""
+    return user_of(token_in(dict(request.headers)), client) or LOCAL_USER

@@ -1,0 +1,90 @@
+"""The command `serve`: LangGraph's server with the page, as `langgraph.json` describes it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ..library.index import open_roots
+from ..run.errors import ExtraMissing, UnknownSetting
+from ..run.limits import ENVIRONMENT_PREFIX
+from .endings import reports_errors
+from .settings import read_context, settings_from_options
+from .terminal import say
+from .users import LOCAL_USER, LOOPBACK, users
+from .words import DONE
+
+PORT = 2024
+"""Where the server listens if nothing else is asked for; another port if that is taken."""
+JOBS = 50
+"""Runs at the same time."""
+
+
+@reports_errors
+def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
+    """Start the server and wait until it is stopped; raises `UnknownSetting` or `ExtraMissing` before it starts."""
+    given = settings_from_options(**options) | ({"data_dir": data_dir.absolute()} if data_dir else {})
+    context = read_context(given)
+    folder = context.data_dir.absolute()
+    demo = folder / "demo" / "python-reference"
+    if not context.docs and demo.is_dir():
+        say("No documents are given (--docs): those of `deep-research demo` can be searched.")
+        given["docs"] = (demo,)
+    list(open_roots(read_context(given)))
+    if host not in LOOPBACK and LOCAL_USER in users().values():
+        raise UnknownSetting(
+            f"--host {host}: other machines need tokens; set DEEP_RESEARCH_SERVER_TOKENS to USER:TOKEN, and "
+            "DEEP_RESEARCH_SERVER_HOSTS to the name under which they reach this one."
+        )
+    chosen = _free_port(host, port)
+    try:
+        from langgraph_api.cli import run_server
+    except ImportError:
+        raise ExtraMissing(
+            '`serve` needs LangGraph\'s server: pip install ".[serve]" in the checkout of deep_research.'
+        ) from None
+    _set_environment({**given, "data_dir": folder})
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # LangGraph keeps its list of threads and runs where it is started.
+    os.chdir(folder)
+    # It greets with addresses of its own; ours is printed when the server is ready.
+    logging.getLogger("langgraph_api.cli").setLevel(logging.ERROR)
+    config = json.loads(resources.files("deep_research").joinpath("langgraph.json").read_text("utf-8"))
+    run_server(
+        host,
+        chosen,
+        graphs=config["graphs"],
+        n_jobs_per_worker=JOBS,
+        **{name: config[name] for name in ("auth", "http", "checkpointer", "store")},
+    )
+    return DONE
+
+
+def _free_port(host: str, wanted: int | None) -> int:
+    for port in (wanted or PORT, *(() if wanted else (0,))):
+        try:
+            with socket.create_server((host, port)) as taken:
+                return int(taken.getsockname()[1])
+        except OSError as error:
+            if wanted:
+                raise UnknownSetting(f"--port {wanted}: {error.strerror}.") from error
+    raise UnknownSetting(f"--host {host}: the server cannot listen there.")
+
+
+def _set_environment(given: dict[str, Any]) -> None:
+    """Give the server, which takes its settings from the environment, those of the options."""
+    for name, value in given.items():
+        if name == "docs":
+            value = os.pathsep.join(map(str, value))
+        elif isinstance(value, tuple | list):
+            value = ",".join(value) or "none"
+        elif isinstance(value, dict):
+            value = json.dumps(value)
+        os.environ[f"{ENVIRONMENT_PREFIX}{name.upper()}"] = str(value)
+    os.environ |= {"LANGGRAPH_NO_VERSION_CHECK": "1", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGSMITH_TRACING": "false"}
+    os.environ.setdefault("LOG_LEVEL", "WARNING")

@@ -1,0 +1,196 @@
+"""Answers a small question's search: one round of every search tool, whose best passages become its only finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages.tool import tool_call
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from ..evidence.memory.observations import gap_of
+from ..models.resolve import settings_of
+from ..records.plan import Learning, Observation, PlanStep
+from ..records.research import Ending, Finding, Progress, Run, Spent
+from ..records.sources import Source
+from ..run import tool_names
+from ..run.branches import StepState, StepTask, assignment_of
+from ..run.context import Context, Watch, within_scope
+from ..run.conversation import question_of, subject_of
+from ..run.decisions import PENDING
+from ..run.events.call import document, step_failed
+from ..run.events.log import emitter
+from ..run.events.packets import (
+    Activity,
+    FindingCitedDocuments,
+    FindingDelta,
+    FindingStart,
+    Packet,
+    ResearchAgentStart,
+    SectionEnd,
+)
+from ..run.spending import Bill, allowance, recorded
+from ..run.store.pages import pages_of
+from ..state import ResearchState
+from ..tools.addresses import Addresses, addresses_in
+from ..tools.redaction import note_user
+from ..tools.results import JOINT, Result, results_in
+from ..tools.search_round import SearchRound
+
+LOOK_UP = "look-up"
+"""Id of the step that stands for the only search."""
+SMALL = "A small question: answered from one search."
+QUICK = "Answered from one search."
+PIECE = 2000
+"""Characters of a passage; a longer one, as of a document that is read whole, is cut at a blank line."""
+
+
+class LookUpUpdate(TypedDict):
+    """What `look_up` writes."""
+
+    run: Run
+    progress: Progress
+    transcript: list[list[AnyMessage]]
+    findings: dict[str, Finding]
+    sources: dict[str, Source]
+    learnings: dict[str, Learning]
+    memory: dict[str, Observation]
+    spending: dict[str, Spent]
+
+
+class Passage(NamedTuple):
+    """A passage as it was found."""
+
+    key: str
+    """Key of its source."""
+    text: str
+
+
+async def look_up(state: ResearchState, runtime: Runtime[Context]) -> LookUpUpdate:
+    """Search once, read the best pages, and keep the best passages; no model is asked."""
+    run = state.run
+    assert run is not None
+    context, pages = within_scope(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
+    said = question_of(state.messages)
+    addresses = addresses_in(said)[: context.limits.max_open]
+    await Addresses(pages, run.id).allow(addresses)
+    await note_user(pages, state.messages, run)
+    task = _task(state, run, context, said)
+    queries = state.brief.queries[: context.limits.max_queries] or (task.text,)
+    step = StepState([task], iteration=1, queries=queries, open_next=tuple(addresses))
+    watch = Watch(context.clock, 0.0)
+    work = SearchRound(step, context, pages, Bill(), emitter(run.id), watch)
+    begun = Activity(placement=task.place, text=SMALL if run.depth == "auto" else QUICK, icon="lightbulb")
+    emitter(run.id).emit(begun, ResearchAgentStart(placement=task.place, research_task=task.text))
+    async with recorded(pages, run.id, work.bill):
+        reason = await work.do(is_only=True) or work.lasting_fault()
+        results = results_in(await pages.fill_in(work.notes))
+    found = list(_passages(results, step, work, context.limits.pages_characters))
+    sources = _numbered(found, {**state.sources, **work.sources})
+    finding = _finding(task, found, sources, work, reason)
+    emitter(run.id).emit(*(step_failed(task.place, failure) for failure in work.failures))
+    emitter(run.id).emit(*_end_packets(task, finding, sources))
+    call = tool_call(name=tool_names.RESEARCH_AGENT, args={"task": task.text}, id=task.id)
+    gap = gap_of(task.text, run.id, 0, task.id, about=task.text)
+    learnings = [Learning(text=one.text, source=one.key, step=task.id, question_id=run.id) for one in found]
+    return LookUpUpdate(
+        run=run.model_copy(update={"active_seconds": run.active_seconds + watch.seconds}),
+        progress=state.progress.model_copy(update={"turn": task.turn + 1}),
+        transcript=[[AIMessage("", tool_calls=[call]), ToolMessage(PENDING, tool_call_id=task.id)]],
+        findings={finding.id: finding},
+        sources={**work.sources, **sources},
+        learnings={one.id: one for one in learnings},
+        memory={} if found else {gap.key: gap},
+        spending=work.bill.costs,
+    )
+
+
+def _task(state: ResearchState, run: Run, context: Context, said: str) -> StepTask:
+    """Return the search as the task of a step."""
+    subject = subject_of(said)
+    share = allowance(context.limits, state.spending, 1)
+    return StepTask(
+        id=f"{run.id[:8]}-{LOOK_UP}",
+        question_id=run.id,
+        question=run.question,
+        text=subject,
+        cycle=0,
+        position=0,
+        turn=state.progress.turn,
+        date=run.date,
+        language=run.language,
+        scope=run.scope,
+        step=PlanStep(id=LOOK_UP, title=subject, task=subject, requires_search=True),
+        **{**share._asdict(), "seconds": context.limits.max_seconds_planned},
+    )
+
+
+def _passages(results: Sequence[Result], step: StepState, work: SearchRound, most: int) -> Iterator[Passage]:
+    """Yield the passages of results, the best first, up to so many characters."""
+    keys = [*step.keys, *work.new]
+    for result in results:
+        for text in (piece for shown in result["text"].split(JOINT) for piece in _pieces(shown)):
+            most -= len(text)
+            if most < 0:
+                return
+            yield Passage(keys[result["document"] - 1], text)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    piece = ""
+    for block in filter(None, (block.strip("\n") for block in text.split("\n\n"))):
+        if piece and len(piece) + len(block) > PIECE:
+            yield piece
+            piece = ""
+        piece = f"{piece}\n\n{block}" if piece else block
+    if piece:
+        yield piece
+
+
+def _numbered(found: Sequence[Passage], sources: Mapping[str, Source]) -> dict[str, Source]:
+    """Return the sources of the passages with their numbers in the thread, in the order of the passages."""
+    numbered: dict[str, Source] = {}
+    last = max((source.number for source in sources.values()), default=0)
+    for key in dict.fromkeys(one.key for one in found):
+        number = sources[key].number or last + 1
+        last = max(last, number)
+        numbered[key] = sources[key].model_copy(update={"number": number})
+    return numbered
+
+
+def _finding(
+    task: StepTask, found: Sequence[Passage], sources: Mapping[str, Source], work: SearchRound, reason: str
+) -> Finding:
+    """Return the passages as a finding; `reason` says why the search was not carried out to its end."""
+    ended: Ending = "done"
+    if reason:
+        ended = "partial" if found else "failed"
+    return Finding(
+        **assignment_of(task),
+        text=_text(found, {key: number for number, key in enumerate(sources, 1)}),
+        numbered=_text(found, {key: source.number for key, source in sources.items()}),
+        is_excerpt=True,
+        sources=tuple(sources),
+        ended=ended,
+        reason=reason,
+        failures=tuple(work.failures),
+        seconds=work.watch.seconds,
+        actions=tuple(work.actions),
+    )
+
+
+def _text(found: Sequence[Passage], numbers: Mapping[str, int]) -> str:
+    """Return the passages source by source; what is written in brackets within them is left as it stands."""
+    groups = [(key, [one.text for one in group]) for key, group in groupby(found, lambda one: one.key)]
+    return "\n\n".join("\n\n".join([f"Source [{numbers[key]}]:", *texts]) for key, texts in groups)
+
+
+def _end_packets(task: StepTask, finding: Finding, sources: Mapping[str, Source]) -> Iterator[Packet]:
+    if finding.text:
+        yield FindingStart(placement=task.place)
+        yield FindingDelta(placement=task.place, content=finding.text)
+        yield FindingCitedDocuments(placement=task.place, cited_docs=[document(one) for one in sources.values()])
+    yield SectionEnd(placement=task.place)

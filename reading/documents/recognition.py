@@ -1,0 +1,334 @@
+"""Recognises the text of pictures: finds the lines of a page, reads them, and puts them in order."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby, pairwise
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..records import Unreadable
+from .paragraphs import paragraphs
+
+if TYPE_CHECKING:
+    import numpy
+    from PIL.Image import Image
+
+PAGES, WEB_PAGES = 100, 10
+"""Pages of a file, and of a file of the web, that are recognised; the others are not read."""
+SIDE = 3508
+"""Pixels of the longer side of a page, as of A4 at 300 dots per inch; what is larger is made smaller."""
+SMALLEST_SIDE = 1280
+"""Pixels of the longer side up to which a picture is enlarged: the letters of a screenshot are small."""
+DETECTED_SIDE = 1280
+"""Pixels of the longer side in which lines are found; they are read in full size."""
+MOST_RATIO = 16
+"""How many times as wide as high a piece of a line may be: the recogniser loses longer ones."""
+FEWEST_LETTERS = 0.4
+"""Letters for each square as high as its line; fewer mean that the recogniser does not know the script."""
+UNSURE, UNREAD = 0.85, 0.5
+"""Mean confidence of a page below which it is named as unsure, or counts as not read."""
+LONG_LINE = 8
+"""How many times as wide as high the lines of a column are, unlike the cells of a table."""
+COLUMN_LINES = 4
+"""Lines that a column has at least."""
+GAP = 1.7
+"""A paragraph ends where the next line is this many times as far away as usual."""
+UPSIDE_DOWN = "180"
+NOT_INSTALLED = 'recognising text needs RapidOCR: pip install ".[ocr]" in the checkout of deep_research'
+
+
+class Line(NamedTuple):
+    """A line of text, or a cell of a table, and where it stands on an upright page."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str = ""
+
+    @property
+    def height(self) -> float:
+        """How high its letters are, more or less."""
+        return self.bottom - self.top
+
+    @property
+    def middle(self) -> float:
+        """The place between top and bottom."""
+        return (self.top + self.bottom) / 2
+
+
+class Recogniser:
+    """Recognises the pages of one file; the models are loaded for the first page of the first file."""
+
+    def __init__(self, most: int = PAGES, on_page: Callable[[], None] = lambda: None) -> None:
+        """Read at most so many pages; `on_page` is called before each."""
+        self._most = most
+        self._on_page = on_page
+        self._count = 0
+        self._unsure: list[int] = []
+        self._missed: dict[str, list[int]] = {}
+
+    @property
+    def misses(self) -> bool:
+        """Whether a page was not read."""
+        return bool(self._missed)
+
+    def page(self, number: int, decode: Callable[[], Image | None]) -> str:
+        """Return the lines of a page, whose picture is none if it cannot be decoded.
+
+        Empty without any text, and if it cannot be read; `note` tells.
+        """
+        if self._count == self._most:
+            return self.miss(number, f"only {self._most} scanned pages are recognised")
+        self._on_page()
+        try:
+            models = load_models()
+        except ImportError:
+            return self.miss(number, NOT_INSTALLED)
+        self._count += 1
+        picture = decode()
+        if picture is None:
+            return self.miss(number, "the picture is stored in a way that is not read")
+        text, confidence = _recognised(_as_array(picture), models)
+        if text and confidence < UNREAD:
+            return self.miss(number, "the text cannot be recognised, maybe for its script")
+        if text and confidence < UNSURE:
+            self._unsure.append(number)
+        return text
+
+    def miss(self, number: int, reason: str) -> str:
+        """Note that a page is not read."""
+        self._missed.setdefault(reason, []).append(number)
+        return ""
+
+    def unread(self) -> Unreadable | None:
+        """Return why nothing was read; none if no page was missed."""
+        if not self._missed:
+            return None
+        reason = "; ".join(self._missed)
+        return Unreadable("not installed" if NOT_INSTALLED in self._missed else "no text", f"it is a scan; {reason}")
+
+    def note(self) -> str:
+        """Return in a line which pages were not read, and which are unsure; empty if all is well."""
+        missed = [f"{_listed(pages)} not read: {reason}" for reason, pages in self._missed.items()]
+        unsure = [f"{_listed(self._unsure)} recognised with little confidence"] if self._unsure else []
+        return "; ".join([*missed, *unsure])
+
+
+def _listed(pages: Sequence[int]) -> str:
+    """Return the numbers of pages in words, those in a row as a range."""
+    rows = [list(row) for _, row in groupby(enumerate(pages), lambda pair: pair[1] - pair[0])]
+    named = [str(row[0][1]) if len(row) == 1 else f"{row[0][1]}–{row[-1][1]}" for row in rows]
+    return f"{'page' if len(pages) == 1 else 'pages'} {', '.join(named)}"
+
+
+_LOADED: list[Any] = []
+
+
+def load_models() -> Any:
+    """Return the recogniser of this process, which is loaded once. Raises `ImportError`."""
+    if not _LOADED:
+        _LOADED.append(_load())
+    return _LOADED[0]
+
+
+def _load() -> Any:
+    # One thread each: several files are read at once, and threads that wait for work would take the other's processor.
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    _allow_memory()
+    import cv2
+    import onnxruntime  # noqa: F401
+    import rapidocr
+
+    cv2.setNumThreads(1)
+    models = Path(rapidocr.__file__).with_name("models")
+    # Named by their files, which lie in the package: what it does not find it would download.
+    files = {f"{part}.model_path": str(min(models.glob(f"*_{part.lower()}_*.onnx"))) for part in ("Det", "Rec", "Cls")}
+    threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
+    size = {"Det.limit_type": "max", "Det.limit_side_len": DETECTED_SIDE}
+    return rapidocr.RapidOCR(params={"Global.log_level": "critical", **files, **threads, **size})
+
+
+def _allow_memory() -> None:
+    """Raise the limit on memory to what the models need."""
+    try:
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    except (ImportError, ValueError, OSError):
+        return
+
+
+def _as_array(picture: Image) -> numpy.ndarray:
+    """Return the pixels of a picture, upright, on white, blue first."""
+    import numpy
+    from PIL import Image, ImageOps
+
+    if picture.mode.startswith("I"):
+        picture = picture.point(lambda value: value / 256).convert("L")
+    picture = ImageOps.exif_transpose(picture)
+    if picture.has_transparency_data:
+        picture = picture.convert("RGBA")
+        picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
+    longer = max(picture.size)
+    scale = SIDE / longer if longer > SIDE else 2 if longer < SMALLEST_SIDE else 1
+    if scale != 1:
+        width, height = (max(1, round(side * scale)) for side in picture.size)
+        picture = picture.resize((width, height), Image.Resampling.LANCZOS)
+    return numpy.ascontiguousarray(numpy.asarray(picture.convert("RGB"))[:, :, ::-1])
+
+
+def _recognised(pixels: numpy.ndarray, models: Any) -> tuple[str, float]:
+    """Return the lines of a page and how sure they are, from 0 to 1."""
+    import numpy
+
+    boxes, crops = _detected(pixels, models)
+    if sum(map(_is_high, boxes)) * 2 > len(boxes):
+        # The page lies on its side.
+        boxes, crops = _detected(numpy.ascontiguousarray(numpy.rot90(pixels)), models)
+    if not crops:
+        return "", 1.0
+    pieces = [_pieces(crop) for crop in crops]
+    images = [image for line in pieces for image in line]
+    labels = [label for label, _ in models.cls_and_rotate(images)[1].cls_res]
+    is_upside_down = labels.count(UPSIDE_DOWN) * 2 > len(labels)
+    if is_upside_down:
+        images = [numpy.ascontiguousarray(numpy.rot90(image, 2)) for image in images]
+    read = models.recognize_txt(images)
+    squares = [image.shape[1] / image.shape[0] for image in images]
+    sure = sum(
+        size * float(score)
+        for text, score, size in zip(read.txts, read.scores, squares, strict=True)
+        if sum(map(len, text.split())) >= FEWEST_LETTERS * size
+    )
+    texts = iter(read.txts)
+    lines = []
+    for place, line in zip(_upright(numpy.array(boxes)), pieces, strict=True):
+        words = [next(texts).strip() for _ in line]
+        lines.append(place._replace(text=" ".join(filter(None, reversed(words) if is_upside_down else words))))
+    if is_upside_down:
+        lines = [Line(-one.right, -one.bottom, -one.left, -one.top, one.text) for one in lines]
+    return in_order([line for line in lines if line.text]), sure / sum(squares)
+
+
+def _detected(pixels: numpy.ndarray, models: Any) -> tuple[Sequence[numpy.ndarray], Sequence[numpy.ndarray]]:
+    """Return the corners of the lines of a page, and their pictures."""
+    from rapidocr.main import RapidOCRError
+
+    try:
+        crops, found = models.detect_and_crop(pixels, {"preprocess": {"ratio_h": 1.0, "ratio_w": 1.0}})
+    except RapidOCRError:
+        # There is no text.
+        return [], []
+    return found.boxes, crops
+
+
+def _is_high(box: numpy.ndarray) -> bool:
+    width, height = box.max(axis=0) - box.min(axis=0)
+    return bool(height > 1.5 * width)
+
+
+def _pieces(crop: numpy.ndarray) -> Sequence[numpy.ndarray]:
+    """Return the picture of a line in pieces, cut where it is lightest: between words."""
+    import numpy
+
+    height, width = crop.shape[:2]
+    count = -(-width // (MOST_RATIO * height))
+    if count == 1:
+        return [crop]
+    ink = numpy.percentile(crop.min(axis=2), 10, axis=0)
+    light = numpy.convolve(ink, numpy.ones(max(3, height // 4)), "same")
+    begins = (width * number // count - 2 * height for number in range(1, count))
+    cuts = [begin + int(numpy.argmax(light[begin : begin + 4 * height])) for begin in begins]
+    return [crop[:, left:right] for left, right in pairwise([0, *cuts, width])]
+
+
+def _upright(boxes: numpy.ndarray) -> list[Line]:
+    """Return where lines stand, by their corners, on a page that is no longer askew."""
+    import numpy
+
+    along = boxes[:, 1] - boxes[:, 0]
+    angles = numpy.arctan2(along[:, 1], along[:, 0])[_longest(along)]
+    turned = float(numpy.median(angles))
+    back = numpy.array([[numpy.cos(turned), -numpy.sin(turned)], [numpy.sin(turned), numpy.cos(turned)]])
+    lows, highs = (boxes @ back).min(axis=1), (boxes @ back).max(axis=1)
+    return [Line(*low, *high) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
+
+
+def _longest(along: numpy.ndarray) -> numpy.ndarray:
+    """Return the numbers of the longer half of some vectors: those of short lines tell little."""
+    import numpy
+
+    return numpy.argsort(numpy.hypot(along[:, 0], along[:, 1]))[len(along) // 2 :]
+
+
+def in_order(lines: Sequence[Line]) -> str:
+    """Return the text of lines as it is read, column by column, in paragraphs."""
+    text = "\n\n".join(paragraphs(_text(block)) for block in _blocks(lines))
+    # What begins small goes on from the column before.
+    text = re.sub(r"(?<=[^\W\d_])-\n\n(?=[a-zß-ÿ])", "", text)
+    return re.sub(r"(?<=[\w,])\n\n(?=[a-zß-ÿ])", " ", text)
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
+    """Yield the lines that are read from top to bottom together; tables and what spans two columns divide them."""
+    gutter = _gutter(lines)
+    if gutter is None:
+        yield lines
+        return
+    between = [one for one in lines if one.left < gutter < one.right or _is_in_table(one, lines)]
+    rest = [one for one in lines if one not in between]
+    block = list[Line]()
+    for line in [*sorted(between, key=lambda one: one.middle), None]:
+        above = [one for one in rest if line is None or one.middle < line.middle]
+        if above:
+            yield from [block] if block else ()
+            left = [one for one in above if one.right <= gutter]
+            right = [one for one in above if one.left >= gutter]
+            yield from (part for column in (left, right) if column for part in _blocks(column))
+            rest, block = [one for one in rest if one not in above], []
+        block += [line] if line else []
+    yield from [block] if block else ()
+
+
+def _is_in_table(line: Line, lines: Sequence[Line]) -> bool:
+    """Whether a line is short and stands beside two more that are."""
+    beside = [one for one in lines if abs(one.middle - line.middle) < line.height / 2]
+    return len(beside) >= 3 and all(one.right - one.left < LONG_LINE * one.height for one in beside)
+
+
+def _gutter(lines: Sequence[Line]) -> float | None:
+    """Return the place between two columns of running text; none if there are none, or cells of a table."""
+    best: tuple[int, float] | None = None
+    for place in {one.right for one in lines}:
+        left = [one for one in lines if one.right <= place]
+        right = [one for one in lines if one.left >= place]
+        spanning = len(lines) - len(left) - len(right)
+        if _is_column(left) and _is_column(right) and spanning * 2 < len(lines):
+            best = min(best or (spanning, place), (spanning, place))
+    return best[1] if best else None
+
+
+def _is_column(lines: Sequence[Line]) -> bool:
+    return len(lines) >= COLUMN_LINES and median((one.right - one.left) / one.height for one in lines) >= LONG_LINE
+
+
+def _text(block: Sequence[Line]) -> str:
+    """Return the text of a block row by row."""
+    rows: list[list[Line]] = []
+    for line in sorted(block, key=lambda one: one.middle):
+        if rows and line.middle - rows[-1][0].middle < rows[-1][0].height / 2:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)]
+    usual = median(steps) if steps else 0.0
+    text = ""
+    for row, step in zip(rows, [*steps, 0.0], strict=True):
+        text += " ".join(one.text for one in sorted(row)) + ("\n\n" if step > GAP * usual else "\n")
+    return text.strip()

@@ -1,0 +1,83 @@
+"""The depth of a run on the command line, with the model that quotes, and on the server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import Desk, desk_in
+
+from deep_research.run import user_settings
+from deep_research.run.context import Context
+from deep_research.run.errors import UnknownSetting
+from deep_research.run.limits import DEEP, Limits
+from deep_research.run.user_settings import UserSettings
+
+SMALL = "When was the Skerry Light lit for the first time?"
+LARGE = "When was the Skerry Light lit, who kept it, and how high is the spring tide at Port Anlow?"
+
+
+def asked(desk: Desk, question: str, depth: str, *options: str) -> tuple[str, str]:
+    """The report, and the line of `show` on the depth."""
+    arguments = ("ask", question, "--docs", str(desk.docs), "--thread", question, "--depth", depth, "--yes", *options)
+    ended = desk.call(*arguments)
+    assert ended.code == 0, ended.err
+    shown = desk.call("show", question).out
+    assert json.loads(desk.call("show", question, "--format", "json").out)["depth"] in shown
+    return ended.out, next(line for line in shown.splitlines() if line.startswith("Depth"))
+
+
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+def test_a_quick_answer_quotes_what_one_search_found(tmp_path: Path, strategy: str) -> None:
+    report, depth = asked(desk_in(tmp_path), SMALL, "quick", "--strategy", strategy)
+    assert report.startswith("The Skerry Light was lit for the first time in 1844. [1]")
+    assert depth == "Depth     quick"
+
+
+def test_the_model_that_quotes_tells_a_small_question_by_its_parts(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    assert asked(desk, SMALL, "auto")[1] == "Depth     auto, answered from one search"
+    report, depth = asked(desk, LARGE, "auto")
+    assert depth == "Depth     auto, researched step by step"
+    assert "1844" in report and "5.2 metres" in report
+
+
+def test_a_quick_answer_to_several_questions_answers_each(tmp_path: Path) -> None:
+    report, _ = asked(desk_in(tmp_path), LARGE, "quick")
+    assert "1844" in report and "5.2 metres" in report
+
+
+def test_what_no_document_says_is_not_made_up(tmp_path: Path) -> None:
+    report, _ = asked(desk_in(tmp_path), "What is the boiling point of tungsten carbide?", "quick")
+    assert "## Notes" in report and "[1]" not in report.partition("## ")[0]
+
+
+def test_the_deep_limits_are_wider_than_the_usual_ones() -> None:
+    usual = Limits()
+    assert all(value > getattr(usual, name) for name, value in DEEP.items())
+    assert Context(depth="deep").at_depth().limits == Limits(**DEEP)
+    assert Context().at_depth().limits == usual
+
+
+@pytest.fixture
+def operator(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    user_settings._operator.cache_clear()
+    return monkeypatch
+
+
+@pytest.mark.parametrize(("depth", "cycles"), [("standard", 8), ("deep", 14)])
+def test_a_user_of_the_server_goes_as_deep_as_the_operator_allows(
+    operator: pytest.MonkeyPatch, depth: str, cycles: int
+) -> None:
+    operator.setenv("DEEP_RESEARCH_DEPTH", depth)
+    operator.setenv("DEEP_RESEARCH_MAX_ITERATIONS", "3")
+    limits = UserSettings(depth="deep").context_of("").at_depth().limits
+    assert (limits.max_cycles, limits.max_iterations) == (cycles, 3)
+    assert UserSettings(depth="standard").context_of("").at_depth().limits.max_cycles == 8
+    assert UserSettings(depth="quick").context_of("").depth == "quick"
+    own = UserSettings(depth="deep", limits=Limits(max_cycles=2)).context_of("").at_depth().limits
+    assert own.max_cycles == 2
+    with pytest.raises(UnknownSetting, match="max_cycles: 15 is wider"):
+        _ = UserSettings(depth="deep", limits=Limits(max_cycles=15)).context_of("")
+    user_settings._operator.cache_clear()

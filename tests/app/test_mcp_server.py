@@ -1,0 +1,191 @@
+"""`deep-research mcp`, called by the client of the SDK over both transports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from command import Desk, desk_in
+from mcp_peer import Peer, http_server, over_http, over_streams, text_of
+from openai_server import fail, say
+from traceable import quotations, stands_in_its_file
+from wire import FACTS
+from wire_desk import Point, WireDesk, wire_desk
+
+from deep_research.app.users import TOKEN_FILE
+
+ALICE, BOB = "alice-has-a-long-token", "bob-has-another-token"
+QUESTION = "When was the Skerry Light lit?"
+OFFLINE = ("--no-web", "--model", "extractive")
+TOOLS = ["research", "answer", "follow_up", "read_report", "search_documents"]
+
+
+@asynccontextmanager
+async def connected(how: str, desk: Desk, *options: str) -> AsyncIterator[Peer]:
+    """A session with a server of its own."""
+    if how == "stdio":
+        async with over_streams(desk, *options) as peer:
+            yield peer
+        return
+    with http_server(desk, *options) as url:
+        async with over_http(url, (desk.data / TOKEN_FILE).read_text("utf-8")) as peer:
+            yield peer
+
+
+@pytest.mark.parametrize("how", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
+async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_the_run(
+    tmp_path: Path, how: str
+) -> None:
+    desk = desk_in(tmp_path)
+    async with connected(how, desk, "--docs", "docs", *OFFLINE) as peer:
+        listed = (await peer.session.list_tools()).tools
+        assert [tool.name for tool in listed] == TOOLS
+        for tool in listed:
+            assert tool.description and tool.outputSchema
+            assert all("description" in field for field in tool.inputSchema["properties"].values())
+        report = await peer.call("research", question=QUESTION, documents=["docs/lighthouse.md"])
+        assert text_of(report).startswith("The Skerry Light was lit for the first time in 1844. [1]")
+        assert all(map(stands_in_its_file, quotations(text_of(report))))
+        assert report.structuredContent is not None
+        thread = report.structuredContent["thread"]
+        assert report.structuredContent["report"] in text_of(report) and thread in text_of(report)
+        assert [source["title"] for source in report.structuredContent["sources"]] == ["Skerry Light"]
+        assert peer.progress[0] == f"Research {thread}"
+        assert any("searching: When was the Skerry Light lit?" in line for line in peer.progress)
+        assert "writing the report" in peer.progress
+        further = await peer.data("follow_up", thread=thread, question="How tall is the Skerry Light?")
+        assert (further["status"], further["thread"]) == ("completed", thread)
+        assert "38 metres" in further["report"] and "Ada Moran" not in further["report"]
+        assert await peer.data("read_report", thread=thread) == further
+        found = await peer.data("search_documents", query="Where was Ada Moran born?", passages=1)
+        [passage] = found["passages"]
+        assert (passage["title"], passage["path"]) == ("Ada Moran", "keeper.md")
+        assert "Tralee" in passage["text"] and passage["location"].endswith("/keeper.md")
+    assert thread in desk.run("runs").out
+
+
+async def test_a_question_back_is_answered_and_mistakes_are_one_line(tmp_path: Path) -> None:
+    async with over_streams(desk_in(tmp_path), "--docs", "docs", *OFFLINE) as peer:
+        back = await peer.call("research", question="Compare them?")
+        assert not back.isError and back.structuredContent is not None
+        asked = back.structuredContent
+        assert (asked["status"], asked["report"]) == ("waiting", "")
+        assert asked["asks"] in text_of(back) and asked["thread"] in text_of(back)
+        thread = asked["thread"]
+        assert "answer it by `answer`" in await peer.fault("follow_up", thread=thread, question="What?")
+        assert "1844" in (await peer.data("answer", thread=thread, answer=QUESTION))["report"]
+        assert "asks nothing" in await peer.fault("answer", thread=thread, answer="Both.")
+        assert "There is no run 'gone'" in await peer.fault("read_report", thread="gone")
+        assert "There is no run 'gone'" in await peer.fault("follow_up", thread="gone", question="What?")
+        assert "docs: '/etc' is none" in await peer.fault("research", question="What?", documents=["/etc"])
+        assert "docs: '../..' is none" in await peer.fault("search_documents", query="root", documents=["../.."])
+        assert "The question is empty" in await peer.fault("research", question=" ")
+        assert "'question' is a required property" in await peer.fault("research")
+        assert "'deep' was unexpected" in await peer.fault("research", question="What?", deep=9)
+        assert "There is no tool 'erase'" in await peer.fault("erase")
+
+
+@pytest.fixture
+def wires(tmp_path: Path) -> Iterator[WireDesk]:
+    with wire_desk(tmp_path) as desk:
+        yield desk
+
+
+@pytest.mark.parametrize("how", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
+async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(
+    wires: WireDesk, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_SERVER_USER_RUNS", "1")
+    wires.holds.points.add(Point("researcher", "light"))
+    async with connected(how, wires.desk, "--limit", "heartbeat_seconds=0.2") as peer:
+
+        async def hear() -> None:
+            await peer.told("still at work")
+            thread = (await peer.told("Research ")).removeprefix("Research ")
+            assert (await peer.data("read_report", thread=thread))["status"] == "running"
+            if how == "http":
+                assert "DEEP_RESEARCH_SERVER_USER_RUNS" in await peer.fault("research", question="What else?")
+
+        coast = {"question": "What is on the coast?"}
+        assert "cancelled" in await peer.cancelled("research", "researching: light", meanwhile=hear, **coast)
+        thread = (await peer.told("Research ")).removeprefix("Research ")
+        stopped = await peer.until("stopped", thread)
+        assert stopped["report"] == ""
+        # Whatever the run might do still, it would do before this is answered.
+        before = len(wires.lab.models.requests)
+        assert (await peer.data("read_report", thread=thread))["status"] == "stopped"
+        assert len(wires.lab.models.requests) == before
+        report = await peer.data("follow_up", thread=thread, **coast)
+        assert report["status"].startswith("completed")
+        assert FACTS["light"] in report["report"]
+
+
+async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(tmp_path: Path) -> None:
+    refusals = [fail(401, "Incorrect API key.", code="invalid_api_key")]
+    with wire_desk(tmp_path, planner=lambda _: refusals.pop() if refusals else say("1. The light")) as wires:
+        async with over_streams(wires.desk) as peer:
+            fault = await peer.fault("research", question="What is on the coast?")
+            thread = peer.progress[0].removeprefix("Research ")
+            assert f"`follow_up` with the thread {thread} goes on" in fault and "CANARY" not in fault
+            assert (await peer.data("read_report", thread=thread))["status"] == "failed"
+            report = await peer.data("follow_up", thread=thread, question="What is on the coast?")
+            assert FACTS["light"] in report["report"]
+
+
+@pytest.mark.fault("R25")
+async def test_over_http_everybody_needs_a_token_and_sees_their_own_runs_alone(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    tokens = {"DEEP_RESEARCH_SERVER_TOKENS": f"alice:{ALICE} bob:{BOB}"}
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accepted = {"Accept": "application/json, text/event-stream"}
+    with http_server(desk, "--docs", "docs", *OFFLINE, **tokens) as url:
+        async with over_http(url, ALICE) as peer, over_http(url, BOB) as other:
+            thread = (await peer.data("research", question=QUESTION))["thread"]
+            for tool, arguments in (
+                ("read_report", {}),
+                ("follow_up", {"question": "What else?"}),
+                ("answer", {"answer": "Yes."}),
+            ):
+                assert "There is no run" in await other.fault(tool, thread=thread, **arguments)
+            session = {"Mcp-Session-Id": peer.session_id, **accepted}
+            for status, headers in (
+                (401, {}),
+                (401, {"Authorization": "Bearer nobody-has-this-token"}),
+                (403, {"Authorization": f"Bearer {ALICE}", "Origin": "https://evil.example"}),
+                (421, {"Authorization": f"Bearer {ALICE}", "Host": "evil.example"}),
+                (404, {"Authorization": f"Bearer {BOB}"}),
+                (200, {"Authorization": f"Bearer {ALICE}"}),
+            ):
+                answer = httpx.post(url, json=listing, headers={**session, **headers}, timeout=60)
+                assert answer.status_code == status, answer.text
+            assert "1844" in (await peer.data("read_report", thread=thread))["report"]
+    assert thread in desk.run("runs").out
+
+
+def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
+    start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    sent = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": start})
+    ended = desk_in(tmp_path).run("mcp", "--docs", "docs", stdin=None, input=f"{sent}\n")
+    assert (ended.code, ended.err) == (0, "")
+    [line] = ended.out.splitlines()
+    assert json.loads(line)["result"]["serverInfo"]["name"] == "deep-research"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--limit", "max_cycle=4"), "there is no such limit (did you mean max_cycles?)"),
+        (("--no-web", "--engine", "arxiv"), "--no-web and --engine exclude each other"),
+        (("--data-dir", "/dev/null/data"), "/dev/null/data"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_served(
+    tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    ended = Desk(tmp_path).call("mcp", *options)
+    assert (ended.code, ended.out) == (2, "")
+    assert words in ended.err and "Traceback" not in ended.err

@@ -1,0 +1,163 @@
+"""`refresh` reads the sources of a finished report again: what holds, what changed, what is new, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from command import Desk, Ended, desk_in
+
+QUESTION = "When was the Skerry Light lit, who keeps it and how tall is it?"
+LIGHT = "The Skerry Light was lit for the first time in 1844. [1]"
+KEEPER = "Ada Moran kept the Skerry Light from 1901 to 1932. [2]"
+SURVEY = "The Skerry Light was lit on 3 May 1846 and not in 1844, as its own logbook says."
+NOTES = """
+## Visitors
+
+The tower opens in summer. The shop beside it sells maps, and 300 people came in June.
+"""
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk whose run `light` is finished."""
+    desk = desk_in(tmp_path_factory.mktemp("asked"))
+    (desk.docs / "lighthouse.md").write_text(
+        (desk.docs / "lighthouse.md").read_text("utf-8").strip() + "\n" + NOTES, encoding="utf-8"
+    )
+    ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--model", "extractive", "--thread", "light")
+    assert ended.code == 0 and LIGHT in ended.out and KEEPER in ended.out
+    return desk
+
+
+@pytest.fixture
+def desk(asked: Desk) -> Desk:
+    """The same, with documents that a test may change and that are put back for the next one."""
+    kept = asked.folder / "kept"
+    if not kept.exists():
+        shutil.copytree(asked.docs, kept)
+    for file in asked.docs.iterdir():
+        if not (kept / file.name).exists():
+            file.unlink()
+    for file in kept.iterdir():
+        # What is as it was stays so: a file that is written anew may be a new one.
+        if not (asked.docs / file.name).exists() or (asked.docs / file.name).read_bytes() != file.read_bytes():
+            shutil.copyfile(file, asked.docs / file.name)
+    return asked
+
+
+def edit(desk: Desk, name: str, **changes: str) -> None:
+    text = (desk.docs / name).read_text("utf-8")
+    for old, new in zip(changes["old"].split("|"), changes["new"].split("|"), strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    (desk.docs / name).write_text(text, encoding="utf-8")
+
+
+def read(ended: Ended) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(ended.out)
+    return found
+
+
+def states(found: Mapping[str, Any]) -> dict[str, str]:
+    return {one["before"]: one["state"] for one in found["sentences"] if one["state"] != "holds"}
+
+
+def test_three_changes_of_a_folder_are_told_and_no_others(desk: Desk) -> None:
+    report = desk.call("export", "light").out
+    edit(desk, "lighthouse.md", old="1844|300 people", new="1846|412 people")
+    (desk.docs / "keeper.md").unlink()
+    (desk.docs / "survey.md").write_text(f"# Survey of the Skerry Light\n\n{SURVEY}\n", encoding="utf-8")
+    (desk.docs / "bread.md").write_text(
+        "# Bread\n\nBread is kept in a port of call, and it is light.\n", encoding="utf-8"
+    )
+    ended = desk.run("refresh", "light")
+    assert ended.code == 1
+    assert ended.out.count("**Changed**") == ended.out.count("**Can no longer be checked**") == 1
+    assert f"```diff\n- {LIGHT}\n+ {LIGHT.replace('1844', '1846')}\n```" in ended.out
+    assert "> The Skerry Light was lit for the first time in ~~1844.~~ **1846.**" in ended.out
+    assert f"```diff\n  {KEEPER}\n```" in ended.out and "there is no such document any more" in ended.out
+    new = ended.out.partition("## New\n")[2].partition("## Sources\n")[0]
+    assert new.count("\n- **") == 1 and SURVEY in new
+    assert "bread" not in ended.out.lower() and "412" not in ended.out
+    assert ", 1 changed, 1 can no longer be checked, 1 new." in ended.out.splitlines()[2]
+    assert desk.call("export", "light").out == report
+
+
+def test_an_untouched_folder_has_changed_nothing(desk: Desk) -> None:
+    ended = desk.run("refresh", "light")
+    assert ended.code == 0
+    assert "0 changed, 0 can no longer be checked, 0 new" in ended.out and "##" not in ended.out
+
+
+def test_layout_order_and_name_of_a_document_change_no_sentence(desk: Desk) -> None:
+    title, light, visitors, shop = (desk.docs / "lighthouse.md").read_text("utf-8").strip().split("\n\n")
+    moved = [
+        title.strip("# ") + "\n============",
+        visitors,
+        shop,
+        "## The tower",
+        light.replace(" was lit", "\nwas **lit**"),
+    ]
+    (desk.docs / "lighthouse.md").write_text("\n\n\n".join(moved), encoding="utf-8")
+    (desk.docs / "keeper.md").rename(desk.docs / "keepers.txt")
+    ended = desk.call("refresh", "light")
+    assert ended.code == 0
+    assert "0 changed, 0 can no longer be checked, 0 new" in ended.out
+    assert "keeper.md: its words stand in keepers.txt now" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("1901 to 1932", "1901 to 1935", "another figure or date"),
+        ("Ada Moran kept", "Ada Brennan kept", "names somebody or something else"),
+        ("Moran kept", "Moran never kept", "denies now"),
+        (" Ada Moran kept the Skerry Light from 1901 to 1932.", "", "no longer says it"),
+    ],
+)
+def test_what_takes_a_sentence_away_is_named(desk: Desk, old: str, new: str, reason: str) -> None:
+    (desk.docs / "keeper.md").write_text(
+        "# Keepers\n\nShe was born in Tralee. Ada Moran kept the Skerry Light from 1901 to 1932. She had a dog.\n",
+        encoding="utf-8",
+    )
+    edit(desk, "keeper.md", old=old, new=new)
+    ended = desk.call("refresh", "light", "--format", "json")
+    found = read(ended)
+    [sentence] = [one for one in found["sentences"] if one["state"] == "changed"]
+    assert sentence["before"] == KEEPER and reason in sentence["grounds"][0]["reason"]
+    assert sentence["now"] == (KEEPER.replace(old, new) if new else "")
+    assert states(found) == {KEEPER: "changed"} and found["new"] == []
+
+
+def test_a_folder_that_is_gone_leaves_all_sentences_unchecked(desk: Desk) -> None:
+    shutil.move(desk.docs, desk.folder / "away")
+    try:
+        ended = desk.call("refresh", "light", "--format", "json")
+    finally:
+        shutil.move(desk.folder / "away", desk.docs)
+    found = read(ended)
+    assert ended.code == 1 and found["counts"]["holds"] == found["counts"]["changed"] == 0
+    assert all("there is no such folder or file" in one["grounds"][0]["reason"] for one in found["sentences"])
+
+
+def test_the_page_shows_insertions_and_deletions_and_lets_nothing_act(desk: Desk) -> None:
+    edit(desk, "lighthouse.md", old="1844", new="1846 <script>alert(1)</script>")
+    page = desk.folder / "refreshed.html"
+    ended = desk.call("refresh", "light", "--out", str(page))
+    text = page.read_text("utf-8")
+    assert ended.code == 1 and ended.out == ""
+    assert f"<del>{LIGHT}</del>" in text and "<del>1844.</del>" in text and "<ins>1846 &lt;script" in text
+    assert "<script" not in text and "default-src &#39;none&#39;" in text.replace("'", "&#39;")
+
+
+def test_a_wrong_call_is_refused_in_one_line(desk: Desk) -> None:
+    for arguments, words in (
+        (("nobody",), "There is no run 'nobody'"),
+        (("light", "--out", "report.docx"), "name a file .md, .html or .json"),
+    ):
+        ended = desk.call("refresh", *arguments)
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1) and words in ended.err

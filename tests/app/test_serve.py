@@ -1,0 +1,66 @@
+"""`deep-research serve` starts the server with its page, or says what has to change."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+from command import SECONDS, Desk
+from lab import write_documents
+from langgraph_sdk import get_sync_client
+from server import said
+
+ADDRESS = re.compile(r"Its page: (http://127\.0\.0\.1:\d+)/#token=(\S+)")
+
+
+@pytest.mark.slow
+def test_one_command_after_the_demo_serves_the_page_and_its_documents(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    demo = desk.data / "demo" / "python-reference"
+    demo.mkdir(parents=True)
+    write_documents(demo)
+    process = desk.start("serve")
+    said_by_it = ""
+    try:
+        assert process.stderr is not None
+        while not (found := ADDRESS.search(said_by_it)):
+            line = process.stderr.readline()
+            assert line, said_by_it
+            said_by_it += line
+        url, token = found.groups()
+        assert "<title>Deep Research</title>" in httpx.get(url, timeout=SECONDS).text
+        headers = {"X-Api-Key": token}
+        offered = httpx.get(f"{url}/research/offer", headers=headers, timeout=SECONDS).json()
+        assert (offered["user"], [folder["name"] for folder in offered["docs"]]) == ("local", ["python-reference"])
+        with get_sync_client(url=url, api_key=token) as client:
+            thread = client.threads.create()["thread_id"]
+            client.runs.wait(thread, "deep_research", input=said("When was the Skerry Light lit?"))
+        (run,) = httpx.get(f"{url}/research/runs", headers=headers, timeout=SECONDS).json()
+        assert (run["thread"], run["status"]) == (thread, "completed")
+        report = httpx.get(f"{url}/research/runs/{thread}/export", headers=headers, timeout=SECONDS)
+        assert "1844" in report.text
+        refused = httpx.get(f"{url}/research/runs/{thread}/export?format=odt", headers=headers, timeout=SECONDS)
+        assert (refused.status_code, "there is no 'odt'" in refused.text) == (422, True)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=SECONDS)
+    assert process.returncode in (0, 130)
+    assert "Traceback" not in said_by_it + rest
+    assert thread in desk.run("runs").out
+
+
+def test_what_cannot_be_served_is_said_before_anything_starts(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    write_documents(desk.docs)
+    missing = desk.call("serve", "--docs", str(tmp_path / "nowhere"))
+    assert (missing.code, "nowhere" in missing.err) == (2, True)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        busy = desk.call("serve", "--docs", str(desk.docs), "--port", port)
+    assert (busy.code, f"--port {port}" in busy.err) == (2, True)
+    others = desk.call("serve", "--docs", str(desk.docs), "--host", "0.0.0.0")
+    assert (others.code, "DEEP_RESEARCH_SERVER_TOKENS" in others.err) == (2, True)

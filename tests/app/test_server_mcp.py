@@ -1,0 +1,96 @@
+"""LangGraph's server speaks MCP at `/mcp`: its users' runs are those of its API, with the same limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from langgraph_sdk.client import LangGraphClient
+from mcp_peer import over_http, text_of
+from server import Server, until, write_config
+from server_graph import FOLDER, HOLD, NOTES
+from traceable import quotations, stands_in_its_file
+
+pytestmark = pytest.mark.slow
+
+ALICE, BOB = "alice-has-a-long-token", "bob-has-another-token"
+QUESTION = "When was the Skerry Light lit?"
+PARTS = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
+SLOW = "Its keeper Ada Moran"
+"""How the task begins that is made to wait."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("server")
+    tokens = {"DEEP_RESEARCH_SERVER_TOKENS": f"alice:{ALICE} bob:{BOB}", "DEEP_RESEARCH_SERVER_USER_RUNS": "1"}
+    server = Server(folder, write_config(folder), **{FOLDER: str(folder), **tokens})
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.mark.fault("R25")
+async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(server: Server) -> None:
+    async with over_http(f"{server.url}/mcp", ALICE) as peer, server.client(ALICE) as client:
+        report = await peer.call("research", question=QUESTION, documents=["docs/lighthouse.md"])
+        assert text_of(report).startswith("The Skerry Light was lit for the first time in 1844. [1]")
+        assert all(map(stands_in_its_file, quotations(text_of(report))))
+        assert report.structuredContent is not None
+        thread = report.structuredContent["thread"]
+        assert peer.progress[0] == f"Research {thread}"
+        assert any("searching: When was the Skerry Light lit?" in line for line in peer.progress)
+        assert ((await client.threads.get(thread))["metadata"] or {})["owner"] == "alice"
+        further = await peer.data("follow_up", thread=thread, question="How tall is the Skerry Light?")
+        assert (further["status"], further["thread"]) == ("completed", thread)
+        assert "38 metres" in further["report"] and "Ada Moran" not in further["report"]
+        assert await peer.data("read_report", thread=thread) == further
+        asked = await peer.data("research", question="Compare them?")
+        assert asked["status"] == "waiting"
+        assert "1844" in (await peer.data("answer", thread=asked["thread"], answer=QUESTION))["report"]
+        [passage] = (await peer.data("search_documents", query="Where was Ada Moran born?", passages=1))["passages"]
+        assert passage["path"] == "keeper.md"
+        assert "docs: '/etc' is none" in await peer.fault("research", question="What?", documents=["/etc"])
+        assert "The question is empty" in await peer.fault("research", question=" ")
+        async with over_http(f"{server.url}/mcp", BOB) as other:
+            assert "There is no run" in await other.fault("read_report", thread=thread)
+            assert "There is no run" in await other.fault("follow_up", thread=thread, question="What else?")
+
+
+async def test_a_cancelled_call_stops_the_run_and_until_then_it_counts(server: Server) -> None:
+    (server.folder / HOLD).write_text(SLOW, "utf-8")
+    async with over_http(f"{server.url}/mcp", ALICE) as peer, over_http(f"{server.url}/mcp", ALICE) as second:
+        refused = list[str]()
+
+        async def refuse() -> None:
+            refused.append(await second.fault("research", question="Who was Ada Moran?"))
+
+        await peer.cancelled("research", f"researching: {SLOW}", meanwhile=refuse, question=PARTS)
+        assert "DEEP_RESEARCH_SERVER_USER_RUNS" in refused[0]
+        thread = peer.progress[0].removeprefix("Research ")
+        await peer.until("stopped", thread)
+        before = (server.folder / NOTES).read_text("utf-8")
+        (server.folder / HOLD).unlink()
+        assert (await peer.data("read_report", thread=thread))["status"] == "stopped"
+        assert (server.folder / NOTES).read_text("utf-8") == before
+        report = (await peer.data("follow_up", thread=thread, question=PARTS))["report"]
+        assert "1844" in report and "Ada Moran kept" in report
+
+
+async def test_a_call_that_is_cancelled_as_it_begins_leaves_no_run_at_work(server: Server) -> None:
+    async with over_http(f"{server.url}/mcp", BOB) as peer, server.client(BOB) as client:
+        (server.folder / HOLD).write_text(QUESTION, "utf-8")
+        await peer.cancelled("research", "Research ", question=QUESTION)
+        await until(lambda: _are_all_stopped(client))
+        (server.folder / HOLD).unlink()
+
+
+async def _are_all_stopped(client: LangGraphClient) -> bool:
+    threads = await client.threads.search()
+    return bool(threads) and all(thread["status"] != "busy" for thread in threads)
+
+
+def test_the_log_has_nothing_to_complain_of(server: Server) -> None:
+    # What is refused is logged as a warning.
+    told = [line for line in server.complaints() if " 422 " not in line and " 429 " not in line]
+    assert told == []

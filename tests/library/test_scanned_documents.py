@@ -1,0 +1,93 @@
+"""Scans among the documents of a run: cited by their pages, read once, and named where nothing can read them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+from command import Desk, Ended, desk_in
+from lab import QUESTION
+from scanned import file_of, has_fonts, pdf_of_scans, printed, scanned
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+if not has_fonts():
+    pytest.skip("the fonts DejaVu and Liberation are missing", allow_module_level=True)
+
+TRADE = "The board of trade met in Tralee, and paid for the granite of the tower."
+LIGHT = "The Skerry Light was lit in 1844. It stands 38 metres tall."
+KEEPER = "Ada Moran kept the Skerry Light from 1901 to 1932."
+INSTALL = 'it is a scan; recognising text needs RapidOCR: pip install ".[ocr]" in the checkout of deep_research'
+LIMIT = ("--limit", "parse_seconds=60")
+
+
+def write_scans(folder: Path) -> Path:
+    folder.mkdir()
+    pages = [scanned(printed(text, width=60)) for text in (TRADE, LIGHT, KEEPER)]
+    (folder / "light.pdf").write_bytes(pdf_of_scans(pages))
+    (folder / "keeper.png").write_bytes(file_of(pages[2], "PNG"))
+    return folder
+
+
+def bare_python(folder: Path) -> tuple[Path, Path]:
+    """A Python that has all that this one has but the extra `ocr`, and where its packages are."""
+    venv.create(folder, symlinks=True, with_pip=False)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = folder / "lib" / version / "site-packages"
+    for one in Path(sysconfig.get_path("purelib")).iterdir():
+        if not one.name.startswith(("rapidocr", "onnxruntime")):
+            (packages / one.name).symlink_to(one)
+    return folder / "bin" / "python", packages
+
+
+def run(desk: Desk, python: Path, *arguments: str) -> Ended:
+    script = "from deep_research.app.cli import main; main()"
+    found = subprocess.run(
+        [str(python), "-c", script, *arguments],
+        cwd=desk.folder,
+        env=desk.environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return Ended(found.returncode, found.stdout, found.stderr)
+
+
+def test_a_run_over_scans_cites_their_pages_and_reads_them_once(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    docs = str(write_scans(desk.folder / "scans"))
+    ended = desk.call(
+        "ask", QUESTION, "--docs", docs, "--thread", "light", "--out", str(desk.folder / "run.json"), *LIMIT
+    )
+    assert ended.code == 0, ended.err
+    file = desk.folder / "run.json"
+    assert desk.call("export", "light", "--out", str(file)).code == 0
+    run = json.loads(file.read_text("utf-8"))
+    places = {passage["quote"]: passage["page"] for claim in run["claims"] for passage in claim["passages"]}
+    assert places["The Skerry Light was lit in 1844."] == 2
+    again = desk.call("ask", QUESTION, "--docs", docs, "--thread", "again", *LIMIT)
+    assert again.code == 0 and "ndexed" not in again.err
+
+
+def test_without_the_extra_one_line_says_what_to_install_and_with_it_the_scan_is_read(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    docs = write_scans(desk.folder / "scans")
+    (docs / "notes.md").write_text("The harbour of Tralee was deepened in 1893.")
+    python, packages = bare_python(tmp_path / "bare")
+    ask = ("ask", QUESTION, "--docs", str(docs), *LIMIT)
+    ended = run(desk, python, *ask, "--thread", "without", "--out", "report.md")
+    assert ended.code == 0, ended.err
+    report = (desk.folder / "report.md").read_text("utf-8")
+    assert report.count(INSTALL) == 2, report
+    for one in Path(sysconfig.get_path("purelib")).iterdir():
+        if one.name.startswith(("rapidocr", "onnxruntime")):
+            (packages / one.name).symlink_to(one)
+    ended = run(desk, python, *ask, "--thread", "with", "--out", "report.md")
+    report = (desk.folder / "report.md").read_text("utf-8")
+    assert ended.code == 0 and "lit in 1844" in report and INSTALL not in report, report

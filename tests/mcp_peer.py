@@ -1,0 +1,143 @@
+"""An MCP client of the SDK, as another agent has one: connected to a real process or a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import httpx
+from command import COMMAND, Desk
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import McpError
+from mcp.types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    CancelledNotification,
+    CancelledNotificationParams,
+    ClientNotification,
+    ClientRequest,
+)
+
+SECONDS = 60.0
+
+
+class Peer:
+    """One session, and what it was told."""
+
+    def __init__(self, session: ClientSession, session_id: str = "") -> None:
+        self.session, self.session_id = session, session_id
+        self.progress: list[str] = []
+        self.is_told = asyncio.Event()
+
+    async def call(self, tool: str, **arguments: Any) -> CallToolResult:
+        """Call a tool, noting its progress."""
+        return await self.session.call_tool(tool, arguments, progress_callback=self._note)
+
+    async def data(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The structured result of a call that succeeds."""
+        result = await self.call(tool, **arguments)
+        assert not result.isError, text_of(result)
+        assert result.structuredContent is not None
+        return result.structuredContent
+
+    async def fault(self, tool: str, **arguments: Any) -> str:
+        """The one line of a call that fails."""
+        result = await self.call(tool, **arguments)
+        assert result.isError and result.structuredContent is None
+        assert "\n" not in text_of(result) and "Traceback" not in text_of(result)
+        return text_of(result)
+
+    async def cancelled(
+        self, tool: str, words: str, meanwhile: Callable[[], Awaitable[object]] | None = None, **arguments: Any
+    ) -> str:
+        """Call a tool, and cancel the request once its progress holds these words, and something was done meanwhile.
+
+        Returns what the server answers.
+        """
+        # The SDK's client numbers its requests and does not tell them.
+        number = self.session._request_id
+        request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
+        call = asyncio.create_task(
+            self.session.send_request(ClientRequest(request), CallToolResult, progress_callback=self._note)
+        )
+        await self.told(words)
+        if meanwhile:
+            await meanwhile()
+        note = CancelledNotification(params=CancelledNotificationParams(requestId=number))
+        await self.session.send_notification(ClientNotification(note))
+        try:
+            await call
+        except McpError as error:
+            return str(error)
+        raise AssertionError("the call came to its end")
+
+    async def told(self, words: str) -> str:
+        """The first line of progress with these words, once it is there."""
+        async with asyncio.timeout(SECONDS):
+            while not (found := [line for line in self.progress if words in line]):
+                self.is_told.clear()
+                await self.is_told.wait()
+        return found[0]
+
+    async def until(self, status: str, thread: str) -> dict[str, Any]:
+        """The research, once it stands so."""
+        async with asyncio.timeout(SECONDS):
+            while (result := await self.data("read_report", thread=thread))["status"] != status:
+                await asyncio.sleep(0.02)
+        return result
+
+    async def _note(self, progress: float, total: float | None, message: str | None) -> None:
+        self.progress.append(message or "")
+        self.is_told.set()
+
+
+def text_of(result: CallToolResult) -> str:
+    """The words of a result."""
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+@asynccontextmanager
+async def over_streams(desk: Desk, *options: str) -> AsyncIterator[Peer]:
+    """A session with `deep-research mcp`, started as a client starts it."""
+    server = StdioServerParameters(command=COMMAND, args=["mcp", *options], env=desk.environment, cwd=desk.folder)
+    with (desk.folder / "mcp.log").open("w", encoding="utf-8") as log:
+        async with stdio_client(server, log) as streams, ClientSession(*streams) as session:
+            await session.initialize()
+            yield Peer(session)
+
+
+@contextmanager
+def http_server(desk: Desk, *options: str, **environment: str) -> Iterator[str]:
+    """The address of `deep-research mcp --http`."""
+    with desk.started("mcp", "--http", "--port", "0", *options, **environment) as process:
+        yield address_of(process)
+
+
+def address_of(process: subprocess.Popen[str]) -> str:
+    """The address that the server prints."""
+    assert process.stderr is not None
+    lines = list[str]()
+    for line in process.stderr:
+        lines.append(line)
+        if found := re.search(r"http://\S+", line):
+            return found[0]
+    raise AssertionError(lines)
+
+
+@asynccontextmanager
+async def over_http(url: str, token: str) -> AsyncIterator[Peer]:
+    """A session at an address."""
+    async with (
+        httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=SECONDS) as http,
+        streamable_http_client(url, http_client=http) as (received, sent, session_id),
+        ClientSession(received, sent) as session,
+    ):
+        await session.initialize()
+        yield Peer(session, session_id() or "")

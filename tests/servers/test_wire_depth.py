@@ -1,0 +1,285 @@
+"""How much a question is worth: answered from one search in two calls, researched, or researched with wider limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import write_documents
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from openai_replies import Reply, fail, say, use
+from openai_server import Received
+from packet_check import faults
+from search_api import Answer, found
+from wire import FACTS, WireLab, role_of, wire_lab
+
+from deep_research.app.embed import build_graph
+from deep_research.app.words import STRATEGIES, Strategy
+from deep_research.run.errors import NoReport, NoSearchTool, RunFailed
+from deep_research.state import ResearchState
+
+LIT = "When was the Skerry Light lit?"
+LARGE = "Compare the Skerry Light and the ferry of Port Anlow, with their history and their keepers."
+
+
+def looked_up(*queries: str) -> Reply:
+    return use(("look_up", {"queries": list(queries)}))
+
+
+def answered(request: Received) -> Reply:
+    """The facts in the passages, with the numbers behind them."""
+    passages = "\n".join(str(one["content"]) for one in request.messages if one.get("role") == "tool")
+    shown = re.split(r"Source \[(\d+)\]:", passages)
+    numbers = {fact: number for number, text in zip(shown[1::2], shown[2::2], strict=True) for fact in FACTS.values()
+               if fact in text}  # fmt: skip
+    told = [f"{fact} [{numbers[fact]}]" for fact in FACTS.values() if fact in numbers]
+    return say(" ".join(told) or "No source says so.")
+
+
+@contextmanager
+def quick_lab(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy = "orchestrated", **given: Any
+) -> Iterator[WireLab]:
+    """A run of depth `quick` on the web, unless something else is given."""
+    script = {"clarifier": lambda _: looked_up("light"), "writer": answered, **given.pop("script", {})}
+    with wire_lab(folder, monkeypatch, script, **{"depth": "quick", **given}) as wire:
+        yield replace(wire, graph=build_graph(strategy, checkpointer=InMemorySaver()))
+
+
+def has_said(state: ResearchState, *facts: str) -> bool:
+    """Whether the report says these facts, each with the source that says it, and nothing of it is doubted."""
+    assert state.report and state.report.audit
+    said = " ".join(f"{FACTS[fact]} [{number}]" for number, fact in enumerate(facts, 1))
+    assert state.report.text == said
+    return state.report.audit.supported == state.report.audit.cited == len(facts)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_a_quick_answer_takes_two_calls_and_cites_the_page_that_it_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
+) -> None:
+    with quick_lab(tmp_path, monkeypatch, strategy) as wire:
+        state = await wire.ask(LIT)
+        assert wire.asked() == {"clarifier": 1, "writer": 1}
+        first, last = wire.requests()
+        assert first.tools == ["look_up"] and not last.tools
+        assert has_said(state, "light")
+        # The search shows an excerpt alone; what is cited was read on the page.
+        assert state.report and state.sources[state.report.sources[0]].extent == "whole"
+        assert len(wire.engine.requests) == 1
+        assert state.run and state.run.status == "completed" and state.run.is_quick
+        assert "Answered from one search." in [one["text"] for one in wire.of_type("activity")]
+        assert not faults(await wire.replayed())
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_a_quick_follow_up_keeps_what_was_found_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
+) -> None:
+    with quick_lab(tmp_path, monkeypatch, strategy) as wire:
+        before = await wire.ask(LIT)
+        wire.script["clarifier"] = lambda _: looked_up("keeper")
+        wire.models.requests.clear()
+        state = await wire.ask("And who kept it?")
+        assert wire.asked() == {"clarifier": 1, "writer": 1}
+        assert "When was the Skerry Light lit?" in wire.requests("clarifier")[0].prompt
+        # The writer sees both searches, each source under the number that it has in the thread.
+        assert has_said(state, "light", "keeper")
+        assert {key: one.number for key, one in before.sources.items() if one.number}.items() <= {
+            key: one.number for key, one in state.sources.items()
+        }.items()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_where_nothing_is_found_the_answer_says_so_after_two_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
+) -> None:
+    script = {"clarifier": lambda _: looked_up("Atlantis")}
+    with quick_lab(tmp_path, monkeypatch, strategy, script=script) as wire:
+        wire.engine.on("Atlantis", Answer([]))
+        state = await wire.ask("How deep does Atlantis lie?")
+        assert len(wire.models.requests) == 2
+        assert "Nothing was found." in wire.requests("writer")[0].prompt
+        assert state.run and state.run.status == "completed_with_gaps"
+        assert "Not found: How deep does Atlantis lie?" in state.messages[-1].text
+
+
+async def test_an_engine_that_fails_is_named_and_what_the_documents_say_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = write_documents(tmp_path / "docs")
+    with quick_lab(tmp_path, monkeypatch, docs=docs, engines=["tavily"]) as wire:
+        wire.engine.on("light", Answer(status=500))
+        state = await wire.ask(LIT)
+        assert len(wire.models.requests) == 2
+        assert has_said(state, "light", "keeper")
+        assert "Something failed on the way" in state.messages[-1].text
+
+
+async def test_documents_in_another_language_are_searched_in_the_models_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "turm.md").write_text("# Der Turm\n\nDer Leuchtturm von Skerry brannte zuerst im Jahr 1844.\n", "utf-8")
+    script = {
+        "clarifier": lambda _: looked_up("Leuchtturm Skerry", "Skerry lighthouse"),
+        "writer": lambda _: say("Der Leuchtturm von Skerry brannte zuerst im Jahr 1844. [1]"),
+    }
+    limits = {"whole_characters": 0}
+    with quick_lab(tmp_path, monkeypatch, script=script, docs=folder, engines=(), limits=limits) as wire:
+        state = await wire.ask("Wann brannte das Licht von Skerry zum ersten Mal?")
+        assert len(wire.models.requests) == 2
+        assert "Write in German" in wire.requests("writer")[0].system
+        assert state.report and state.report.claims[0].verdict == "supported"
+        assert "## Quellen" in state.messages[-1].text
+
+
+async def test_short_documents_are_read_whole_and_the_web_is_searched_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = write_documents(tmp_path / "docs")
+    with quick_lab(tmp_path, monkeypatch, docs=docs, engines=["tavily"]) as wire:
+        await wire.ask(LIT)
+        shown = wire.requests("writer")[0].prompt
+        assert "Its ferry sails twice a day." in shown and FACTS["light"] in shown
+        assert len(wire.models.requests) == 2
+
+
+async def test_a_page_that_the_question_names_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with quick_lab(tmp_path, monkeypatch) as wire:
+        state = await wire.ask(f"Who kept the light, by {wire.web.url('/keeper')}?")
+        assert has_said(state, "light", "keeper")
+        assert len(wire.models.requests) == 2
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_a_question_back_is_one_of_the_two_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
+) -> None:
+    script = {"clarifier": lambda _: say("Which light do you mean?")}
+    with quick_lab(tmp_path, monkeypatch, strategy, script=script) as wire:
+        words = "When was the light lit? The one at Skerry."
+        wire.engine.on(words, Answer([found(wire.web.url("/light"), "Light", FACTS["light"])]))
+        asked = await wire.ask("When was the light lit?")
+        assert asked.run and asked.run.status == "waiting"
+        state = await wire.ask(Command(resume="The one at Skerry."))
+        assert wire.asked() == {"clarifier": 1, "writer": 1}
+        assert has_said(state, "light")
+
+
+@pytest.mark.parametrize("settings", [{"clarify": "assume"}, {"clarify": "off"}])
+async def test_where_nobody_is_to_be_asked_the_first_call_has_to_word_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    with quick_lab(tmp_path, monkeypatch, **settings) as wire:
+        assert has_said(await wire.ask(LIT), "light")
+        first = wire.requests("clarifier")[0]
+        assert first.tool_choice == "required" and "Ask the user" not in first.system
+        assert len(wire.models.requests) == 2
+
+
+@pytest.mark.parametrize("reply", [use(("look_up", {})), use(("look_up", "{")), use(("generate_plan", {}))])
+async def test_a_first_call_that_words_no_search_leaves_the_users_own_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: Reply
+) -> None:
+    with quick_lab(tmp_path, monkeypatch, script={"clarifier": lambda _: reply}) as wire:
+        wire.engine.on(LIT, Answer([found(wire.web.url("/light"), "Light", FACTS["light"])]))
+        assert has_said(await wire.ask(LIT), "light")
+        assert len(wire.models.requests) == 2
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_a_run_that_stops_between_the_calls_goes_on_with_the_second_and_with_what_was_said_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
+) -> None:
+    with quick_lab(tmp_path, monkeypatch, strategy, limits={"max_retries": 0}) as wire:
+        wire.script["writer"] = lambda _: fail(500, "Down.")
+        with pytest.raises(RunFailed):
+            await wire.ask(LIT)
+        wire.script["writer"] = answered
+        wire.models.requests.clear()
+        state = await wire.ask(Command(update={"messages": [HumanMessage("In one sentence, please.")]}))
+        assert wire.asked() == {"writer": 1}
+        assert "In one sentence, please." in wire.requests("writer")[0].prompt
+        assert has_said(state, "light")
+        assert len(wire.engine.requests) == 1
+
+
+async def test_a_report_that_is_cut_off_or_empty_is_not_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with quick_lab(tmp_path, monkeypatch) as wire:
+        wire.script["writer"] = lambda _: replace(say("The Skerry Light was lit [1]. It"), finish="length")
+        state = await wire.ask(LIT)
+        assert len(wire.models.requests) == 2
+        assert state.run and "cut off" in state.run.stop_reason
+        wire.script["writer"] = lambda _: say("")
+        await wire.fail(NoReport, "And since when?")
+        assert len(wire.models.requests) == 4
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_depth_auto_answers_a_small_question_in_the_same_two_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
+) -> None:
+    with quick_lab(tmp_path, monkeypatch, strategy, depth="auto") as wire:
+        state = await wire.ask(LIT)
+        assert wire.asked() == {"clarifier": 1, "writer": 1}
+        assert wire.requests("clarifier")[0].tools == ["generate_plan", "look_up"]
+        assert has_said(state, "light")
+        assert state.run and (state.run.depth, state.run.is_quick) == ("auto", True)
+        assert "A small question: answered from one search." in [one["text"] for one in wire.of_type("activity")]
+
+
+async def test_depth_auto_researches_a_large_question_with_no_call_more_than_standard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {}
+    for depth in ("auto", "standard"):
+        script = {"clarifier": lambda _: use(("generate_plan", {}))}
+        with wire_lab(tmp_path, monkeypatch, script, depth=depth) as wire:
+            state = await wire.ask(LARGE)
+            asked[depth] = wire.asked()
+            assert state.plan and state.run and not state.run.is_quick
+            offered = wire.requests("clarifier")[0].tools
+            assert offered == ["generate_plan", *(["look_up"] if depth == "auto" else [])]
+    assert asked["auto"] == asked["standard"]
+
+
+async def test_a_planned_follow_up_rests_on_what_a_quick_answer_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with quick_lab(tmp_path, monkeypatch, "planned") as wire:
+        state = await wire.ask(LIT)
+    assert any(FACTS["light"] in one.text for one in state.learnings.values())
+
+
+async def test_a_quick_answer_needs_something_to_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tell(question: str) -> str:
+        """Tell."""
+        return question
+
+    with quick_lab(tmp_path, monkeypatch, engines=(), tools=[tell]) as wire:
+        with pytest.raises(NoSearchTool, match="depth"):
+            await wire.ask(LIT)
+        assert not wire.models.requests
+
+
+@pytest.mark.parametrize(("given", "cycles"), [({}, 14), ({"max_cycles": 5}, 5)])
+async def test_depth_deep_widens_the_limits_that_nobody_has_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, int], cycles: int
+) -> None:
+    with wire_lab(tmp_path, monkeypatch, depth="deep", limits=given) as wire:
+        state = await wire.ask(LARGE)
+        assert role_of(wire.requests("orchestrator")[0]) == "orchestrator"
+        assert f"of {cycles}" in wire.requests("orchestrator")[0].prompt
+        assert "one of 14 rounds" in wire.requests("researcher")[0].system
+        assert state.run and state.run.depth == "deep"

@@ -1,0 +1,120 @@
+"""`refresh` over real wires: pages are fetched again, searches made anew, and a model judges what has changed alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from openai_server import Received, Reply, use
+from search_api import Answer, found
+from wire import END, FACTS, PADDING, QUESTION, verified
+from wire_desk import wire_desk
+
+LOGBOOK = "By its own logbook the Skerry Light was lit in 1846, two years later than is told."
+PAGE = "<html><head><title>{title}</title></head><body><p>{words}</p><p>{padding}</p></body></html>"
+
+
+def tools_of(request: Received) -> set[str]:
+    return {tool["function"]["name"] for tool in request.json.get("tools", ())}
+
+
+def shown(request: Received) -> Mapping[str, Any]:
+    """What a model is shown as data."""
+    start = request.prompt.index('{"knowledge"')
+    knowledge: Mapping[str, Any] = json.JSONDecoder().raw_decode(request.prompt[start:])[0]["knowledge"]
+    return knowledge
+
+
+def examined(request: Received) -> Reply:
+    """A verifier that compares figures, corrects the year, and finds the logbook new."""
+    tools = tools_of(request)
+    if "record_additions" in tools:
+        told = [one["number"] for one in shown(request)["found"] if LOGBOOK in one["passages"]]
+        said = [{"number": number, "adds": "The logbook has 1846."} for number in told]
+        return use(("record_additions", {"additions": said}))
+    if "rewrite_sentences" in tools:
+        sentences = [
+            {"number": one["number"], "text": one["sentence"].replace("1844", "1846")}
+            for one in shown(request)["sentences"]
+        ]
+        return use(("rewrite_sentences", {"sentences": sentences}))
+    return verified(request)
+
+
+def page(words: str, title: str = "A page") -> str:
+    return PAGE.format(title=title, words=words, padding=PADDING)
+
+
+def test_the_web_is_read_again_and_only_what_changed_is_judged(tmp_path: Path) -> None:
+    with wire_desk(tmp_path, verifier=examined) as wire:
+        asked = wire.desk.call("ask", QUESTION, "--thread", "light")
+        assert asked.code == 0
+        wire.forget()
+        same = wire.desk.call("refresh", "light")
+        assert same.code == 0 and "3 sentences hold, 0 changed, 0 can no longer be checked, 0 new" in same.out
+        assert wire.lab.models.requests == []
+        assert sorted(wire.fetched()) == ["/harbour", "/keeper", "/light"]
+        wire.forget()
+        web, engine = wire.lab.web, wire.lab.engine
+        web.publish("/light", page(FACTS["light"].replace("1844", "1846"), "Light"))
+        web.publish("/keeper", "Gone.", 404)
+        web.publish("/harbour", page(f"{FACTS['harbour']} Its cranes were painted in 1999.", "Harbour"))
+        new = [found(web.url("/logbook"), "Logbook", LOGBOOK), found(web.url("/bread"), "Bread", "Bread is light.")]
+        engine.on("light", Answer([found(web.url("/light"), "Light", FACTS["light"]), *new]))
+        ended = wire.desk.run("refresh", "light")
+        assert ended.code == 1
+        assert "1 sentence holds, 1 changed, 1 can no longer be checked, 1 new" in ended.out
+        assert f"- {FACTS['light']} [1]\n+ {FACTS['light'].replace('1844', '1846')} [1]" in ended.out
+        assert f"  {FACTS['keeper']} [2]" in ended.out and "(gone)" in ended.out
+        assert LOGBOOK in ended.out and "The logbook has 1846." in ended.out and "Bread" not in ended.out
+        assert wire.contacted() <= wire.places
+        calls = [next(iter(tools_of(request))) for request in wire.lab.models.requests]
+        # The new sentence is quoted word for word from the page: it needs no judgement.
+        assert calls == ["judge_units", "rewrite_sentences", "record_additions"]
+        assert [unit["says"] for unit in shown(wire.lab.models.requests[0])["units"]] == [FACTS["light"]]
+        assert "Spent: 3 model calls," in ended.err
+        assert wire.desk.call("export", "light").out == asked.out
+
+
+def test_a_folder_is_read_again_by_a_model_and_by_rules_alike(tmp_path: Path) -> None:
+    script = {
+        "orchestrator": lambda request: (
+            END if "Found:" in request.prompt else use(("research_agent", {"task": "the light and its keeper"}))
+        )
+    }
+    with wire_desk(tmp_path, verifier=examined, researcher=lambda _: END, **script) as wire:
+        wire.desk.docs.mkdir()
+        for name in ("light", "keeper"):
+            (wire.desk.docs / f"{name}.md").write_text(f"# {name.title()}\n\n{FACTS[name]}\n", encoding="utf-8")
+        asked = wire.desk.call("ask", QUESTION, "--thread", "light", "--docs", str(wire.desk.docs), "--no-web")
+        assert asked.code == 0 and all(FACTS[name] in asked.out for name in ("light", "keeper"))
+        wire.forget()
+        same = wire.desk.call("refresh", "light")
+        assert (same.code, wire.lab.models.requests) == (0, [])
+        light = (wire.desk.docs / "light.md").read_text("utf-8")
+        (wire.desk.docs / "light.md").write_text(light.replace("1844", "1846"), encoding="utf-8")
+        (wire.desk.docs / "keeper.md").unlink()
+        (wire.desk.docs / "logbook.md").write_text(f"# Logbook of the Skerry Light\n\n{LOGBOOK}\n", encoding="utf-8")
+        (wire.desk.docs / "bread.md").write_text("# Bread\n\nBread is lit by an oven.\n", encoding="utf-8")
+        by_model, by_rules = (
+            json.loads(wire.desk.call("refresh", "light", "--format", "json", *model).out)
+            for model in ((), ("--model", "extractive"))
+        )
+        for told in (by_model, by_rules):
+            assert told["counts"] == {"holds": 0, "changed": 1, "unchecked": 1, "new": 1}
+            changed = next(one for one in told["sentences"] if one["state"] == "changed")
+            assert FACTS["light"] in changed["before"] and FACTS["light"].replace("1844", "1846") in changed["now"]
+            assert told["new"][0]["passages"] == [LOGBOOK]
+        assert by_model["new"][0]["adds"] and not by_rules["new"][0]["adds"]
+
+
+def test_a_model_that_does_not_answer_leaves_the_word_to_the_rules(tmp_path: Path) -> None:
+    with wire_desk(tmp_path, verifier=examined) as wire:
+        assert wire.desk.call("ask", QUESTION, "--thread", "light").code == 0
+        wire.lab.web.publish("/light", page(FACTS["light"].replace("1844", "1846"), "Light"))
+        wire.lab.script["verifier"] = lambda _: use(("judge_units", {"verdicts": "none"}))
+        ended = wire.desk.call("refresh", "light")
+        assert ended.code == 1 and "2 sentences hold, 1 changed" in ended.out
+        assert "another figure or date" in ended.out and "did not fill in" in ended.out.partition("## Notes")[2]

@@ -1,0 +1,220 @@
+"""One round of searches: its queries go to every search tool at once, and the best of the pages found are read."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AnyMessage
+from langgraph.errors import GraphBubbleUp
+
+from ..evidence.memory.observations import unopened
+from ..evidence.text.similarity import distinct, interleave
+from ..records.research import Action
+from ..records.sources import Source, short_hash
+from ..run import tool_names
+from ..run.branches import StepState
+from ..run.concurrency import gather_or_cancel
+from ..run.context import Context, Watch
+from ..run.errors import failure_of
+from ..run.events.call import tool_call_packets, tool_result_packet
+from ..run.events.log import Emitter
+from ..run.events.packets import SectionEnd
+from ..run.limits import Limits
+from ..run.spending import Bill
+from ..run.store.pages import Pages, reference_to
+from .addresses import Addresses
+from .internal_search import CALL_ID
+from .offer import offered_tools
+from .results import results_in
+from .tool import Hit, Meter, Outcome, ToolContext
+from .use import Time, found_in, keep, lasting_fault, meter_of, use_tool
+
+READ_PER_QUERY = 1
+"""Pages that are opened of what a query found on the web, where the model has named none."""
+
+
+class SearchRound:
+    """Makes the tool calls of one iteration and emits their packets."""
+
+    def __init__(
+        self, state: StepState, context: Context, pages: Pages, bill: Bill, emitter: Emitter, watch: Watch
+    ) -> None:
+        self.state, self.context, self.pages = state, context, pages
+        self.bill, self.emitter, self.watch = bill, emitter, watch
+        self.task, self.turn, self.actions = state.task, state.turn, list[Action]()
+        self.outcomes: list[tuple[str, str, Outcome]] = []
+        """What each query brought, with the tool that was asked."""
+        self.notes: list[AnyMessage] = []
+        """The same as the model reads it, as the result of its call."""
+        self.has_results = False
+        self.sources: dict[str, Source] = {}
+        """All that was found or read."""
+        self.failures: list[str] = []
+        """Why some of the calls have failed."""
+
+    @property
+    def new(self) -> list[str]:
+        """Return the sources that the step did not know, by key."""
+        found = (key for _, _, outcome in self.outcomes for key in found_in(outcome))
+        return [key for key in dict.fromkeys(found) if key not in self.state.keys]
+
+    async def do(self, *, is_only: bool = False) -> str:
+        """Search, read and store the results; return the failure, empty if there was none.
+
+        What was found before a failure is kept. `is_only`: whether no iteration follows, which would search where this
+        one reads all documents. Raises what stops the whole run.
+        """
+        try:
+            reads_first = self.task.scope.reads_all and self.state.iteration == 1
+            if reads_first:
+                self.outcomes.append(await self.read_all())
+            if is_only or not reads_first:
+                for name in offered_tools(self.context, has_read_all=self.task.scope.reads_all):
+                    if name != tool_names.OPEN_URL:
+                        self.outcomes += [(query, name, outcome) for query, outcome in await self.search(name)]
+            self.outcomes = await self.read(self.outcomes)
+            await self._keep()
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever breaks, this step alone ends
+            self.failures.append(failure_of(error))
+            return self.failures[-1]
+        return ""
+
+    def lasting_fault(self) -> str:
+        """Return why no tool can search any more, empty if one can; raises `SearchFailed` where the run ends."""
+        has_found = bool(self.state.keys or self.new)
+        faults = [lasting_fault(outcome, self.task, has_found=has_found) for _, _, outcome in self.outcomes]
+        return faults[0] if faults and all(faults) and not self.has_results else ""
+
+    async def _keep(self) -> None:
+        """Store all results as one list: the result of the call that asked for them."""
+        numbers = {key: number for number, key in enumerate([*self.state.keys, *self.new], 1)}
+        earlier = results_in(await self.pages.fill_in(self.state.notes))
+        fused = _merged_outcomes([outcome for _, _, outcome in self.outcomes], self.context.limits)
+        self.has_results = bool(fused.hits)
+        is_shared = self.task.scope.reads_all and self.state.iteration == 1
+        text_hash = await keep(fused, numbers, self.pages, self.task.question_id, earlier, is_shared=is_shared)
+        self.notes.append(reference_to(CALL_ID if is_shared else self.state.call_id, text_hash))
+
+    async def search(self, name: str) -> list[tuple[str, Outcome]]:
+        """Send all queries to one tool at once."""
+        meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
+        left = [most for most in (meter.most_searches, meter.most_calls) if most is not None]
+        most = min([*left, len(self.state.queries)])
+        queries = self.state.queries[: max(1, most)]
+        meters = [_part(meter, len(queries)) for _ in queries]
+        calls = [
+            self._use(name, {"queries": [query]}, ToolContext(self.pages, self.task.question_id, own))
+            for query, own in zip(queries, meters, strict=True)
+        ]
+        outcomes = await self._told(name, queries, calls, meters)
+        return list(zip(queries, outcomes, strict=True))
+
+    async def read_all(self) -> tuple[str, str, Outcome]:
+        """Read all of the user's documents."""
+        meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
+        name, documents = tool_names.READ_DOCUMENTS, list(self.task.scope.whole)
+        call = self._use(name, {"documents": documents}, ToolContext(self.pages, self.task.question_id, meter))
+        [outcome] = await self._told(name, documents, [call], [meter])
+        return self.task.step.title, name, outcome
+
+    async def read(self, outcomes: Sequence[tuple[str, str, Outcome]]) -> list[tuple[str, str, Outcome]]:
+        """Open the best pages of which only an excerpt is known, and put them in its place."""
+        unread = [[hit for hit in outcome.hits if not hit.source.content_hash] for _, _, outcome in outcomes]
+        hits = distinct(interleave(unread), lambda hit: hit.source.key)
+        new = [[hit for hit in of_query if not self._has_read(hit)] for of_query in unread]
+        best = distinct(interleave(one[:READ_PER_QUERY] for one in new), lambda hit: hit.source.key)
+        wanted = dict.fromkeys(self.state.open_next or (hit.source.address for hit in best))
+        addresses = list(wanted)[: self.context.limits.max_open]
+        if not addresses:
+            return list(outcomes)
+        meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
+        tool_context = ToolContext(
+            self.pages,
+            self.task.question_id,
+            meter,
+            {hit.source.address: hit.excerpt for hit in hits},
+            topic=self.task.text,
+        )
+        await Addresses(self.pages, self.task.question_id).allow(hit.source.address for hit in hits)
+        call = self._use(tool_names.OPEN_URL, {"urls": addresses}, tool_context)
+        [opened] = await self._told(tool_names.OPEN_URL, addresses, [call], [meter])
+        read = {hit.source.key: hit for hit in opened.hits}
+        found = {hit.source.key for _, _, outcome in outcomes for hit in outcome.hits}
+        others = opened._replace(hits=tuple(hit for hit in opened.hits if hit.source.key not in found))
+        with_texts = [(query, name, _with(outcome, read)) for query, name, outcome in outcomes]
+        return [*with_texts, ("", tool_names.OPEN_URL, others)]
+
+    def _has_read(self, hit: Hit) -> bool:
+        known = self.state.sources.get(hit.source.key)
+        return bool(known and known.content_hash)
+
+    async def _use(self, name: str, arguments: dict[str, Any], tool_context: ToolContext) -> Outcome:
+        left = Time(self.task.seconds - self.watch.seconds, "max_seconds_planned")
+        time = min(Time(self.context.limits.tool_seconds, "tool_seconds"), left)
+        return await use_tool(name, arguments, self.context, tool_context, time)
+
+    async def _told(
+        self,
+        name: str,
+        inputs: Sequence[str],
+        calls: Sequence[Coroutine[Any, Any, Outcome]],
+        meters: Sequence[Meter],
+    ) -> list[Outcome]:
+        """Return the outcome of the calls, emitted as one use of the tool, with their cost."""
+        turn, self.turn = self.turn, self.turn + 1
+        place = self.task.place.model_copy(update={"sub_turn_index": turn})
+        self.emitter.emit(*tool_call_packets(place, name, inputs, self.task.scope))
+        outcomes: list[Outcome] = []
+        try:
+            outcomes = await gather_or_cancel(calls)
+        finally:
+            for meter in meters:
+                self.bill.add(meter.spent(name))
+            found = {key: source for outcome in outcomes for key, source in found_in(outcome).items()}
+            self.emitter.emit(tool_result_packet(place, name, found.values()), SectionEnd(placement=place))
+            unread = [one for outcome in outcomes for one in outcome.not_read]
+            self.sources |= found | unopened(self.sources, unread)
+            self.failures += [problem.rstrip(".") for outcome in outcomes for problem in outcome.broken]
+            self.actions.append(self._action(turn, name, inputs, outcomes, found))
+        return outcomes
+
+    def _action(
+        self, turn: int, name: str, inputs: Sequence[str], outcomes: Sequence[Outcome], found: Iterable[str]
+    ) -> Action:
+        return Action(
+            id=short_hash(self.task.id, str(turn)),
+            tool=name,
+            inputs=tuple(inputs),
+            found=tuple(found),
+            problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
+            not_read=tuple(dict.fromkeys(one for outcome in outcomes for one in outcome.not_read)),
+            redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
+            fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
+        )
+
+
+def _merged_outcomes(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
+    """Merge outcomes: the best hits of each query first, each passage once, as many as one search returns."""
+    hits = distinct(interleave(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
+    excerpts = [hit for hit in hits if hit.source.kind == "web" and not hit.text]
+    passages = [hit for hit in hits if hit.source.kind == "document" and hit.excerpt != hit.text]
+    beyond = [*excerpts[limits.max_web_results :], *passages[limits.max_results :]]
+    hits = [hit for hit in hits if hit not in beyond]
+    problems = dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)
+    return Outcome(tuple(hits), tuple(problems))
+
+
+def _part(meter: Meter, calls: int) -> Meter:
+    """Return the allowance of one of several parallel calls."""
+
+    def part(most: int | None) -> int | None:
+        return None if most is None else most // calls
+
+    return Meter(most_searches=part(meter.most_searches), most_calls=part(meter.most_calls))
+
+
+def _with(outcome: Outcome, read: Mapping[str, Hit]) -> Outcome:
+    return outcome._replace(hits=tuple(read.get(hit.source.key, hit) for hit in outcome.hits))
