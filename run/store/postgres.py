@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from ..concurrency import ShieldedTasks
+from ..concurrency import Locks, PerLoop, ShieldedTasks
 from ..errors import DatabaseUnusable, NewerVersion, StateUnreadable
 from ..limits import DATABASE
 from .lease import FENCED, Holder, Lease, Leases, Process
@@ -60,6 +60,9 @@ SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE
 """
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]
+_pools = PerLoop(dict[str, tuple[Pool, int]])
+"""The pools of an event loop by their addresses, each with the number of those who have it open."""
+_opening = Locks()
 _saved: ContextVar[str] = ContextVar("saved", default="")
 """The thread that the task writes a checkpoint of."""
 
@@ -70,21 +73,8 @@ async def open_postgres(address: str) -> AsyncIterator[tuple[PostgresRunSaver, P
 
     Raises `DatabaseUnusable` if it cannot be reached or refuses the user.
     """
-    # LangGraph's own way of connecting; statements that are prepared by themselves do not pass a pooler.
-    settings: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
     try:
-        async with await psycopg.AsyncConnection.connect(address, connect_timeout=CONNECT_SECONDS, **settings) as one:
-            await _set_up(one)
-        pool: Pool = AsyncConnectionPool(
-            address,
-            min_size=1,
-            max_size=CONNECTIONS,
-            timeout=WAIT_SECONDS,
-            kwargs={**settings, "connect_timeout": CONNECT_SECONDS},
-            check=AsyncConnectionPool.check_connection,
-            open=False,
-        )
-        async with pool:
+        async with _pool_of(address) as pool:
             saver, store = PostgresRunSaver(pool), PostgresPageStore(pool, address)
             try:
                 yield saver, store
@@ -93,6 +83,42 @@ async def open_postgres(address: str) -> AsyncIterator[tuple[PostgresRunSaver, P
                 await saver.shielded.end()
     except psycopg.Error as error:
         raise unusable(address, error) from error
+
+
+@asynccontextmanager
+async def _pool_of(address: str) -> AsyncIterator[Pool]:
+    """Give out the pool of a database: one for all that this event loop has open of it, closed with the last."""
+    pools = _pools.get()
+    async with _opening.alone(address):
+        pool, users = pools.get(address) or (await _open_pool(address), 0)
+        pools[address] = pool, users + 1
+    try:
+        yield pool
+    finally:
+        async with _opening.alone(address):
+            pool, users = pools.pop(address)
+            if users > 1:
+                pools[address] = pool, users - 1
+            else:
+                await pool.close()
+
+
+async def _open_pool(address: str) -> Pool:
+    # LangGraph's own way of connecting; statements that are prepared by themselves do not pass a pooler.
+    settings: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
+    async with await psycopg.AsyncConnection.connect(address, connect_timeout=CONNECT_SECONDS, **settings) as one:
+        await _set_up(one)
+    pool: Pool = AsyncConnectionPool(
+        address,
+        min_size=1,
+        max_size=CONNECTIONS,
+        timeout=WAIT_SECONDS,
+        kwargs={**settings, "connect_timeout": CONNECT_SECONDS},
+        check=AsyncConnectionPool.check_connection,
+        open=False,
+    )
+    await pool.open()
+    return pool
 
 
 async def _set_up(connection: psycopg.AsyncConnection[DictRow]) -> None:
