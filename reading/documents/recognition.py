@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
@@ -126,17 +127,9 @@ def _listed(pages: Sequence[int]) -> str:
     return f"{'page' if len(pages) == 1 else 'pages'} {', '.join(named)}"
 
 
-_LOADED: list[Any] = []
-
-
+@cache
 def load_models() -> Any:
-    """Return the recogniser of this process, which is loaded once. Raises `ImportError`."""
-    if not _LOADED:
-        _LOADED.append(_load())
-    return _LOADED[0]
-
-
-def _load() -> Any:
+    """Return the models of this process, which are loaded once. Raises `ImportError`."""
     # One thread each: several files are read at once, and threads that wait for work would take the other's processor.
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     _allow_memory()
