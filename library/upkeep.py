@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
 
 from ..reading.documents.pool import WORKERS, Parser
-from ..reading.records import KINDS, Extract, Unreadable
+from ..reading.records import KINDS, Extract, Kind, Unreadable
 from ..run.context import Clock
 from ..run.errors import DatabaseUnusable
 from ..run.limits import Limits
@@ -26,6 +26,8 @@ from .index_file import LOCK, NEW, Foreign, alone, discard, is_corrupt, is_using
 BATCH_FILES = 50
 BATCH_BYTES = 4_000_000
 """Files or bytes that are stored together at most: what is lost when indexing is killed."""
+PICTURE_FILES = 10
+"""Files for which a picture counts, because recognising its text takes long."""
 GROUP_FILES = 16
 GROUP_BYTES = 200_000
 """Files or bytes that are sent to a parser together at most."""
@@ -43,7 +45,7 @@ def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
     for group in _filled(files, GROUP_FILES, GROUP_BYTES):
         quick: list[FoundFile] = []
         for file in group:
-            if KINDS.get(PurePath(file.path).suffix.lower()) in QUICK:
+            if _kind(file) in QUICK:
                 quick.append(file)
             else:
                 yield from filter(None, (quick, [file]))
@@ -51,14 +53,19 @@ def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
         yield from filter(None, [quick])
 
 
+def _kind(file: FoundFile) -> Kind | None:
+    return KINDS.get(PurePath(file.path).suffix.lower())
+
+
 def _filled(files: Iterable[FoundFile], most_files: int, most_bytes: int) -> Iterator[list[FoundFile]]:
     step: list[FoundFile] = []
-    size = 0
+    count = size = 0
     for file in files:
-        if step and (len(step) == most_files or size + file.size > most_bytes):
+        if step and (count >= most_files or size + file.size > most_bytes):
             yield step
-            step, size = [], 0
+            step, count, size = [], 0, 0
         step.append(file)
+        count += PICTURE_FILES if _kind(file) == "image" else 1
         size += file.size
     yield from filter(None, [step])
 

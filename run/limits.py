@@ -142,7 +142,7 @@ class Limits(BaseSettings):
     max_documents: int = Field(default=200_000, ge=1)
     """Files of one folder."""
     parse_seconds: float = Field(default=15, gt=0)
-    """Seconds that reading one file may take."""
+    """Seconds that reading one file may take; recognising a page of a scan may take eight times as long."""
     call_seconds: float = Field(default=900, gt=0)
     """Seconds that one call of a model may take as a whole."""
     max_retries: int = Field(default=2, ge=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
@@ -126,24 +127,16 @@ def _listed(pages: Sequence[int]) -> str:
     return f"{'page' if len(pages) == 1 else 'pages'} {', '.join(named)}"
 
 
-_LOADED: list[Any] = []
-
-
+@cache
 def load_models() -> Any:
-    """Return the recogniser of this process, which is loaded once. Raises `ImportError`."""
-    if not _LOADED:
-        _LOADED.append(_load())
-    return _LOADED[0]
-
-
-def _load() -> Any:
+    """Return the models of this process, which are loaded once. Raises `ImportError`."""
     # One thread each: several files are read at once, and threads that wait for work would take the other's processor.
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    _allow_memory()
     import cv2
     import onnxruntime  # noqa: F401
     import rapidocr
 
+    _allow_memory()
     cv2.setNumThreads(1)
     models = Path(rapidocr.__file__).with_name("models")
     # Named by their files, which lie in the package: what it does not find it would download.
@@ -234,17 +227,19 @@ def _is_high(box: numpy.ndarray) -> bool:
 
 
 def _pieces(crop: numpy.ndarray) -> Sequence[numpy.ndarray]:
-    """Return the picture of a line in pieces, cut where it is lightest: between words."""
+    """Return the picture of a line in pieces, cut where it is emptiest: between words."""
     import numpy
 
     height, width = crop.shape[:2]
     count = -(-width // (MOST_RATIO * height))
     if count == 1:
         return [crop]
-    ink = numpy.percentile(crop.min(axis=2), 10, axis=0)
-    light = numpy.convolve(ink, numpy.ones(max(3, height // 4)), "same")
+    grey = crop.min(axis=2).astype(int)
+    # Letters may be light on dark.
+    ink = numpy.percentile(abs(grey - numpy.median(grey)), 90, axis=0)
+    filled = numpy.convolve(ink, numpy.ones(max(3, height // 4)), "same")
     begins = (width * number // count - 2 * height for number in range(1, count))
-    cuts = [begin + int(numpy.argmax(light[begin : begin + 4 * height])) for begin in begins]
+    cuts = [begin + int(numpy.argmin(filled[begin : begin + 4 * height])) for begin in begins]
     return [crop[:, left:right] for left, right in pairwise([0, *cuts, width])]
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from PIL import Image, ImageOps
 from pypdf import PageObject
-from pypdf.errors import DependencyError
+from pypdf.errors import DependencyError, PyPdfError
 from pypdf.generic import ContentStream, StreamObject
 
 from .recognition import SIDE
@@ -17,6 +17,11 @@ DEEPEST = 4
 SCANNED_SHARE = 0.25
 """Share of a page that its images cover at least if it is a scan."""
 
+# What pypdf and Pillow raise on images that they cannot decode.
+_UNDECODABLE = (
+    *(PyPdfError, DependencyError, NotImplementedError, Image.DecompressionBombError),
+    *(OSError, ValueError, TypeError, LookupError, AttributeError),
+)
 Matrix = tuple[float, float, float, float, float, float]
 _NONE: Matrix = (1, 0, 0, 1, 0, 0)
 
@@ -48,7 +53,7 @@ def picture_of(page: PageObject, images: list[Placed]) -> Image.Image | None:
     """Return what images show on a page, upright; none if one of them cannot be decoded."""
     try:
         pictures = [(one, one.stream.decode_as_image()) for one in images]
-    except (DependencyError, NotImplementedError):
+    except _UNDECODABLE:
         return None
     dots = max((picture.width / max(_side(one), 1) for one, picture in pictures if picture), default=0)
     box = page.cropbox
