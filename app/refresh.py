@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,7 +130,7 @@ class _Refresh:
         self._text = settle_fences(without_marks(report.text))
         wrong = {words for words, one in checks_of(report) if one.verdict == "unsupported"}
         # What its sources did not say then is for `audit`.
-        self._units = [one for one in units_of(self._text, report.sources) if one.sources and one.raw not in wrong]
+        self._units = [one for one in units_of(self._text, report.sources) if one.raw not in wrong]
         self._numbers = {key: number for number, key in enumerate(report.sources, 1) if key}
         self._pages = Pages(book.database.store, stored.thread)
         self._again = Again(context, run, self._pages)
@@ -143,6 +143,7 @@ class _Refresh:
         sources = [self._state.sources[key] for key in self._numbers]
         texts = await self._book.texts(self._stored, self._report)
         before = {one.key: _read(one, texts[one.key]) for one in sources}
+        self._units = await asyncio.to_thread(lambda: [*self._sourced(before)])
         await self._again.begin(_indexed)
         searches = await self._searches()
         say(f"searching anew: {counted(len(searches), 'search')}")
@@ -169,6 +170,19 @@ class _Refresh:
             notes=[*found.problems, *self._filler.failures],
         )
         return refreshed, f"Spent: {spent_line({**self._again.spending, **self._events.bill.costs})}."
+
+    def _sourced(self, before: Mapping[str, Sequence[SourceText]]) -> Iterator[Unit]:
+        """Yield the units that cite a source, and those that rest on what the next one in their paragraph cites."""
+        verifier = Verifier(before)
+        for place, unit in enumerate(self._units):
+            behind = next((one for one in self._units[place:] if one.sources), None)
+            if behind is None or "\n" in self._text[unit.end : behind.start]:
+                continue
+            keys = behind.sources
+            if behind is not unit:
+                keys = tuple(key for key in keys if verifier.passage(unit.text, key).verdict == "supported")
+            if keys:
+                yield unit._replace(sources=keys)
 
     async def _searches(self) -> list[Search]:
         """Return the searches of the run; where it read all documents instead, its tasks are searched for."""

@@ -32,6 +32,7 @@ from ..tools.tool import Hit, Outcome, ToolContext
 from ..tools.use import Time, meter_for_run, use_tool
 
 NO_LONGER_FOUND = "it was known by a search alone, which does not show it any more"
+SEARCH_FAILED = "it was known by a search alone, and searching failed (see the notes)"
 NOT_ASKED = "a tool of the app gave it, which is not asked again"
 NO_DOCUMENT = "there is no such document any more"
 MOST_HOLDERS = 3
@@ -202,7 +203,7 @@ def _excerpt(source: Source, found: Found) -> Reread:
     """Return a source of which only searches have told."""
     own = [hit for hit in found.hits if hit.source.key == source.key]
     if not own:
-        return Reread(source, (), " ".join(found.problems) or NO_LONGER_FOUND)
+        return Reread(source, (), SEARCH_FAILED if found.problems else NO_LONGER_FOUND)
     texts = [
         SourceText(name, hit.excerpt, f"{source.title}, {source.date}")
         for hit in own

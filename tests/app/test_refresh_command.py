@@ -87,6 +87,16 @@ def test_three_changes_of_a_folder_are_told_and_no_others(desk: Desk) -> None:
     assert desk.call("export", "light").out == report
 
 
+def test_a_sentence_rests_on_the_citation_at_the_end_of_its_paragraph(desk: Desk) -> None:
+    options = "--docs", str(desk.docs), "--model", "extractive", "--strategy", "planned", "--thread", "planned"
+    asked = desk.call("ask", QUESTION, *options)
+    assert "in 1844. It stands 38 metres tall. [1]" in asked.out
+    assert desk.call("refresh", "planned").code == 0
+    edit(desk, "lighthouse.md", old="1844", new="1846")
+    found = read(desk.call("refresh", "planned", "--format", "json"))
+    assert states(found) == {LIGHT.removesuffix(" [1]"): "changed"} and found["new"] == []
+
+
 def test_an_untouched_folder_has_changed_nothing(desk: Desk) -> None:
     ended = desk.run("refresh", "light")
     assert ended.code == 0
