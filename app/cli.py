@@ -269,7 +269,8 @@ def refresh(
     What changed is shown as a difference, and what is new is listed. The run itself stays as it is, and its settings
     hold; --model extractive lets rules judge, offline but for the web pages of the report.
 
-    Exit codes: 0 all sentences hold and nothing is new; 1 something changed, cannot be read or is new.
+    Exit codes: 0 all sentences hold and nothing is new; 1 something changed, cannot be read or is new; 2 wrong call or
+    setting.
     """
     from .refresh import refresh_run
     from .settings import settings_from_options

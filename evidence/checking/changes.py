@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from ..citations.markers import Marker
 from ..citations.scanner import scan
 from ..text.sentences import LINE_MARK
-from ..text.wording import Wording, edits, likeness, words_of
+from ..text.wording import Word, Wording, edits, likeness, words_of
 from ..text.words import UNSURE
 from .amounts import plain
 from .conflicts import HEADS, SCOPE, denied
@@ -126,12 +126,11 @@ class Comparison:
         wanted = words_of(quote)
         keys = Counter(one.key for one in wanted)
         best = (LIKE, 0, "")
-        for place, words in enumerate(self._new_passages(LONGER)):
-            found = words_of(words)
+        for place, (text, found, held) in enumerate(self._new_passages):
             # As much as both can have in common at most: to lay them beside each other takes much longer.
-            most = 2 * (keys & Counter(one.key for one in found)).total() / (len(wanted) + len(found))
+            most = 2 * (keys & held).total() / (len(wanted) + len(found))
             if most >= best[0]:
-                best = max(best, (likeness(wanted, found), -place, words))
+                best = max(best, (likeness(wanted, found), -place, text))
         return best[2]
 
     def _qualified(self, quote: str, around: str) -> Kind | None:
@@ -153,14 +152,17 @@ class Comparison:
     def _wordings_now(self) -> list[Wording]:
         return [Wording(one.text) for one in self._now]
 
-    def _new_passages(self, most: int) -> Iterator[str]:
-        """Yield the rows of up to so many sentences of the new texts of which one did not stand there before."""
+    @cached_property
+    def _new_passages(self) -> list[tuple[str, list[Word], Counter[str]]]:
+        """The rows of up to `LONGER` sentences of which one is new, each with its words and how often each stands."""
+        rows = list[str]()
         for evidence, is_new in zip(self._now, self._are_new, strict=True):
             spans = evidence.passages
             for first in range(len(spans)):
-                for last in range(first, min(first + most, len(spans))):
+                for last in range(first, min(first + LONGER, len(spans))):
                     if any(is_new[first : last + 1]):
-                        yield evidence.text[spans[first].start : spans[last].end]
+                        rows.append(evidence.text[spans[first].start : spans[last].end])
+        return [(row, words, Counter(one.key for one in words)) for row in rows if (words := words_of(row))]
 
     @cached_property
     def _are_new(self) -> list[list[bool]]:
