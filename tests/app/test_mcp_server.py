@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,10 +20,21 @@ from wire_desk import Point, WireDesk, wire_desk
 
 from deep_research.app.users import TOKEN_FILE
 
+# The SDK's client leaves the pipes of a process open that it has ended.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+
 ALICE, BOB = "alice-has-a-long-token", "bob-has-another-token"
 QUESTION = "When was the Skerry Light lit?"
 OFFLINE = ("--no-web", "--model", "extractive")
 TOOLS = ["research", "answer", "follow_up", "read_report", "search_documents"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_other_test_hears_of_the_pipes() -> Iterator[None]:
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @asynccontextmanager

@@ -218,6 +218,28 @@ def test_nobody_is_kept_from_using_it(reader: Reader, desk: WireDesk, width: int
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: Reader) -> None:
+    with reader.page() as page:
+        page.keyboard.type(QUESTION)
+        page.keyboard.press("Control+Enter")
+        page.locator("#report button.cite").first.wait_for()
+        active = "document.activeElement"
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if page.evaluate(f"{active}.matches('#report button.cite')"):
+                break
+        page.keyboard.press("Enter")
+        assert page.locator("aside.quote:popover-open").count() == 1
+        page.keyboard.press("Tab")
+        assert page.evaluate(f"{active}.textContent") == "Show it in the source"
+        page.keyboard.press("Enter")
+        page.locator("#source mark").first.wait_for()
+        page.keyboard.press("Escape")
+        assert not page.locator("#source").is_visible()
+        page.keyboard.press("Escape")
+        assert page.locator("aside.quote:popover-open").count() == 0
+
+
 def test_whoever_has_no_token_is_asked_for_it(reader: Reader) -> None:
     with reader.page() as page:
         page.evaluate("localStorage.clear()")
