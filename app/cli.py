@@ -143,6 +143,12 @@ def cli() -> None:
 @click.option("--thread", metavar="NAME", help="Name of the run; a known name continues its conversation.")
 @click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")
+@click.option(
+    "--estimate",
+    "is_estimate",
+    is_flag=True,
+    help="Make the plan only, and tell what it will cost: calls, tokens, money, time. `resume` carries it out.",
+)
 @OUT
 @REPORT_FORMAT
 @JSON

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 from ..records.report import Audit
+from ..records.research import Estimate
 from ..run.conversation import clean
 from ..run.events import packets
 from ..run.events.packets import AnyPacket, OverallStop, Placement
 from ..run.spending import dollars
 from ..state import ResearchState
 from .terminal import ReaderGone, put_out, say
-from .words import counted
+from .words import counted, in_words
 
 WIDTH = 100
 """Characters of a task or query that are shown."""
@@ -46,6 +47,21 @@ class Costs(NamedTuple):
     def line(self) -> str:
         """Return what was spent since the command began."""
         return f"spent: {counted(self.calls, 'model call')}, {self}"
+
+
+def estimate_line(estimate: Estimate) -> str:
+    """Return an estimate of the whole run in words: what is likely, and the range of each figure in brackets."""
+    tokens = [
+        sum(getattr(span, end) for span in (estimate.input_tokens, estimate.output_tokens))
+        for end in ("likely", "low", "high")
+    ]
+    calls, usd, seconds = estimate.calls, estimate.usd, estimate.seconds
+    parts = [f"{counted(round(calls.likely), 'model call')} ({calls.low:.0f} to {calls.high:.0f})"]
+    likely, low, high = (f"{count:,.0f}".replace(",", " ") for count in tokens)
+    parts.append(f"{likely} tokens ({low} to {high})")
+    parts += [f"{dollars(usd.likely)} ({dollars(usd.low)} to {dollars(usd.high)})"] if usd else []
+    parts.append(f"{in_words(seconds.likely)} ({in_words(seconds.low)} to {in_words(seconds.high)})")
+    return ", ".join(parts)
 
 
 class Progress(ABC):
@@ -110,6 +126,8 @@ def describe(packet: AnyPacket) -> str:
             return shorten(packet.message)
         case packets.ReportAudited():
             return _describe_audit(packet.audit)
+        case packets.EstimateMade():
+            return f"estimated: {estimate_line(packet.estimate)}"
         case _:
             return _describe_step(packet)
 
@@ -176,6 +194,8 @@ class PlainLines(Progress):
                 say(f"plan:\n{''.join(self.plan).strip()}")
             case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % EVERY == 0:
                 say(describe_index(packet))
+            case packets.EstimateMade():
+                say(describe(packet))
             case packets.OverallStop() if not is_completed(packet) and self.costs.calls:
                 say(self.costs.line)
             case _ if is_report_start(packet):
