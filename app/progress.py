@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Self
 
 from ..records.report import Audit
-from ..records.research import Estimate
+from ..records.research import Estimate, Span
 from ..run.conversation import clean
 from ..run.events import packets
 from ..run.events.packets import AnyPacket, OverallStop, Placement
@@ -51,17 +52,20 @@ class Costs(NamedTuple):
 
 def estimate_line(estimate: Estimate) -> str:
     """Return an estimate of the whole run in words: what is likely, and the range of each figure in brackets."""
-    tokens = [
-        sum(getattr(span, end) for span in (estimate.input_tokens, estimate.output_tokens))
-        for end in ("likely", "low", "high")
-    ]
-    calls, usd, seconds = estimate.calls, estimate.usd, estimate.seconds
-    parts = [f"{counted(round(calls.likely), 'model call')} ({calls.low:.0f} to {calls.high:.0f})"]
-    likely, low, high = (f"{count:,.0f}".replace(",", " ") for count in tokens)
-    parts.append(f"{likely} tokens ({low} to {high})")
-    parts += [f"{dollars(usd.likely)} ({dollars(usd.low)} to {dollars(usd.high)})"] if usd else []
-    parts.append(f"{in_words(seconds.likely)} ({in_words(seconds.low)} to {in_words(seconds.high)})")
-    return ", ".join(parts)
+    read, written = estimate.input_tokens, estimate.output_tokens
+    tokens = Span(low=read.low + written.low, likely=read.likely + written.likely, high=read.high + written.high)
+    parts = [_in_range(estimate.calls, "{:.0f}".format, " model calls"), _in_range(tokens, _about, " tokens")]
+    parts += [_in_range(estimate.usd, dollars)] if estimate.usd else []
+    return ", ".join([*parts, _in_range(estimate.seconds, in_words)])
+
+
+def _in_range(span: Span, words: Callable[[float], str], noun: str = "") -> str:
+    return f"{words(span.likely)}{noun} ({words(span.low)} to {words(span.high)})"
+
+
+def _about(count: float) -> str:
+    """Return a number to two significant digits."""
+    return f"{round(count, 1 - math.floor(math.log10(max(1, count)))):,.0f}".replace(",", " ")
 
 
 class Progress(ABC):
