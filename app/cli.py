@@ -153,6 +153,12 @@ def cli() -> None:
 @click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")
 @RECORD
+@click.option(
+    "--estimate",
+    "is_estimate",
+    is_flag=True,
+    help="Make the plan only, and tell what it will cost: calls, tokens, money, time. `resume` carries it out.",
+)
 @OUT
 @REPORT_FORMAT
 @JSON

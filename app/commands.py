@@ -16,7 +16,7 @@ from .endings import reported, run_interruptibly
 from .export import answer_content, check_format, chosen_format
 from .live_view import progress_view
 from .output import end_lines, report_text
-from .progress import PacketLines, Progress
+from .progress import PacketLines, Progress, estimate_line
 from .run_name import RunName, whole_name
 from .runs import RunBook, StoredRun, check_not_empty, open_runs
 from .settings import data_folder, read_context, settings_from_options
@@ -40,17 +40,22 @@ def ask_question(
     *,
     thread: str | None,
     strategy: Strategy | None,
+    is_estimate: bool,
     data_dir: Path | None,
     record: Path | None,
     outlet: Outlet,
     **options: Any,
 ) -> int:
-    """Put a question and print the report."""
+    """Put a question and print the report; or its plan alone, and what that is estimated to cost."""
     name = _new_name(thread, data_dir)
 
     def work() -> int:
         given = settings_from_options(**options) | ({"data_dir": data_dir} if data_dir else {})
-        return _start(name, clean(question), given, outlet, strategy, record)
+        if is_estimate and read_context(given).depth == "quick":
+            raise UnknownSetting(
+                "--estimate goes by a plan, and a quick answer has none (depth): it takes two calls of models."
+            )
+        return _start(name, clean(question), given, outlet, strategy, record, is_estimate=is_estimate)
 
     return reported(work, name, _lines(outlet))
 
@@ -122,24 +127,28 @@ def _start(
     outlet: Outlet,
     strategy: Strategy | None,
     record: Path | None = None,
+    *,
+    is_estimate: bool = False,
 ) -> int:
     async def step(book: RunBook, view: Progress) -> StoredRun:
-        return await book.ask(name.thread, question, given, view, strategy)
+        return await book.ask(name.thread, question, given, view, strategy, is_estimate=is_estimate)
 
     # What is wrong in the settings is said before a database is made.
-    return _research(name, read_context(given).data_dir, outlet, step, record)
+    return _research(name, read_context(given).data_dir, outlet, step, record, is_estimate=is_estimate)
 
 
-def _resumption(thread: str, answer: str, given: Mapping[str, Any]) -> Step:
+def _resumption(thread: str, answer: str, given: Mapping[str, Any], *, is_estimate: bool = False) -> Step:
     async def step(book: RunBook, view: Progress) -> StoredRun:
         view.recall((await book.read(thread)).state)
-        return await book.resume(thread, answer, given, view)
+        return await book.resume(thread, answer, given, view, is_estimate=is_estimate)
 
     return step
 
 
-def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, record: Path | None) -> int:
-    """Carry out a run up to its report, asking the user what it asks."""
+def _research(
+    name: RunName, data_dir: Path, outlet: Outlet, step: Step, record: Path | None, *, is_estimate: bool = False
+) -> int:
+    """Carry out a run up to its report, or for an estimate up to its plan, asking the user what it asks."""
     if not name.thread:
         raise UnknownSetting("The name of the run is an empty text (--thread); is a variable not set?")
     if isinstance(outlet, PacketLines):
@@ -148,13 +157,17 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, record:
         if not outlet.has_stopped:
             for packet in read_packets(name.thread, data_dir):
                 outlet(packet)
+        if is_estimate and stored.is_planned:
+            return DONE
         return _wait(name, stored.asks) if stored.asks else DONE
     # What cannot be written is said before the run is paid for.
     check_format(chosen_format(outlet.format, outlet.path))
     check_output(outlet.path)
     stored = _carry_out(name, data_dir, step, record)
-    while stored.asks and can_ask() and (answer := ask(stored.asks)):
-        stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}), record)
+    while stored.asks and not (is_estimate and stored.is_planned) and can_ask() and (answer := ask(stored.asks)):
+        stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}, is_estimate=is_estimate), record)
+    if is_estimate and stored.is_planned:
+        return _deliver_plan(stored, outlet, name)
     if not stored.asks:
         return _deliver(stored, outlet, name)
     if outlet.format == "json":
@@ -171,6 +184,20 @@ def _deliver(stored: StoredRun, output: Output, name: RunName) -> int:
     if not output.path:
         # Below a long report, where it is seen.
         say(lines)
+    return DONE if is_delivered else FAILED
+
+
+def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
+    """Print the plan and what it is estimated to cost."""
+    state = stored.state
+    assert state.plan is not None and state.run is not None
+    if output.format == "json":
+        return DONE if deliver(report_text(stored, "json"), output.path) else FAILED
+    costs = (
+        f"Estimated: {estimate_line(state.run.estimate)}." if state.run.estimate else "No model at work costs anything."
+    )
+    is_delivered = deliver(f"{state.plan.text}\n\n{costs}", output.path)
+    say(f"Carry it out: {name.command('resume')}")
     return DONE if is_delivered else FAILED
 
 

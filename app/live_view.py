@@ -76,6 +76,9 @@ class LiveView(Progress):
             case packets.OverallStop() if not is_completed(packet) and self.costs.calls:
                 # The view goes, this stays.
                 self.print(self.costs.line)
+            case packets.EstimateMade():
+                # The view goes, this stays.
+                self.print(describe(packet))
             case packets.DocumentsIndexed() if packet.unread_total:
                 # The view goes, this stays.
                 self.print(describe_index(packet))

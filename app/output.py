@@ -19,6 +19,7 @@ from ..records.sources import Source
 from ..run.conversation import clean, clean_nested
 from ..run.spending import dollars, total
 from ..state import ResearchState
+from .progress import estimate_line
 from .run_name import RunName
 from .runs import StoredRun
 from .words import Format, counted, in_words
@@ -99,7 +100,8 @@ def end_lines(stored: StoredRun) -> list[str]:
         found += [f"{counted(report.audit.marked, 'sentence')} marked as not verified"]
     gaps = [*gaps_of(run, state.findings.values()), *missing_of(run, state.findings.values(), state.memory.values())]
     found += [f"{counted(len(gaps), 'gap')}{', named under Notes' if gaps else ''}"]
-    return [f"Report: {', '.join(found)}.", f"Took {in_words(run.active_seconds)}: {spent_line(state.spending)}."]
+    lines = [f"Report: {', '.join(found)}.", f"Took {in_words(run.active_seconds)}: {spent_line(state.spending)}."]
+    return [*lines, *([f"Estimated: {estimate_line(run.estimate)}."] if run.estimate else [])]
 
 
 def calls_line(audit: Audit) -> str:
@@ -133,6 +135,7 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
         "stop_reason": run.stop_reason if run else "",
         "seconds": round(run.active_seconds, 3) if run else 0.0,
         "spending": total(state.spending)._asdict(),
+        "estimate": run.estimate.model_dump() if run and run.estimate else None,
     }
 
 
@@ -207,7 +210,8 @@ def _head(stored: StoredRun, name: RunName) -> list[str]:
         lines.append(f"Go on     {name.command('resume')}{' --answer TEXT' if stored.asks else ''}")
     if run:
         lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
-    return [*lines, f"Spent     {spent_line(state.spending)}"]
+    lines.append(f"Spent     {spent_line(state.spending)}")
+    return [*lines, *([f"Estimate  {estimate_line(run.estimate)}"] if run and run.estimate else [])]
 
 
 def _depth(run: Run) -> str:

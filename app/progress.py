@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Self
 
 from ..records.report import Audit
+from ..records.research import Estimate, Span
 from ..run.conversation import clean
 from ..run.events import packets
 from ..run.events.packets import AnyPacket, OverallStop, Placement
 from ..run.spending import dollars
 from ..state import ResearchState
 from .terminal import ReaderGone, put_out, say
-from .words import counted
+from .words import counted, in_words
 
 WIDTH = 100
 """Characters of a task or query that are shown."""
@@ -46,6 +48,24 @@ class Costs(NamedTuple):
     def line(self) -> str:
         """Return what was spent since the command began."""
         return f"spent: {counted(self.calls, 'model call')}, {self}"
+
+
+def estimate_line(estimate: Estimate) -> str:
+    """Return an estimate of the whole run in words: what is likely, and the range of each figure in brackets."""
+    read, written = estimate.input_tokens, estimate.output_tokens
+    tokens = Span(low=read.low + written.low, likely=read.likely + written.likely, high=read.high + written.high)
+    parts = [_in_range(estimate.calls, "{:.0f}".format, " model calls"), _in_range(tokens, _about, " tokens")]
+    parts += [_in_range(estimate.usd, dollars)] if estimate.usd else []
+    return ", ".join([*parts, _in_range(estimate.seconds, in_words)])
+
+
+def _in_range(span: Span, words: Callable[[float], str], noun: str = "") -> str:
+    return f"{words(span.likely)}{noun} ({words(span.low)} to {words(span.high)})"
+
+
+def _about(count: float) -> str:
+    """Return a number to two significant digits."""
+    return f"{round(count, 1 - math.floor(math.log10(max(1, count)))):,.0f}".replace(",", " ")
 
 
 class Progress(ABC):
@@ -110,6 +130,8 @@ def describe(packet: AnyPacket) -> str:
             return shorten(packet.message)
         case packets.ReportAudited():
             return _describe_audit(packet.audit)
+        case packets.EstimateMade():
+            return f"estimated: {estimate_line(packet.estimate)}"
         case _:
             return _describe_step(packet)
 
@@ -176,6 +198,8 @@ class PlainLines(Progress):
                 self.print(f"plan:\n{''.join(self.plan).strip()}")
             case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % EVERY == 0:
                 self.print(describe_index(packet))
+            case packets.EstimateMade():
+                self.print(describe(packet))
             case packets.OverallStop() if not is_completed(packet) and self.costs.calls:
                 self.print(self.costs.line)
             case _ if is_report_start(packet):

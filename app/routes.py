@@ -27,6 +27,7 @@ from ..run.store.pages import Pages
 from ..run.user_settings import UserSettings
 from .auth import owner_of_checkpoints
 from .export import export_content
+from .progress import estimate_line
 from .run_name import RunName
 from .runs import RunBook, StoredRun, open_runs
 from .users import LOCAL_USER, token_in, user_of
@@ -171,6 +172,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "question_id": state.run.id if state.run else "",
         "seconds": state.run.active_seconds if state.run else 0.0,
         "stop_reason": state.run.stop_reason if state.run else "",
+        "estimate": estimate_line(state.run.estimate) if state.run and state.run.estimate else "",
         "spent": {"calls": spent.calls, "tokens": spent.input_tokens + spent.output_tokens, "usd": spent.usd},
         "has_report": state.report is not None,
         "messages": [_message(message) for message in state.messages],

@@ -21,6 +21,7 @@ from ..library.index import open_roots
 from ..models.local import local_offers
 from ..models.resolve import check_models
 from ..records.report import Report
+from ..records.research import Estimate
 from ..run.context import ROLES, Context
 from ..run.conversation import check_question, clean
 from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
@@ -36,13 +37,14 @@ from ..writing.basis import source_texts
 from ..writing.language import check_language
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
-from .progress import Progress
+from .progress import Progress, estimate_line
 from .recorded import recorded_run
 from .settings import read_context
 from .stream import apackets, replay
 from .users import LOCAL_USER
 from .words import GRAPHS, Strategy, default_strategy, strategy_of
 
+APPROVED = "yes"
 KEY = "settings"
 """Key in the store, beside the page texts of the thread."""
 
@@ -104,10 +106,17 @@ class StoredRun(NamedTuple):
     """Who is at work on it, other than the caller; empty if nobody is."""
 
     @property
+    def is_planned(self) -> bool:
+        """Whether it asks about its plan."""
+        return "plan" in self.waiting
+
+    @property
     def asks(self) -> str:
         """What the run asks the user; empty if it is not waiting."""
-        if "plan" in self.waiting:
-            return f"{self.waiting['plan']}\n\nIs this plan good? Write yes, or what should be different."
+        if self.is_planned:
+            known = self.waiting.get("estimate")
+            line = f"\n\nEstimated: {estimate_line(Estimate(**known))}." if known else ""
+            return f"{self.waiting['plan']}{line}\n\nIs this plan good? Write yes, or what should be different."
         return str(self.waiting.get("question", ""))
 
     @property
@@ -146,9 +155,18 @@ class RunBook(NamedTuple):
     """The file into which the calls of a run go that is carried out; none: into none."""
 
     async def ask(
-        self, thread: str, words: str, given: Mapping[str, Any], view: Progress, strategy: Strategy | None = None
+        self,
+        thread: str,
+        words: str,
+        given: Mapping[str, Any],
+        view: Progress,
+        strategy: Strategy | None = None,
+        *,
+        is_estimate: bool = False,
     ) -> StoredRun:
         """Put a question, a follow-up, an answer or a hint to a thread; raises `ThreadBusy`.
+
+        For an estimate the run pauses at its plan, and whoever resumes it carries the plan out.
 
         The thread's earlier settings hold where none is given, but for `clarify`, which is of one question. A new
         thread begins by the strategy, if none is given by that of the environment; a known one goes on by its own, and
@@ -175,6 +193,7 @@ class RunBook(NamedTuple):
                 await asyncio.to_thread(list, open_roots(context))
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
             await self._notes(thread).remember(choices, context)
+            context = _paused(context) if is_estimate else context
             # In a thread, for it may wait a moment and has a loop of its own.
             offers = await asyncio.to_thread(local_offers, context)
             context = context.model_copy(update={"notices": (*context.notices, *offers)})
@@ -197,10 +216,13 @@ class RunBook(NamedTuple):
         """Return the packets of a run's latest question, as they were emitted."""
         return await replay(self.database.store, thread_id(stored.thread), stored.state)
 
-    async def resume(self, thread: str, answer: str, given: Mapping[str, Any], view: Progress) -> StoredRun:
+    async def resume(
+        self, thread: str, answer: str, given: Mapping[str, Any], view: Progress, *, is_estimate: bool = False
+    ) -> StoredRun:
         """Resume a run that was stopped, or answer one that waits; a finished one is only read.
 
-        What is given holds from now on; else the thread's earlier settings do. Raises `ThreadBusy`.
+        A plan that nobody wanted to review, as after an estimate, is carried out. What is given holds from now on; else
+        the thread's earlier settings do. Raises `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
             stored = await self.read(thread, lease)
@@ -214,8 +236,11 @@ class RunBook(NamedTuple):
                 check_question([HumanMessage(answer)], context.limits.question_characters)
             if given:
                 await self._notes(thread).remember(choices, context)
+            if stored.is_planned and not answer and not context.review_plan:
+                answer = APPROVED
             if not answer and (stored.asks or not stored.is_unfinished):
                 return stored
+            context = _paused(context) if is_estimate else context
             view.begin(notices)
             graph = self.graph(stored.strategy)
             return await self._run(graph, lease, thread, Command(resume=answer) if answer else None, context, view)
@@ -296,6 +321,11 @@ class RunBook(NamedTuple):
 
     def _context(self, choices: Mapping[str, Any]) -> Context:
         return read_context({**choices, "data_dir": self.data_dir})
+
+
+def _paused(context: Context) -> Context:
+    """Return the settings of a run that is to pause at its plan."""
+    return context.model_copy(update={"review_plan": True})
 
 
 def has_runs(data_dir: Path) -> bool:

@@ -27,7 +27,7 @@ import click
 import httpx
 
 from deep_research.bench.postgres import programs, started_cluster
-from deep_research.bench.wire.__main__ import Case, fake_servers, free_port, wait_for
+from deep_research.bench.wire.__main__ import Case, free_port, servers, wait_for
 
 DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
 GRAPH = "deep_research"
@@ -238,7 +238,11 @@ def main(runs: int, users: int, number: int, first_token_ms: float, token_ms: fl
     """Put questions to several processes, kill one of them in the middle, and print what came of it."""
     case = Case("orchestrated", 1, 1, 2, fetches=0, first_token_ms=first_token_ms, token_ms=token_ms)
     tokens = {f"user{place:03d}": uuid.uuid4().hex for place in range(users)}
-    with TemporaryDirectory(prefix="team-") as name, fake_servers(case, name) as models, _database() as address:
+    with (
+        TemporaryDirectory(prefix="team-") as name,
+        servers(case.load, case.page_characters, name, case.first_token_ms, case.token_ms) as models,
+        _database() as address,
+    ):
         folder = Path(name)
         environment = {
             **models,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict, override
@@ -16,10 +18,11 @@ from ..run.conversation import latest_messages, marked, read_plan
 from ..run.errors import NoPlan
 from ..run.events.call import CallEvents, ProseEvents, stop_packet
 from ..run.events.log import emitter
-from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
+from ..run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
 from ..run.spending import recorded
 from ..run.store.pages import pages_of
 from ..state import ResearchState
+from ..writing.estimate import estimate
 from ..writing.facts import facts_of_run
 
 
@@ -45,6 +48,10 @@ async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
         events.pass_on(f"\n\n({written.remark})")
     events.emit(SectionEnd(placement=events.placement))
     run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
+    planned = replace(state, plan=written, run=run, spending={**state.spending, **events.bill.costs})
+    if (cost := await estimate(planned, context, events.bill)) is not None:
+        run = run.model_copy(update={"estimate": cost})
+        events.emit(EstimateMade(placement=events.placement, estimate=cost))
     progress = state.progress.model_copy(update={"turn": events.placement.turn_index + 1})
     update = PlanUpdate(plan=written, run=run, progress=progress, spending=events.bill.costs)
     if context.review_plan and run.is_resumable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
@@ -20,11 +21,12 @@ from ..run.errors import ModelFailed, NoPlan
 from ..run.events.activities import activity
 from ..run.events.call import SilentEvents, stop_packet
 from ..run.events.log import emitter
-from ..run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
+from ..run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
 from ..run.schedule import plan_text, read_steps
 from ..run.spending import recorded
 from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
+from ..writing.estimate import estimate
 from ..writing.facts import facts_of_run
 from ..writing.fill_in import Filler
 from ..writing.forms import MakePlan, PlannedStep
@@ -65,6 +67,11 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
         SectionEnd(placement=place),
     )
     run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
+    spending = {**state.spending, **events.bill.costs}
+    planned = replace(state, plan=written, steps=steps, run=run, spending=spending)
+    if (cost := await estimate(planned, context, events.bill)) is not None:
+        run = run.model_copy(update={"estimate": cost})
+        emitter(run.id).emit(EstimateMade(placement=place, estimate=cost))
     count = len(state.messages)
     progress = {"turn": place.turn_index + 1, "opening": count, "seen_messages": count}
     update = PlanStepsUpdate(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -26,7 +28,9 @@ async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> Review
     """Pause until the plan is approved, edited or rejected; a reply that says nothing is asked for again."""
     assert state.plan is not None and state.run is not None
     limits = settings_of(runtime).limits
-    asked = {"type": "plan", "plan": state.plan.text, "steps": list(state.plan.steps)}
+    asked: dict[str, Any] = {"type": "plan", "plan": state.plan.text, "steps": list(state.plan.steps)}
+    if state.run.estimate:
+        asked["estimate"] = state.run.estimate.model_dump()
     review = read_review(state.plan, interrupt(asked), limits.max_plan_steps)
     # An error would not do: LangGraph keeps the refused reply and would give it again.
     while fault := fault_in(review.text if review else "", limits.question_characters):

@@ -214,6 +214,32 @@ class Spent(Record):
     """Money in US dollars, as far as it is known."""
 
 
+class Span(Record):
+    """A number that is estimated."""
+
+    low: float
+    """Nine of ten runs measured come to more than this."""
+    likely: float
+    """As many come to more as to less."""
+    high: float
+    """Nine of ten come to less."""
+
+
+class Estimate(Record):
+    """What a question will have taken at its end, as far as its plan and the settings tell before research begins."""
+
+    calls: Span
+    """Calls of models."""
+    input_tokens: Span
+    """Tokens that they read."""
+    output_tokens: Span
+    """Tokens that they write."""
+    usd: Span | None
+    """Money in US dollars; none where the price of a model is not known."""
+    seconds: Span
+    """Active seconds."""
+
+
 class Run(Record):
     """The question under research, frozen at its start, and where the run stands."""
 
@@ -239,6 +265,8 @@ class Run(Record):
     """How much the question is worth, as it was set at its start; none: `standard`."""
     is_quick: bool = False
     """Whether it is answered from one search: by its depth, or since `auto` found it to be small."""
+    estimate: Estimate | None = None
+    """What it was estimated to take when its plan was made; none before, and where models cost nothing."""
     active_seconds: float = 0.0
     """Time at work so far; pauses are not counted."""
     lost_seconds: float = 0.0

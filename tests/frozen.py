@@ -48,7 +48,7 @@ NAMED = (
 """Names of fences, of calls and of the code's version differ from run to run; paths and hashes are long."""
 IDS = re.compile(r"\b[0-9a-f]{16}-(?=Q\d)"), "…-"
 """What begins the ids of what is learned, which differs where a step or a source has a random name."""
-TIMES = re.compile(r'"(\w*seconds|\w*tokens)": [\d.]+'), r'"\1": "…"'
+TIMES = re.compile(r'"(\w*seconds|\w*tokens)": (?:[\d.]+|\{[^}]*\})'), r'"\1": "…"'
 """What a run over real sockets takes."""
 Hidden = tuple[re.Pattern[str], str]
 SHOWN = ("tools", "tool_choice", "max_tokens", "reasoning_effort", "stop")

@@ -139,7 +139,7 @@ class Check:
         if place[0] < self.turn:
             self.faults.append(f"{packet.type} goes back to turn {place[0]} from {self.turn}")
         self.turn = place[0]
-        if place in self.closed and not isinstance(packet, p.OverallStop):
+        if place in self.closed and not isinstance(packet, p.OverallStop | p.EstimateMade):
             self.faults.append(f"{packet.type} comes after the end of {place}")
         if place[2] >= 0 and not self.open.get((place[0], place[1], -1)):
             self.faults.append(f"{packet.type} at {place} has no researcher")

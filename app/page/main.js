@@ -9,7 +9,7 @@ const place = (id) => document.getElementById(id);
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = {
   status: "starting", question: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, is_unfinished: false,
-  failure: "", spent: NOTHING, seconds: 0, question_id: "",
+  failure: "", spent: NOTHING, seconds: 0, question_id: "", estimate: "",
 };
 
 let offer = null;

@@ -2,7 +2,7 @@
 
 const empty = () => ({
   plan: "", thoughts: [], branches: [], looking: [], activity: "", draft: "", isWriting: false, asked: "", notes: [],
-  main: "", contradictions: [], stop: null, estimate: null,
+  main: "", contradictions: [], stop: null,
 });
 
 export function read(packets) {
@@ -45,7 +45,6 @@ export function read(packets) {
       case "activity": story.activity = packet.text; break;
       case "report_framing": story.main = packet.main_message; break;
       case "contradictions_found": story.contradictions = packet.contradictions; break;
-      case "estimate_made": story.estimate = packet; break;
       case "message_start":
         story.isWriting = packet.final_documents !== null;
         story.draft = "";

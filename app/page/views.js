@@ -112,7 +112,7 @@ function plan(view) {
   return h("form", { class: "plan review", "data-do": "approve", "data-key": "review" },
     h("h2", {}, "Is this plan good?"),
     run.waiting.refused && h("p", { class: "failure", role: "alert" }, run.waiting.refused),
-    run.waiting.estimate && h("p", { class: "quiet" }, typeof run.waiting.estimate === "string" ? run.waiting.estimate : run.waiting.estimate.words),
+    run.estimate && h("p", { class: "quiet" }, `Estimated: ${run.estimate}`),
     h("label", { for: "plan-text" }, "Plan, a step in a line; change it as you like"),
     h("textarea", { id: "plan-text", name: "plan", rows: String(Math.min(24, text.split("\n").length + 2)) }, text),
     h("label", { for: "plan-comment" }, "Or say what should be different, and it is written anew"),
@@ -168,7 +168,7 @@ export function runView(view) {
   const doing = run.status === "running" ? view.passing || (story.isWriting && !story.stop ? story.activity || "Writing the report" : story.activity) : "";
   return [
     h("h1", { class: "question", dir: "auto" }, run.question || "…"),
-    meta(view), actions(view),
+    meta(view), run.estimate && run.status !== "waiting" && h("p", { class: "quiet estimate", "data-key": "estimate" }, `Estimated: ${run.estimate}`), actions(view),
     view.failure && view.failure !== run.failure && h("p", { class: "failure", role: "alert", "data-key": "failure" }, view.failure),
     run.failure && run.status === "failed" && h("p", { class: "failure", "data-key": "failed" }, run.failure),
     run.status === "stopped" && h("p", { class: "quiet", "data-key": "stopped" }, "The run was stopped; what was found is kept."),

@@ -117,25 +117,36 @@ def _case(text: str) -> Case:
 
 def _measured(case: Case) -> Row:
     """Return the figures of one run."""
-    with TemporaryDirectory(prefix="bench-") as folder, fake_servers(case, folder) as environment:
+    with (
+        TemporaryDirectory(prefix="bench-") as folder,
+        servers(case.load, case.page_characters, folder, case.first_token_ms, case.token_ms) as environment,
+    ):
         given = {"question": QUESTION, "load": case.load, "strategy": case.strategy, "folder": folder}
-        command = [sys.executable, "-m", "deep_research.bench.wire.run", json.dumps(given)]
-        ended = subprocess.run(command, cwd=folder, env=environment, timeout=TIMEOUT, check=False)  # noqa: S603 - our own
-        row = {"case": case._asdict(), **figures(Path(folder))}
-        if ended.returncode:
-            return {**row, "error": f"the run ended with code {ended.returncode}"}
-        row |= json.loads(Path(folder, "result.json").read_text(encoding="utf-8"))
-        return row
+        result = run(given, environment)
+        return {"case": case._asdict(), **figures(Path(folder)), **result}
+
+
+def run(given: Row, environment: dict[str, str]) -> Row:
+    """Carry out a run in a process of its own, and return its result."""
+    folder = given["folder"]
+    command = [sys.executable, "-m", "deep_research.bench.wire.run", json.dumps(given)]
+    ended = subprocess.run(command, cwd=folder, env=environment, timeout=TIMEOUT, check=False)  # noqa: S603 - our own
+    if ended.returncode:
+        return {"error": f"the run ended with code {ended.returncode}"}
+    result: Row = json.loads(Path(folder, "result.json").read_text(encoding="utf-8"))
+    return result
 
 
 @contextmanager
-def fake_servers(case: Case, folder: str) -> Iterator[dict[str, str]]:
+def servers(
+    load: Load, page_characters: int, folder: str, first_token_ms: float = 0, token_ms: float = 0
+) -> Iterator[dict[str, str]]:
     """Start both servers; yields the environment in which what is measured finds them, and nothing else."""
     model, search = free_port(), free_port()
-    settings = {"load": case.load, "first_token_ms": case.first_token_ms, "token_ms": case.token_ms}
+    settings = {"load": load, "first_token_ms": first_token_ms, "token_ms": token_ms}
     commands = (
         ("model_server", str(model), folder, json.dumps(settings)),
-        ("search_server", str(search), folder, str(case.page_characters)),
+        ("search_server", str(search), folder, str(page_characters)),
     )
     started = [
         subprocess.Popen([sys.executable, "-m", f"deep_research.bench.wire.{name}", *arguments])  # noqa: S603 - our own

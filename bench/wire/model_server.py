@@ -34,12 +34,17 @@ class Cache:
         digest, characters, cached, is_known = hashlib.sha256(), 0, 0, True
         for place, part in enumerate([tools, *messages]):
             digest.update(json.dumps(part, sort_keys=True).encode())
-            characters += len(text_of(messages[place - 1])) if place else 0
+            characters += len(text_of(messages[place - 1])) if place else _size_of(tools)
             is_known = is_known and digest.hexdigest() in self._seen
             cached = characters if is_known else cached
             self._seen.add(digest.hexdigest())
         tokens = cached // CHARACTERS_A_TOKEN
         return tokens if tokens >= LEAST_CACHED else 0
+
+
+def _size_of(tools: list[Json]) -> int:
+    """Return the characters of tools, which providers count as part of the prompt."""
+    return len(json.dumps(tools)) if tools else 0
 
 
 class ModelServer:
@@ -61,9 +66,12 @@ class ModelServer:
         tokens = max(1, given.characters // CHARACTERS_A_TOKEN)
         entry: Json = {
             "call": self._calls,
+            "offered": [tool["function"]["name"] for tool in body.get("tools") or []],
+            "conversation": given.conversation,
             "arrived": arrived,
             "request": hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).hexdigest(),
-            "prompt_tokens": len(prompt) // CHARACTERS_A_TOKEN,
+            "is_text": given.text is not None,
+            "prompt_tokens": (_size_of(body.get("tools") or []) + len(prompt)) // CHARACTERS_A_TOKEN,
             "cached_tokens": self._cache.cached(body.get("tools") or [], body["messages"]),
             "output_tokens": tokens,
             "nominal": self._first + self._each * tokens,

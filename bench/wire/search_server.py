@@ -55,20 +55,24 @@ class SearchServer:
         return web.Response(text=f"<!doctype html>{body}", content_type="text/html")
 
     def _text(self, page: int) -> str:
-        """A few facts that can be checked, and then words."""
-        facts = " ".join(
-            f"Fact {n} of page {page}: the {TOPICS[(page + n) % len(TOPICS)]} index was {(page * 37 + n * 11) % 997} "
-            f"in {2000 + (page + n) % 25}."
-            for n in range(FACTS)
-        )
-        text = f"{_marker(page)} {_title(page)}. {facts} "
-        return (text + filler(self._characters // 4, page))[: max(self._characters, len(text))]
+        return text_of_page(page, self._characters)
 
     def _note(self, kind: str, arrived: float, depends_on: list[str], pages: list[int]) -> None:
         self._calls += 1
         entry = {"call": self._calls, "kind": kind, "arrived": arrived, "finished": time.time(), "nominal": 0.0}
         made = {"depends_on": depends_on, "makes": [_marker(page) for page in pages], "is_complete": True}
         self._log.write(json.dumps({**entry, **made}) + "\n")
+
+
+def text_of_page(page: int, characters: int) -> str:
+    """Return a few facts that can be checked, and then words."""
+    facts = " ".join(
+        f"Fact {n} of page {page}: the {TOPICS[(page + n) % len(TOPICS)]} index was {(page * 37 + n * 11) % 997} "
+        f"in {2000 + (page + n) % 25}."
+        for n in range(FACTS)
+    )
+    text = f"{_marker(page)} {_title(page)}. {facts} "
+    return (text + filler(characters // 4, page))[: max(characters, len(text))]
 
 
 def _found(query: str, count: int) -> list[int]:

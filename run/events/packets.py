@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...records.plan import StepKind
 from ...records.report import Audit
+from ...records.research import Estimate
 from ...records.sources import Extent, NotRead
 
 
@@ -196,6 +197,13 @@ class PlanDelta(Packet):
 
     type: Literal["deep_research_plan_delta"] = "deep_research_plan_delta"
     content: str
+
+
+class EstimateMade(Packet):
+    """What the run will have taken at its end, by its plan and the settings."""
+
+    type: Literal["estimate_made"] = "estimate_made"
+    estimate: Estimate
 
 
 class SectionEnd(Packet):
@@ -422,6 +430,7 @@ class OverallStop(Packet):
 AnyPacket = Annotated[
     PlanStart
     | PlanDelta
+    | EstimateMade
     | SectionEnd
     | TopLevelBranching
     | ResearchAgentStart

@@ -129,6 +129,7 @@ def test_a_whole_run_from_the_question_back_to_the_further_question(
         plan = page.get_by_label("Plan, a step in a line")
         plan.wait_for()
         assert plan.input_value() == "1. The light\n2. Its keeper\n3. The harbour"
+        assert page.get_by_text("Estimated:").is_visible()
         plan.fill("1. The light\n2. Its keeper")
         desk.holds.points.add(HELD)
         page.get_by_role("button", name="Start research").click()

@@ -135,8 +135,8 @@ async def test_studio_uses_the_server_with_the_token(web: httpx.AsyncClient) -> 
     assistant = found[0]["assistant_id"]
     schemas = (await web.get(f"/assistants/{assistant}/schemas")).json()
     assert set(schemas["context_schema"]["properties"]) == {
-        *("language", "instructions", "clarify", "verify", "review_plan", "models", "docs", "engines"),
-        *("domains_allow", "domains_deny", "published_after", "limits", "depth"),
+        *("language", "instructions", "depth", "clarify", "verify", "review_plan", "models", "docs", "engines"),
+        *("domains_allow", "domains_deny", "published_after", "limits"),
     }
     assert (await web.get(f"/assistants/{assistant}/graph?xray=1")).json()["nodes"]
     thread = (await web.post("/threads", json={})).json()["thread_id"]

@@ -197,8 +197,9 @@ async def test_a_first_call_that_words_no_search_leaves_the_users_own_words(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("is_input", [False, True])
 async def test_a_run_that_stops_between_the_calls_goes_on_with_the_second_and_with_what_was_said_since(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy, is_input: bool
 ) -> None:
     with quick_lab(tmp_path, monkeypatch, strategy, limits={"max_retries": 0}) as wire:
         wire.script["writer"] = lambda _: fail(500, "Down.")
@@ -206,9 +207,10 @@ async def test_a_run_that_stops_between_the_calls_goes_on_with_the_second_and_wi
             await wire.ask(LIT)
         wire.script["writer"] = answered
         wire.models.requests.clear()
-        state = await wire.ask(Command(update={"messages": [HumanMessage("In one sentence, please.")]}))
+        words = "In one sentence, please."
+        state = await wire.ask(words if is_input else Command(update={"messages": [HumanMessage(words)]}))
         assert wire.asked() == {"writer": 1}
-        assert "In one sentence, please." in wire.requests("writer")[0].prompt
+        assert words in wire.requests("writer")[0].prompt
         assert has_said(state, "light")
         assert len(wire.engine.requests) == 1
 
