@@ -1,4 +1,4 @@
-"""Answers a small question's search: one round of every search tool, whose best passages become its only finding."""
+"""Searches once for a small question: one round of every search tool, whose best passages become the only finding."""
 
 from __future__ import annotations
 

@@ -285,3 +285,24 @@ async def test_depth_deep_widens_the_limits_that_nobody_has_set(
         assert f"of {cycles}" in wire.requests("orchestrator")[0].prompt
         assert "one of 14 rounds" in wire.requests("researcher")[0].system
         assert state.run and state.run.depth == "deep"
+
+
+async def test_passages_that_do_not_fit_the_window_lose_the_last_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number in range(40):
+        (docs / f"{number}.md").write_text(
+            f"# Light {number}\n\n{FACTS['light']} " + "The light is old. " * 90, "utf-8"
+        )
+    small: dict[str, Any] = {"window": 9000, "allow_small_window": True}
+    limits = {"whole_characters": 0, "max_results": 120, "report_tokens": 38_000}
+    with quick_lab(tmp_path, monkeypatch, docs=docs, engines=(), limits=limits, **small) as wire:
+        state = await wire.ask(LIT)
+        shown = wire.requests("writer")[0].prompt
+        [finding] = state.findings.values()
+        *_, last = re.findall(r"Source \[\d+\]:", finding.text)
+        assert "Source [1]:" in shown and last not in shown
+        assert has_said(state, "light")
+        assert len(wire.models.requests) == 2
