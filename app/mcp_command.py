@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..records.research import Depth
 from ..run.context import Context
 from ..run.errors import ExtraMissing, UnknownSetting, UserMistake
 from ..run.user_settings import documents_below, with_whole_paths
@@ -20,9 +19,10 @@ from .runs import RunBook, StoredRun, check_not_empty, open_runs
 from .settings import read_context, settings_from_options
 from .terminal import say
 from .users import server_settings, too_many_runs
-from .words import DONE, Strategy
+from .words import DONE
 
 if TYPE_CHECKING:
+    from .mcp_server import Research
     from .progress import PlainLines
 
 HOST, PORT = "127.0.0.1", 2025
@@ -39,24 +39,15 @@ class LocalRuns(NamedTuple):
     at_work: Counter[str]
     """Runs at work by user."""
 
-    async def begin(
-        self,
-        thread: str,
-        question: str,
-        view: PlainLines,
-        *,
-        documents: tuple[str, ...] | None,
-        depth: Depth | None,
-        strategy: Strategy | None,
-    ) -> StoredRun:
+    async def begin(self, thread: str, asked: Research, view: PlainLines) -> StoredRun:
         """Put a question to a new thread."""
         given = dict(self.given)
-        if documents is not None:
-            given["docs"] = await asyncio.to_thread(documents_below, self.settings.docs, documents)
-        if depth is not None:
-            given["depth"] = depth
+        if asked.documents is not None:
+            given["docs"] = await asyncio.to_thread(documents_below, self.settings.docs, asked.documents)
+        if asked.depth is not None:
+            given["depth"] = asked.depth
         with self._counted():
-            return await self.book.ask(thread, question, given, view, strategy)
+            return await self.book.ask(thread, asked.question, given, view, asked.strategy)
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """Put an answer, a follow-up or a hint to a thread, which goes on over its own documents."""

@@ -18,7 +18,6 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from ..records.research import Depth
 from ..run.context import Context
 from ..run.conversation import check_question
 from ..run.errors import RunFailed, UserMistake
@@ -31,6 +30,7 @@ from .words import GRAPHS, Strategy, default_strategy
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
+    from .mcp_server import Research
     from .progress import PlainLines
 
 PATH = "/mcp"
@@ -112,21 +112,12 @@ class ServedRuns(NamedTuple):
         """Return the operator's settings, with the caller's documents."""
         return UserSettings().context_of(self.caller.user)
 
-    async def begin(
-        self,
-        thread: str,
-        question: str,
-        view: PlainLines,
-        *,
-        documents: tuple[str, ...] | None,
-        depth: Depth | None,
-        strategy: Strategy | None,
-    ) -> StoredRun:
+    async def begin(self, thread: str, asked: Research, view: PlainLines) -> StoredRun:
         """Put a question to a new thread."""
-        given = {"docs": documents, "depth": depth}
+        given = {"docs": asked.documents, "depth": asked.depth}
         context = {name: value for name, value in given.items() if value is not None}
-        sent = {"input": _said(question), "context": context}
-        return await self._run(thread, strategy or default_strategy(), question, view, **sent)
+        sent = {"input": _said(asked.question), "context": context}
+        return await self._run(thread, asked.strategy or default_strategy(), asked.question, view, **sent)
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """Put an answer, a follow-up or a hint to a thread, which goes on over its own documents."""

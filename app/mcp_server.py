@@ -55,17 +55,8 @@ class Runs(Protocol):
     def settings(self) -> Context:
         """Return the settings of the operator; documents are named by absolute paths."""
 
-    async def begin(
-        self,
-        thread: str,
-        question: str,
-        view: PlainLines,
-        *,
-        documents: tuple[str, ...] | None,
-        depth: Depth | None,
-        strategy: Strategy | None,
-    ) -> StoredRun:
-        """Put a question to a new thread; `documents` are names below the operator's, none: all."""
+    async def begin(self, thread: str, asked: Research, view: PlainLines) -> StoredRun:
+        """Put a question to a new thread."""
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """Put an answer, a follow-up or a hint to a thread; raises `UnknownThread`."""
@@ -195,8 +186,7 @@ class Research(Call):
     async def carry_out(self, runs: Runs, view: PlainLines) -> ResearchResult:
         thread = str(uuid.uuid4())
         view.title = f"Research {thread}"
-        given = self.model_dump(exclude={"question"})
-        return await _result(runs, thread, runs.begin(thread, self.question, view, **given))
+        return await _result(runs, thread, runs.begin(thread, self, view))
 
 
 class Answer(Call):

@@ -113,7 +113,7 @@ function plan(view) {
     h("h2", {}, "Is this plan good?"),
     run.waiting.refused && h("p", { class: "failure", role: "alert" }, run.waiting.refused),
     run.estimate && h("p", { class: "quiet" }, `Estimated: ${run.estimate}`),
-    h("label", { for: "plan-text" }, "Plan, a step in a line; change it as you like"),
+    h("label", { for: "plan-text" }, "The plan; change it as you like"),
     h("textarea", { id: "plan-text", name: "plan", rows: String(Math.min(24, text.split("\n").length + 2)) }, text),
     h("label", { for: "plan-comment" }, "Or say what should be different, and it is written anew"),
     h("input", { id: "plan-comment", name: "comment", autocomplete: "off" }),

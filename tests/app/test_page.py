@@ -126,7 +126,7 @@ def test_a_whole_run_from_the_question_back_to_the_further_question(
         ask(page, UNCLEAR)
         page.get_by_text("Which of them?").wait_for()
         reply(page, "The light and its keeper")
-        plan = page.get_by_label("Plan, a step in a line")
+        plan = page.get_by_label("The plan; change it as you like")
         plan.wait_for()
         assert plan.input_value() == "1. The light\n2. Its keeper\n3. The harbour"
         assert page.get_by_text("Estimated:").is_visible()
