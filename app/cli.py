@@ -348,7 +348,7 @@ def serve(**options: Any) -> int:
     It prints the address with its token, and runs until Ctrl-C. The options hold for all runs of the server; without
     --docs the documents of the demo can be searched, if it was run.
     """
-    from .serve import serve
+    from .server.serve import serve
 
     return serve(**options)
 
@@ -373,7 +373,7 @@ def mcp(is_http: bool, port: int | None, **options: Any) -> int:
     """
     if port is not None and not is_http:
         raise click.UsageError("--port is of --http: without it, MCP is served over standard input and output.")
-    from .mcp_command import PORT, serve_mcp
+    from .mcp.command import PORT, serve_mcp
 
     return serve_mcp(port=(PORT if port is None else port) if is_http else None, **options)
 

@@ -15,8 +15,8 @@ from ..run.context import Context
 from ..run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
 from ..run.limits import DATABASE, ENVIRONMENT_PREFIX, Limits
 from .run_name import RunName
+from .server.users import ServerSettings
 from .terminal import ReaderGone, complain, is_terminal, say
-from .users import ServerSettings
 from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, VARIABLE, nearest
 
 if TYPE_CHECKING:

@@ -39,9 +39,9 @@ from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress, estimate_line
 from .recorded import recorded_run
+from .server.users import LOCAL_USER
 from .settings import read_context
 from .stream import apackets, replay
-from .users import LOCAL_USER
 from .words import GRAPHS, Strategy, default_strategy, strategy_of
 
 APPROVED = "yes"

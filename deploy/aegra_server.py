@@ -28,10 +28,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deep_research.app.auth import check_run, check_unclaimed
 from deep_research.app.embed import LeasedGraph, compile_graph
-from deep_research.app.guard import AllowedOrigins, Guard
-from deep_research.app.users import server_settings, token_in, user_of
+from deep_research.app.server.auth import check_run, check_unclaimed
+from deep_research.app.server.guard import AllowedOrigins, Guard
+from deep_research.app.server.users import server_settings, token_in, user_of
 from deep_research.app.words import Strategy
 from deep_research.run.context import Context
 from deep_research.run.errors import ThreadBusy, UnknownSetting

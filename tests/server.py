@@ -24,7 +24,7 @@ from lab import write_documents
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from deep_research.app.users import TOKEN_FILE
+from deep_research.app.server.users import TOKEN_FILE
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "langgraph.json"
@@ -47,11 +47,14 @@ class Server:
         self.docs, self.data = write_documents(folder / "docs"), folder / "data"
         self.log = folder / "log.txt"
         self.contacts = folder / "contacts.txt"
+        self.places = set[str]()
+        """Where it has listened: it looks itself whether it does."""
 
     def start(self) -> None:
         """Start and wait until it answers."""
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        self.places.add(f"127.0.0.1:{self.port}")
         began = time.monotonic()
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -101,7 +104,7 @@ class Server:
         lines = _COLOURS.sub("", self.log.read_text("utf-8")).splitlines()
         bad = re.compile(r"\[(?:warning|error|critical)\s*\]|BlockingError|Traceback|Heads up", re.IGNORECASE)
         # Told of every store that is not LangGraph's own.
-        known = "Heads up! You are configuring a custom long-term memory store at deep_research.app.server.open_store"
+        known = "You are configuring a custom long-term memory store at deep_research.app.server.graphs.open_store"
         contacts = self.contacts.read_text("utf-8").splitlines() if self.contacts.exists() else []
         outside = [f"outside: {place}" for place in contacts if not HERE.fullmatch(place)]
         told = [line for line in lines if bad.search(line) and known not in line and not _MEASURED.search(line)]

@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langgraph.config import get_config
 
-from deep_research.app import server
+from deep_research.app.server import graphs as server
 from deep_research.models.extractive.chat import ExtractiveChatModel
 from deep_research.run.context import Context, Role
 from deep_research.run.user_settings import UserSettings

@@ -18,7 +18,7 @@ from traceable import quotations, stands_in_its_file
 from wire import FACTS
 from wire_desk import Point, WireDesk, wire_desk
 
-from deep_research.app.users import TOKEN_FILE
+from deep_research.app.server.users import TOKEN_FILE
 
 # The SDK's client leaves the pipes of a process open that it has ended.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import drawing
 import pytest
 
-from deep_research.app import server
+from deep_research.app.server import graphs as server
 from deep_research.graph.drawable import DrawableGraph
 
 

@@ -50,7 +50,8 @@ def wanted_files() -> set[str]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
     data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
     data += (ROOT / "evidence").glob("*/*.toml")
-    data += (path for path in (ROOT / "app" / "page").iterdir() if path.suffix in (".html", ".css", ".js", ".svg"))
+    page = (ROOT / "app" / "server" / "page").iterdir()
+    data += (path for path in page if path.suffix in (".html", ".css", ".js", ".svg"))
     return files | {f"deep_research/{path.relative_to(ROOT)}" for path in data}
 
 

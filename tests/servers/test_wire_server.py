@@ -171,7 +171,7 @@ def test_no_key_is_kept_and_nothing_but_the_three_servers_was_reached_for(server
     server.stop()
     assert list((server.folder / ".langgraph_api").iterdir())
     assert desk.files_with(*KEYS) == []
-    assert desk.contacted() == desk.places
+    assert desk.contacted() - server.places == desk.places
 
 
 @pytest.mark.fault("R20")

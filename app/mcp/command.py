@@ -11,19 +11,20 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..run.context import Context
-from ..run.errors import ExtraMissing, UnknownSetting, UserMistake
-from ..run.user_settings import documents_below, with_whole_paths
-from .endings import reported, run_interruptibly
-from .runs import RunBook, StoredRun, check_not_empty, open_runs
-from .settings import read_context, settings_from_options
-from .terminal import say
-from .users import server_settings, too_many_runs
-from .words import DONE
+from ...run.context import Context
+from ...run.errors import ExtraMissing, UnknownSetting, UserMistake
+from ...run.user_settings import documents_below, with_whole_paths
+from ..endings import reported, run_interruptibly
+from ..runs import RunBook, StoredRun, check_not_empty, open_runs
+from ..server.users import server_settings, too_many_runs
+from ..settings import read_context, settings_from_options
+from ..terminal import say
+from ..words import DONE
 
 if TYPE_CHECKING:
-    from .mcp_server import Research
-    from .progress import PlainLines
+    from ..progress import PlainLines
+    from .tools import Research
+
 
 HOST, PORT = "127.0.0.1", 2025
 
@@ -103,7 +104,7 @@ async def _over_streams(given: Mapping[str, Any], settings: Context) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
-    from .mcp_server import mcp_server
+    from .tools import mcp_server
 
     # The streams are the protocol's alone: what else is printed here goes to standard error.
     sent, told = os.fdopen(os.dup(0), encoding="utf-8", errors="replace"), os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -120,9 +121,9 @@ async def _over_http(given: Mapping[str, Any], settings: Context, port: int) -> 
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    from .guard import MIDDLEWARE, starting
-    from .mcp_http import PATH, Sessions, caller_of
-    from .mcp_server import mcp_server
+    from ..server.guard import MIDDLEWARE, starting
+    from .http import PATH, Sessions, caller_of
+    from .tools import mcp_server
 
     try:
         listening = socket.create_server((HOST, port))

@@ -18,20 +18,21 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from ..run.context import Context
-from ..run.conversation import check_question
-from ..run.errors import RunFailed, UserMistake
-from ..run.user_settings import UserSettings, names_below
-from .runs import StoredRun, open_runs
-from .stream import read_packet
-from .users import token_in, user_of
-from .words import GRAPHS, Strategy, default_strategy
+from ...run.context import Context
+from ...run.conversation import check_question
+from ...run.errors import RunFailed, UserMistake
+from ...run.user_settings import UserSettings, names_below
+from ..runs import StoredRun, open_runs
+from ..server.users import token_in, user_of
+from ..stream import read_packet
+from ..words import GRAPHS, Strategy, default_strategy
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
-    from .mcp_server import Research
-    from .progress import PlainLines
+    from ..progress import PlainLines
+    from .tools import Research
+
 
 PATH = "/mcp"
 

@@ -16,22 +16,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ..evidence.citations.rendering import link_to, shown_title
-from ..records.research import Depth
-from ..run.context import Context, engine_name
-from ..run.conversation import clean, clean_nested, mark_of
-from ..run.errors import UnknownThread, UserMistake
-from ..run.events.log import LogTail
-from ..run.spending import total
-from ..run.store.pages import Pages
-from ..run.user_settings import UserSettings
+from ...evidence.citations.rendering import link_to, shown_title
+from ...records.research import Depth
+from ...run.context import Context, engine_name
+from ...run.conversation import clean, clean_nested, mark_of
+from ...run.errors import UnknownThread, UserMistake
+from ...run.events.log import LogTail
+from ...run.spending import total
+from ...run.store.pages import Pages
+from ...run.user_settings import UserSettings
+from ..export import export_content
+from ..progress import estimate_line
+from ..run_name import RunName
+from ..runs import RunBook, StoredRun, open_runs
+from ..words import GRAPHS, STRATEGIES, ExportFormat
 from .auth import owner_of_checkpoints
-from .export import export_content
-from .progress import estimate_line
-from .run_name import RunName
-from .runs import RunBook, StoredRun, open_runs
 from .users import LOCAL_USER, token_in, user_of
-from .words import GRAPHS, STRATEGIES, ExportFormat
 
 LISTED = 50
 """Runs in the list, the latest."""

@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .mcp_http import PATH, SESSIONS, served
+from ..mcp.http import PATH, SESSIONS, served
 from .page import serve_page
 from .routes import ROUTES, opened_book
 from .users import LOCAL_USER, LOOPBACK, server_settings, token_in, user_of, users

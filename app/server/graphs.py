@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 
 from langgraph.store.base import BaseStore
 
-from ..run.context import Context
-from ..run.imports import frozen_imports
-from ..run.registered import load_all
-from ..run.store.database import open_database, place_of_runs
-from ..run.store.saver import RunSaver
-from ..run.user_settings import UserSettings
-from .embed import compile_graph
+from ...run.context import Context
+from ...run.imports import frozen_imports
+from ...run.registered import load_all
+from ...run.store.database import open_database, place_of_runs
+from ...run.store.saver import RunSaver
+from ...run.user_settings import UserSettings
+from ..embed import compile_graph
 
 with frozen_imports():
     load_all()

@@ -10,14 +10,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ..library.index import open_roots
-from ..run.errors import ExtraMissing, UnknownSetting
-from ..run.limits import ENVIRONMENT_PREFIX
-from .endings import reports_errors
-from .settings import read_context, settings_from_options
-from .terminal import say
+from ...library.index import open_roots
+from ...run.errors import ExtraMissing, UnknownSetting
+from ...run.limits import ENVIRONMENT_PREFIX
+from ..endings import reports_errors
+from ..settings import read_context, settings_from_options
+from ..terminal import say
+from ..words import DONE
 from .users import LOCAL_USER, LOOPBACK, users
-from .words import DONE
 
 PORT = 2024
 """Where the server listens if nothing else is asked for; another port if that is taken."""

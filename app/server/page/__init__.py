@@ -43,7 +43,7 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
 
 @cache
 def _files() -> dict[str, bytes]:
-    here = resources.files("deep_research.app.page")
+    here = resources.files("deep_research.app.server.page")
     files = {file.name: file.read_bytes() for file in here.iterdir() if file.name.rpartition(".")[2] in MEDIA_TYPES}
     style = resources.files("deep_research.app.exports").joinpath("templates", "page.css")
     return {**files, REPORT_STYLE: style.read_bytes()}

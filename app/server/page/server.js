@@ -1,4 +1,4 @@
-// The server, as any client may ask it: LangGraph's threads and runs, and the routes of `app/routes.py`.
+// The server, as any client may ask it: LangGraph's threads and runs, and the routes of `app/server/routes.py`.
 
 const KEY = "deep-research-token";
 

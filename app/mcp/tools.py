@@ -17,13 +17,13 @@ from mcp.types import CallToolResult, ContentBlock, TextContent, Tool, ToolAnnot
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import override
 
-from ..evidence.citations.rendering import source_place
-from ..library.library import Library
-from ..library.shelf import Passage
-from ..records.research import Depth
-from ..run.context import Context
-from ..run.conversation import clean
-from ..run.errors import (
+from ...evidence.citations.rendering import source_place
+from ...library.library import Library
+from ...library.shelf import Passage
+from ...records.research import Depth
+from ...run.context import Context
+from ...run.conversation import clean
+from ...run.errors import (
     DeepResearchError,
     NoSearchTool,
     StateUnreadable,
@@ -32,13 +32,13 @@ from ..run.errors import (
     UserMistake,
     failure_of,
 )
-from ..run.user_settings import documents_below
-from .as_tool import CitedSource, cited_sources
-from .endings import KEPT
-from .output import report_text
-from .progress import PlainLines
-from .runs import StoredRun
-from .words import Strategy
+from ...run.user_settings import documents_below
+from ..as_tool import CitedSource, cited_sources
+from ..endings import KEPT
+from ..output import report_text
+from ..progress import PlainLines
+from ..runs import StoredRun
+from ..words import Strategy
 
 SHAPE = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 INSTRUCTIONS = (

@@ -9,13 +9,13 @@ from typing import Any
 
 from langgraph_sdk import Auth, get_client
 
-from ..run.context import Context
-from ..run.errors import UserMistake
-from ..run.store.database import look_up, place_of_runs
-from ..run.store.pages import OWNER
-from ..run.user_settings import UserSettings
-from .embed import RECURSION_LIMIT
-from .settings import read_settings
+from ...run.context import Context
+from ...run.errors import UserMistake
+from ...run.store.database import look_up, place_of_runs
+from ...run.store.pages import OWNER
+from ...run.user_settings import UserSettings
+from ..embed import RECURSION_LIMIT
+from ..settings import read_settings
 from .users import LOCAL_USER, server_settings, token_in, too_many_runs, user_of
 
 auth = Auth()
