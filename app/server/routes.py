@@ -20,7 +20,7 @@ from ...evidence.citations.rendering import link_to, shown_title
 from ...records.research import Depth
 from ...run.context import Context, engine_name
 from ...run.conversation import clean, clean_nested, mark_of
-from ...run.errors import UnknownThread, UserMistake
+from ...run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...run.events.log import LogTail
 from ...run.spending import total
 from ...run.store.pages import Pages
@@ -98,7 +98,7 @@ async def stream_packets(request: Request) -> Response:
 
     A thread without a run yet is waited for. An event `run` holds how it stands, with its conversation. An event
     `packets` holds those that follow the first `held` of the packets that this stream has brought of the question
-    `question_id`.
+    `question_id`. An event `refused` says why there is nothing more.
     """
     thread, user = request.path_params["thread"], _user(request)
     if await asyncio.to_thread(owner_of_checkpoints, thread) not in (None, user):
@@ -186,10 +186,16 @@ async def _events(book: RunBook, thread: str, user: str) -> AsyncIterator[str]:
         await asyncio.sleep(POLL_SECONDS)
     if owner != user:
         # Somebody else has begun one under this id in the meantime.
+        yield _event("refused", {"detail": _no_run(thread).detail})
         return
     tail, question_id, last = LogTail(Pages(book.database.store, thread), ""), "", ""
     while True:
-        stored = await book.read(thread)
+        try:
+            stored = await book.read(thread)
+        except DeepResearchError as error:
+            # It was deleted, or is damaged.
+            yield _event("refused", {"detail": " ".join(str(error).split())})
+            return
         data = run_data(stored)
         if data["question_id"] != question_id:
             question_id = data["question_id"]

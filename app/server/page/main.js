@@ -103,6 +103,7 @@ async function follow(thread) {
     try {
       for await (const { event, data } of server.events(`/research/runs/${thread}/packets`, stop.signal)) {
         if (mine !== current) return;
+        if (event === "refused") return fail(new server.Refused(404, data.detail));
         if (event === "packets") take(data);
         else stand(data);
         draw();
