@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
@@ -88,12 +89,11 @@ SESSIONS = Sessions()
 @asynccontextmanager
 async def served() -> AsyncIterator[None]:
     """Serve MCP on LangGraph's server, if its package is installed."""
-    try:
-        # Importing reads files, which would block the server.
-        mcp_server = (await asyncio.to_thread(import_module, ".mcp_server", __package__)).mcp_server
-    except ImportError:
+    # Looking for it and importing it read files, which would block the server.
+    if await asyncio.to_thread(find_spec, "mcp") is None:
         yield
         return
+    mcp_server = (await asyncio.to_thread(import_module, ".tools", __package__)).mcp_server
     settings = await asyncio.to_thread(lambda: UserSettings().operator)
 
     def runs_of(request: Any) -> ServedRuns:
