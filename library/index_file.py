@@ -6,6 +6,7 @@ import hashlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import pairwise
@@ -76,6 +77,8 @@ def _mine() -> set[Path]:
 VERSION = 12
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
+MOMENT = 0.01
+"""Seconds between two tries at what SQLite does not wait for."""
 CACHE_KILOBYTES = 32_000
 PAGE_BYTES = 16_384
 
@@ -133,7 +136,7 @@ def connect(file: Path) -> sqlite3.Connection:
     try:
         # Passages are long for a page of the usual size: a fifth of it would stay empty.
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
         connection.create_function("is_copy", 1, is_copy, deterministic=True)
@@ -144,6 +147,20 @@ def connect(file: Path) -> sqlite3.Connection:
             raise Foreign(file) from error
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers read beside a writer; waits for others who are making the same index."""
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            # SQLite waits for locks, but not for this one.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(MOMENT)
 
 
 def remove(file: Path) -> None:

@@ -7,7 +7,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +21,7 @@ from shelf import LONG, Place
 
 from deep_research.evidence.text.sentences import MOST, split_passages
 from deep_research.library.index import Entry, Index
-from deep_research.library.index_file import PAGE_BYTES
+from deep_research.library.index_file import PAGE_BYTES, connect
 from deep_research.library.library import Library
 from deep_research.run.errors import DatabaseUnusable
 
@@ -181,6 +183,18 @@ def test_a_data_folder_that_cannot_be_used_is_named(place: Place) -> None:
 
 @pytest.mark.slow
 @pytest.mark.fault(52)
+def test_whoever_makes_an_index_at_the_same_moment_waits_for_the_others(tmp_path: Path) -> None:
+    meeting = threading.Barrier(4, timeout=60)
+
+    def make(number: int) -> None:
+        for turn in range(30):
+            meeting.wait()
+            connect(tmp_path / f"{turn}.sqlite").close()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(make, range(4))) == [None] * 4
+
+
 def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index(place: Place, tmp_path: Path) -> None:
     for number in range(120):
         (place.docs / f"{number}.md").write_text(f"# Ship {number}\n\nShip {number} carried salt to harbour {number}.")
