@@ -181,8 +181,6 @@ def test_a_data_folder_that_cannot_be_used_is_named(place: Place) -> None:
         place.library().refresh()
 
 
-@pytest.mark.slow
-@pytest.mark.fault(52)
 def test_whoever_makes_an_index_at_the_same_moment_waits_for_the_others(tmp_path: Path) -> None:
     meeting = threading.Barrier(4, timeout=60)
 
@@ -195,6 +193,8 @@ def test_whoever_makes_an_index_at_the_same_moment_waits_for_the_others(tmp_path
         assert list(threads.map(make, range(4))) == [None] * 4
 
 
+@pytest.mark.slow
+@pytest.mark.fault(52)
 def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index(place: Place, tmp_path: Path) -> None:
     for number in range(120):
         (place.docs / f"{number}.md").write_text(f"# Ship {number}\n\nShip {number} carried salt to harbour {number}.")
