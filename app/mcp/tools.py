@@ -331,6 +331,7 @@ def mcp_server(runs_of: Callable[[Any], Runs], settings: Context) -> Server[Any,
             return _fault(error)
         finally:
             view.lines.put_nowait("")
+            # A caller who is gone is told no more of the progress.
             with suppress(Exception):
                 await teller
         return CallToolResult(content=_words(result.text()), structuredContent=result.model_dump(mode="json"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import sys
@@ -19,6 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ...run.errors import UserMistake
 from ..mcp.http import PATH, SESSIONS, served
 from .page import serve_page
 from .routes import ROUTES, opened_book
@@ -191,8 +193,20 @@ class AllowedOrigins(CORSMiddleware):
 MIDDLEWARE = (Middleware(AllowedOrigins), Middleware(Guard))
 
 
+class WithoutTraceback(logging.Filter):
+    """Lets LangGraph's log name an error that is the user's to mend in a line; others keep their traceback."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Take the traceback out of what is logged of an error of ours."""
+        told = record.msg
+        if isinstance(told, dict) and f"<class '{UserMistake.__module__}." in str(told.get("event")):
+            told.pop("exception", None)
+        return True
+
+
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    logging.getLogger("langgraph_api.worker").addFilter(WithoutTraceback())
     async with starting(os.environ.get("LANGGRAPH_API_URL", "")), served(), opened_book(app):
         yield
 

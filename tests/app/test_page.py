@@ -193,6 +193,8 @@ def test_why_a_run_failed_is_said_now_and_later(reader: Reader) -> None:
         page.get_by_text("check OPENAI_API_KEY").first.wait_for()
         assert page.locator(".state").inner_text() == "Failed"
         assert page.get_by_role("button", name="Go on").first.is_visible()
+    log = reader.server.log.read_text("utf-8")
+    assert "KeyRefused" in log and "Traceback" not in log
 
 
 def test_runs_of_the_command_line_are_there_and_go_on(reader: Reader, desk: WireDesk) -> None:
