@@ -77,6 +77,8 @@ async function showReport() {
   report.append(...page.querySelectorAll(".legend, main > *, aside.quote"));
   for (const quote of report.querySelectorAll("aside.quote")) {
     const number = quote.querySelector(".number").textContent;
+    // It is for a quote that opens, not for the report that comes while somebody types.
+    quote.removeAttribute("autofocus");
     quote.querySelector(".foot").prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
   }
   // A browser opens no file for a page: what was read of it is shown here.
@@ -90,6 +92,7 @@ async function showReport() {
     section.replaceWith(h("details", { class: "more" }, h("summary", {}, heading.textContent), [...section.children].slice(1)));
   }
   shown.replaceChildren(report);
+  for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");
 }
 
 async function follow(thread) {
