@@ -42,9 +42,9 @@ docs: install-dev ## Rewrite what the docs take from the code: rows and tests, d
 	@.venv/bin/python tests/drawing.py
 	@.venv/bin/python tests/packet_schema.py
 
-bench: install ## Measure whole runs on fake servers, then index and search on 100 000 made-up documents (half an hour, 2 GB)
-	@.venv/bin/python -m deep_research.bench.wire
-	@.venv/bin/python -m deep_research.bench.index
+bench: install-dev ## Measure whole runs on fake servers, then index and search on 100 000 made-up documents (half an hour, 2 GB)
+	@.venv/bin/python -m deep_research_bench.wire
+	@.venv/bin/python -m deep_research_bench.index
 
 lock: ## Refresh the lock files (needs uv)
 	@command -v "$(UV)" >/dev/null || { echo "make lock needs uv; name it with UV=/path/to/uv." >&2; exit 1; }
@@ -52,7 +52,7 @@ lock: ## Refresh the lock files (needs uv)
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## Remove .venv, builds and caches
-	@rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .typing build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -type d -name __pycache__ -prune -exec rm -rf {} +
 
 install:

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research, thread_id
     from .app.recorded import recorded_settings
     from .app.stream import apackets, areplay_thread, packets, replay_thread
-    from .evidence.checking.score import check_claim, score_support
-    from .library.library import Library
-    from .models.scripted import ScriptedChatModel
-    from .run import errors
-    from .run.context import Context, Settings
-    from .run.limits import Limits
+    from .core.evidence.checking.score import check_claim, score_support
+    from .core.library.library import Library
+    from .core.models.scripted import ScriptedChatModel
+    from .core.run import errors
+    from .core.run.context import Context, Settings
+    from .core.run.limits import Limits
 
 __all__ = [
     "Answer",
@@ -45,25 +45,25 @@ __all__ = [
 
 _PLACES = {
     "Answer": "app.embed",
-    "Context": "run.context",
-    "Library": "library.library",
-    "Limits": "run.limits",
+    "Context": "core.run.context",
+    "Library": "core.library.library",
+    "Limits": "core.run.limits",
     "ResearchGraph": "app.embed",
-    "ScriptedChatModel": "models.scripted",
-    "Settings": "run.context",
+    "ScriptedChatModel": "core.models.scripted",
+    "Settings": "core.run.context",
     "SourceDocument": "app.check_report",
     "apackets": "app.stream",
     "aresearch": "app.embed",
     "areplay_thread": "app.stream",
     "build_graph": "app.embed",
-    "check_claim": "evidence.checking.score",
+    "check_claim": "core.evidence.checking.score",
     "check_report": "app.check_report",
     "deep_research_tool": "app.as_tool",
     "packets": "app.stream",
     "recorded_settings": "app.recorded",
     "replay_thread": "app.stream",
     "research": "app.embed",
-    "score_support": "evidence.checking.score",
+    "score_support": "core.evidence.checking.score",
     "thread_id": "app.embed",
 }
 
@@ -72,9 +72,9 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: importing the package alone stays cheap."""
     if name not in _PLACES and name != "errors":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .run.imports import frozen_imports
+    from .core.run.imports import frozen_imports
 
     with frozen_imports():
         if name == "errors":
-            return import_module("deep_research.run.errors")
+            return import_module("deep_research.core.run.errors")
         return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -8,9 +8,9 @@ from typing import Annotated
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
-from .records.plan import Learning, Observation, PlanStep, StepOutcome
-from .records.report import Brief, Draft, Report
-from .records.research import (
+from .core.records.plan import Learning, Observation, PlanStep, StepOutcome
+from .core.records.report import Brief, Draft, Report
+from .core.records.research import (
     Finding,
     Plan,
     Progress,
@@ -23,7 +23,7 @@ from .records.research import (
     merge_by_id,
     merge_findings,
 )
-from .records.sources import Source, merge_sources
+from .core.records.sources import Source, merge_sources
 
 
 @dataclass

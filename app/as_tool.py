@@ -17,13 +17,13 @@ from langgraph.config import get_stream_writer
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict, Unpack, override
 
-from ..records.report import Report
-from ..records.sources import Source
-from ..run.context import Context, Settings
-from ..run.errors import DeepResearchError
-from ..run.events.packets import AnyPacket, CallFinished, OverallStop, StopReason
-from ..run.limits import Limits
-from ..run.spending import total
+from ..core.records.report import Report
+from ..core.records.sources import Source
+from ..core.run.context import Context, Settings
+from ..core.run.errors import DeepResearchError
+from ..core.run.events.packets import AnyPacket, CallFinished, OverallStop, StopReason
+from ..core.run.limits import Limits
+from ..core.run.spending import total
 from .embed import ResearchGraph, build_graph
 from .loops import wait_for
 from .settings import read_context

@@ -12,18 +12,18 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from ..evidence.checking.reaudit import Reaudit, Rechecked, compare_checks, reaudit
-from ..evidence.citations.rendering import without_marks
-from ..evidence.language import detect_language
-from ..models.resolve import check_models, profile_of
-from ..records.report import Draft, Report
-from ..records.research import Run
-from ..records.sources import Source
-from ..run.context import Context
-from ..run.conversation import clean
-from ..run.store.pages import Pages, text_hash
-from ..run.store.serializer import StrictSerializer
-from ..writing.language import named_language
+from ..core.evidence.checking.reaudit import Reaudit, Rechecked, compare_checks, reaudit
+from ..core.evidence.citations.rendering import without_marks
+from ..core.evidence.language import detect_language
+from ..core.models.resolve import check_models, profile_of
+from ..core.records.report import Draft, Report
+from ..core.records.research import Run
+from ..core.records.sources import Source
+from ..core.run.context import Context
+from ..core.run.conversation import clean
+from ..core.run.store.pages import Pages, text_hash
+from ..core.run.store.serializer import StrictSerializer
+from ..core.writing.language import named_language
 from .embed import build_graph, thread_config
 from .endings import reports_errors, run_interruptibly
 from .export import no_report_yet

@@ -9,8 +9,8 @@ from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
-from ..run.conversation import clean
-from ..run.errors import UnknownSetting
+from ..core.run.conversation import clean
+from ..core.run.errors import UnknownSetting
 from .embed import thread_id
 from .endings import reported, run_interruptibly
 from .export import answer_content, check_format, chosen_format

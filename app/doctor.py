@@ -11,27 +11,27 @@ from typing import Any, Literal, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 
-from ..library.library import Library
-from ..models.abilities import load_ability, location_of, remember_ability
-from ..models.caller import Caller
-from ..models.faults import explain_any
-from ..models.ladder.probe import Check, check_model
-from ..models.local import local_offers
-from ..models.resolve import EXTRACTIVE, check_models, host_of, profile_of, resolve_model
-from ..models.retries import retry_budget_of
-from ..run.context import ROLES, Context, Role
-from ..run.conversation import clean
-from ..run.errors import DeepResearchError
-from ..run.events.call import CallEvents
-from ..run.events.log import Emitter
-from ..run.events.packets import CallDelayed, Placement
-from ..run.limits import Limits
-from ..run.store.database import open_database, place_of_runs
+from ..core.library.library import Library
+from ..core.models.abilities import load_ability, location_of, remember_ability
+from ..core.models.caller import Caller
+from ..core.models.faults import explain_any
+from ..core.models.ladder.probe import Check, check_model
+from ..core.models.local import local_offers
+from ..core.models.resolve import EXTRACTIVE, check_models, host_of, profile_of, resolve_model
+from ..core.models.retries import retry_budget_of
+from ..core.run.context import ROLES, Context, Role
+from ..core.run.conversation import clean
+from ..core.run.errors import DeepResearchError
+from ..core.run.events.call import CallEvents
+from ..core.run.events.log import Emitter
+from ..core.run.events.packets import CallDelayed, Placement
+from ..core.run.limits import Limits
+from ..core.run.store.database import open_database, place_of_runs
+from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed
 from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
 from ..tools.run_engines import choose_engines
-from ..writing.language import check_language
 from .endings import reports_errors, run_interruptibly
 from .progress import describe
 from .runs import has_runs

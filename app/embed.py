@@ -21,17 +21,17 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 from typing_extensions import Unpack
 
+from ..core.records.report import Report
+from ..core.records.sources import Source
+from ..core.run.context import Settings
+from ..core.run.errors import SyncOnlySaver, said_of
+from ..core.run.events.log import flush
+from ..core.run.store.database import Database, open_database, place_named
+from ..core.run.store.lease import TOKEN, Lease
+from ..core.run.store.serializer import code_version, with_strict_serializer
 from ..graph.drawable import DrawableGraph, compile_drawable
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
-from ..records.report import Report
-from ..records.sources import Source
-from ..run.context import Settings
-from ..run.errors import SyncOnlySaver, said_of
-from ..run.events.log import flush
-from ..run.store.database import Database, open_database, place_named
-from ..run.store.lease import TOKEN, Lease
-from ..run.store.serializer import code_version, with_strict_serializer
 from .loops import aiterate, background_loop, hand_over, iterate, wait_for
 from .settings import read_context
 from .words import GRAPHS, MARK, Strategy, check_strategy
@@ -41,7 +41,7 @@ RECURSION_LIMIT = 500
 
 
 class LeasedGraph(DrawableGraph):
-    """A compiled graph that writes to a thread of ours only while no other run does; see `run/lease.py`."""
+    """A compiled graph that writes to a thread of ours only while no other run does; see `core/run/lease.py`."""
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **settings: Any

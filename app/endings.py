@@ -11,9 +11,9 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
-from ..run.context import Context
-from ..run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
-from ..run.limits import DATABASE, ENVIRONMENT_PREFIX, Limits
+from ..core.run.context import Context
+from ..core.run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
+from ..core.run.limits import DATABASE, ENVIRONMENT_PREFIX, Limits
 from .run_name import RunName
 from .server.users import ServerSettings
 from .terminal import ReaderGone, complain, is_terminal, say

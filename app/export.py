@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..run.errors import UserMistake
-from ..run.registered import EXPORTERS, load_registered, registered
+from ..core.run.errors import UserMistake
+from ..core.run.registered import EXPORTERS, load_registered, registered
 from .exports.bibliography import bibtex, csl_json
 from .exports.finished import finished_report
 from .output import report_text, run_json

@@ -6,8 +6,8 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
-from ..evidence.citations.drafts.fix import fix_citations
-from ..run.errors import UserMistake
+from ..core.evidence.citations.drafts.fix import fix_citations
+from ..core.run.errors import UserMistake
 from .endings import reports_errors
 from .terminal import Output, check_output, deliver, say
 from .words import DONE, FAILED, counted

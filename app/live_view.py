@@ -11,10 +11,10 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from ..run.branches import StepTask
-from ..run.conversation import clean
-from ..run.events import packets
-from ..run.events.packets import AnyPacket
+from ..core.run.branches import StepTask
+from ..core.run.conversation import clean
+from ..core.run.events import packets
+from ..core.run.events.packets import AnyPacket
 from ..state import ResearchState
 from .progress import PlainLines, Progress, describe, describe_index, is_completed, is_report_start, shorten
 from .words import counted

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from ..evidence.checking.source_text import SourceText
-from ..evidence.text.wording import Wording
-from ..models.extractive.roles import answers_to
-from ..models.extractive.units import units_of
-from ..models.request import Document
-from ..records.sources import Source
+from ..core.evidence.checking.source_text import SourceText
+from ..core.evidence.text.wording import Wording
+from ..core.models.extractive.roles import answers_to
+from ..core.models.extractive.units import units_of
+from ..core.models.request import Document
+from ..core.records.sources import Source
+from ..core.writing.additions import Found
 from ..tools.tool import Hit
-from ..writing.additions import Found
 from .reread import existed
 
 PASSAGES = 3

@@ -9,15 +9,15 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from ..evidence.citations.citing import by_number, cited_numbers
-from ..evidence.citations.rendering import source_place
-from ..evidence.memory.observations import contradictions, gaps_of, missing_of, open_gaps
-from ..records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
-from ..records.report import Audit
-from ..records.research import Finding, Run, Spent
-from ..records.sources import Source
-from ..run.conversation import clean, clean_nested
-from ..run.spending import dollars, total
+from ..core.evidence.citations.citing import by_number, cited_numbers
+from ..core.evidence.citations.rendering import source_place
+from ..core.evidence.memory.observations import contradictions, gaps_of, missing_of, open_gaps
+from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
+from ..core.records.report import Audit
+from ..core.records.research import Finding, Run, Spent
+from ..core.records.sources import Source
+from ..core.run.conversation import clean, clean_nested
+from ..core.run.spending import dollars, total
 from ..state import ResearchState
 from .progress import estimate_line
 from .run_name import RunName

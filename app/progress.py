@@ -9,12 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Self
 
-from ..records.report import Audit
-from ..records.research import Estimate, Span
-from ..run.conversation import clean
-from ..run.events import packets
-from ..run.events.packets import AnyPacket, OverallStop, Placement
-from ..run.spending import dollars
+from ..core.records.report import Audit
+from ..core.records.research import Estimate, Span
+from ..core.run.conversation import clean
+from ..core.run.events import packets
+from ..core.run.events.packets import AnyPacket, OverallStop, Placement
+from ..core.run.spending import dollars
 from ..state import ResearchState
 from .terminal import ReaderGone, put_out, say
 from .words import counted, in_words

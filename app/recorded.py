@@ -13,13 +13,13 @@ from typing import Any
 from langchain_core.tools import StructuredTool, ToolException
 from langgraph.types import Command
 
-from ..models.abilities import FILE_NAME, Location, load_ability, location_of, save_ability
-from ..models.ladder import Ability
-from ..models.recorded import described
-from ..models.resolve import EXTRACTIVE, host_of, profile_of, resolve_model
-from ..run.context import ROLES, Context
-from ..run.errors import UnknownSetting, failure_of
-from ..run.recording import FORMAT, Cleaner, RecordedClock, Recorder, Replay, read_recording
+from ..core.models.abilities import FILE_NAME, Location, load_ability, location_of, save_ability
+from ..core.models.ladder import Ability
+from ..core.models.recorded import described
+from ..core.models.resolve import EXTRACTIVE, host_of, profile_of, resolve_model
+from ..core.run.context import ROLES, Context
+from ..core.run.errors import UnknownSetting, failure_of
+from ..core.run.recording import FORMAT, Cleaner, RecordedClock, Recorder, Replay, read_recording
 from ..tools.passed import PassedEngine
 from ..tools.run_engines import RecordedEngine, choose_engines
 from .terminal import complain

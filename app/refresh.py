@@ -7,31 +7,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..evidence.checking.changes import Change, Comparison
-from ..evidence.checking.reaudit import checks_of
-from ..evidence.checking.source_text import SourceText
-from ..evidence.checking.units import Unit, units_of
-from ..evidence.checking.verification import Verifier
-from ..evidence.citations.markers import settle_fences
-from ..evidence.citations.rendering import source_place, without_marks
-from ..evidence.text.sentences import sections_of
-from ..models.resolve import check_models, is_extractive
-from ..records.report import Draft, Report
-from ..records.research import Run
-from ..records.sources import Source
-from ..run import tool_names
-from ..run.context import Context, within_scope
-from ..run.conversation import clean
-from ..run.events.call import SilentEvents
-from ..run.events.log import Emitter
-from ..run.events.packets import Placement
-from ..run.store.pages import Pages
-from ..writing.additions import Found as NewlyFound
-from ..writing.additions import ask_additions
-from ..writing.basis import source_texts
-from ..writing.examination import Examination
-from ..writing.fill_in import Filler
-from ..writing.judging import SHOWN, Judgement, key_of
+from ..core.evidence.checking.changes import Change, Comparison
+from ..core.evidence.checking.reaudit import checks_of
+from ..core.evidence.checking.source_text import SourceText
+from ..core.evidence.checking.units import Unit, units_of
+from ..core.evidence.checking.verification import Verifier
+from ..core.evidence.citations.markers import settle_fences
+from ..core.evidence.citations.rendering import source_place, without_marks
+from ..core.evidence.text.sentences import sections_of
+from ..core.models.resolve import check_models, is_extractive
+from ..core.records.report import Draft, Report
+from ..core.records.research import Run
+from ..core.records.sources import Source
+from ..core.run import tool_names
+from ..core.run.context import Context, within_scope
+from ..core.run.conversation import clean
+from ..core.run.events.call import SilentEvents
+from ..core.run.events.log import Emitter
+from ..core.run.events.packets import Placement
+from ..core.run.store.pages import Pages
+from ..core.writing.additions import Found as NewlyFound
+from ..core.writing.additions import ask_additions
+from ..core.writing.basis import source_texts
+from ..core.writing.examination import Examination
+from ..core.writing.fill_in import Filler
+from ..core.writing.judging import SHOWN, Judgement, key_of
 from .endings import reports_errors, run_interruptibly
 from .export import no_report_yet
 from .exports.refreshed import (

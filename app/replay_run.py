@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..run.errors import UnknownSetting, failure_of
-from ..run.recording import Difference, Replay, read_recording
-from ..run.store.database import FILE_NAME
+from ..core.run.errors import UnknownSetting, failure_of
+from ..core.run.recording import Difference, Replay, read_recording
+from ..core.run.store.database import FILE_NAME
 from .endings import reported, run_interruptibly
 from .live_view import progress_view
 from .output import report_text

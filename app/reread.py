@@ -11,20 +11,20 @@ from urllib.request import url2pathname
 
 from langgraph.store.memory import InMemoryStore
 
-from ..evidence.checking.source_text import SourceText
-from ..evidence.text.similarity import distinct
-from ..evidence.text.wording import Wording
-from ..library.index import SCHEME
-from ..library.library import Library, LibraryStatus
-from ..reading.web_page import WebReader
-from ..records.research import Run, Spent
-from ..records.sources import NotRead, Source
-from ..run import tool_names
-from ..run.concurrency import gather_or_cancel
-from ..run.context import Context
-from ..run.errors import DocumentsUnreadable
-from ..run.events.packets import AnyPacket, Placement, SearchToolQueries, SearchToolStart
-from ..run.store.pages import Pages
+from ..core.evidence.checking.source_text import SourceText
+from ..core.evidence.text.similarity import distinct
+from ..core.evidence.text.wording import Wording
+from ..core.library.index import SCHEME
+from ..core.library.library import Library, LibraryStatus
+from ..core.reading.web_page import WebReader
+from ..core.records.research import Run, Spent
+from ..core.records.sources import NotRead, Source
+from ..core.run import tool_names
+from ..core.run.concurrency import gather_or_cancel
+from ..core.run.context import Context
+from ..core.run.errors import DocumentsUnreadable
+from ..core.run.events.packets import AnyPacket, Placement, SearchToolQueries, SearchToolStart
+from ..core.run.store.pages import Pages
 from ..tools.addresses import Addresses
 from ..tools.open_url import WebPages
 from ..tools.redaction import SAID, SHOWN

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from ..run.errors import DeepResearchError
+from ..core.run.errors import DeepResearchError
 from .settings import data_folder
 
 WAIT_SECONDS = 0.5
@@ -45,7 +45,7 @@ def whole_name(thread: str, data_dir: Path | None) -> str:
 
 
 def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
-    from ..run.store.database import look_up, place_of_runs
+    from ..core.run.store.database import look_up, place_of_runs
 
     query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
     try:

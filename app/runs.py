@@ -16,25 +16,25 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 from pydantic import BaseModel
 
-from ..evidence.checking.source_text import SourceText
-from ..library.index import open_roots
-from ..models.local import local_offers
-from ..models.resolve import check_models
-from ..records.report import Report
-from ..records.research import Estimate
-from ..run.context import ROLES, Context
-from ..run.conversation import check_question, clean
-from ..run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
-from ..run.events.log import read_failure
-from ..run.events.packets import AnyPacket
-from ..run.limits import Limits
-from ..run.store.database import Database, open_database, place_of_runs
-from ..run.store.lease import Lease
-from ..run.store.pages import OWNER, Pages, note_value, page_namespace
+from ..core.evidence.checking.source_text import SourceText
+from ..core.library.index import open_roots
+from ..core.models.local import local_offers
+from ..core.models.resolve import check_models
+from ..core.records.report import Report
+from ..core.records.research import Estimate
+from ..core.run.context import ROLES, Context
+from ..core.run.conversation import check_question, clean
+from ..core.run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
+from ..core.run.events.log import read_failure
+from ..core.run.events.packets import AnyPacket
+from ..core.run.limits import Limits
+from ..core.run.store.database import Database, open_database, place_of_runs
+from ..core.run.store.lease import Lease
+from ..core.run.store.pages import OWNER, Pages, note_value, page_namespace
+from ..core.writing.basis import source_texts
+from ..core.writing.language import check_language
 from ..state import ResearchState
 from ..tools.offer import check_tools
-from ..writing.basis import source_texts
-from ..writing.language import check_language
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress, estimate_line

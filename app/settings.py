@@ -12,9 +12,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
-from ..run.context import ROLES, Context
-from ..run.errors import UnknownSetting
-from ..run.limits import ENVIRONMENT_PREFIX, Limits
+from ..core.run.context import ROLES, Context
+from ..core.run.errors import UnknownSetting
+from ..core.run.limits import ENVIRONMENT_PREFIX, Limits
 from .words import nearest
 
 Kind = TypeVar("Kind", bound=BaseModel)

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ..evidence.checking.reaudit import faults_of
-from ..run.conversation import clean
-from ..run.events.packets import AnyPacket
+from ..core.evidence.checking.reaudit import faults_of
+from ..core.run.conversation import clean
+from ..core.run.events.packets import AnyPacket
 from .endings import reported, reports_errors, run_interruptibly
 from .export import chosen_format, export_content
 from .output import run_json, run_line, run_page

@@ -14,11 +14,11 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 from pydantic import TypeAdapter
 
-from ..records.research import Run
-from ..run.context import Clock, Context, SystemClock
-from ..run.errors import UnknownThread, UserMistake, said_of
-from ..run.events.log import read_log
-from ..run.events.packets import (
+from ..core.records.research import Run
+from ..core.run.context import Clock, Context, SystemClock
+from ..core.run.errors import UnknownThread, UserMistake, said_of
+from ..core.run.events.log import read_log
+from ..core.run.events.packets import (
     AnyPacket,
     CallContinued,
     CallDelayed,
@@ -29,7 +29,7 @@ from ..run.events.packets import (
     Placement,
     StopReason,
 )
-from ..run.store.pages import Pages
+from ..core.run.store.pages import Pages
 from ..state import ResearchState
 from .embed import ResearchGraph, thread_config
 from .loops import CANCEL_SECONDS, iterate

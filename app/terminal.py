@@ -9,8 +9,8 @@ from typing import NamedTuple, TextIO
 
 import click
 
-from ..run.conversation import clean
-from ..run.errors import DeepResearchError, UserMistake
+from ..core.run.conversation import clean
+from ..core.run.errors import DeepResearchError, UserMistake
 from .words import Format
 
 

@@ -63,7 +63,7 @@ def check_strategy(name: str, place: str = "strategy") -> Strategy:
         if name == known:
             return known
     # Errors are LangGraph's, which would make the help of the command line slow.
-    from ..run.errors import UnknownSetting
+    from ..core.run.errors import UnknownSetting
 
     there_are = " and ".join(map(repr, STRATEGIES))
     raise UnknownSetting(f"{place}: there is no {name!r}{nearest(name, STRATEGIES)}; there are {there_are}.")

@@ -11,18 +11,18 @@ from langgraph.errors import NodeError
 from langgraph.graph import END
 from langgraph.types import Command
 
-from ..records.research import Action, Task
-from ..run.branches import ResearcherState, StepState, StepTask
-from ..run.errors import failure_of
-from ..run.events.call import researcher_failed, step_failed
-from ..run.events.log import emitter
-from ..run.events.packets import Placement
-from ..run.store.pages import pages_of
-from ..run.transcripts import NOT_RUN
+from ..core.records.research import Action, Task
+from ..core.run.branches import ResearcherState, StepState, StepTask
+from ..core.run.errors import failure_of
+from ..core.run.events.call import researcher_failed, step_failed
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import Placement
+from ..core.run.store.pages import pages_of
+from ..core.run.transcripts import NOT_RUN
+from ..core.writing.report import end_packets, ended, report_message, unchecked
+from ..core.writing.steps import emit_end, finding_of, not_found, outcome_of
 from ..state import ResearchState
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
-from ..writing.report import end_packets, ended, report_message, unchecked
-from ..writing.steps import emit_end, finding_of, not_found, outcome_of
 
 
 async def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:

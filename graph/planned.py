@@ -6,6 +6,7 @@ from functools import cache
 
 from langgraph.graph import END, START, StateGraph
 
+from ..core.run.context import Context
 from ..nodes.ask_user import ask_user
 from ..nodes.begin import begin
 from ..nodes.clarify import clarify
@@ -21,7 +22,6 @@ from ..nodes.schedule import schedule
 from ..nodes.summarize import summarize
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
-from ..run.context import Context
 from ..state import ResearchState
 from .handlers import hand_over_unchecked, record_step_failure
 from .routing import (

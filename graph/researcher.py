@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from langgraph.graph import END, START, StateGraph
 
+from ..core.run.branches import ResearcherInput, ResearcherOutput, ResearcherState
+from ..core.run.context import Context
 from ..nodes.researcher.think_or_act import think_or_act
 from ..nodes.researcher.use_tools import use_tools
 from ..nodes.researcher.write_finding import write_finding
-from ..run.branches import ResearcherInput, ResearcherOutput, ResearcherState
-from ..run.context import Context
 from .handlers import keep_what_there_is, write_what_there_is
 from .routing import route_after_think_or_act
 

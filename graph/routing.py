@@ -7,9 +7,9 @@ from typing import Literal
 
 from langgraph.types import Send
 
-from ..run.branches import ResearcherState, StepState
-from ..run.conversation import last_mark
-from ..run.schedule import plan_text
+from ..core.run.branches import ResearcherState, StepState
+from ..core.run.conversation import last_mark
+from ..core.run.schedule import plan_text
 from ..state import ResearchState
 
 

@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, Field
 
-from ..records.report import Report
+from ..core.records.report import Report
 
 
 class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):

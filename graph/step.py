@@ -8,15 +8,15 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from ..models.resolve import settings_of
+from ..core.models.resolve import settings_of
+from ..core.run.branches import StepInput, StepOutput, StepState, StepTask
+from ..core.run.concurrency import slot
+from ..core.run.context import Context, Watch
 from ..nodes.step.analyze import analyze
 from ..nodes.step.choose_queries import choose_queries
 from ..nodes.step.evaluate import evaluate
 from ..nodes.step.search import search
 from ..nodes.step.study import study
-from ..run.branches import StepInput, StepOutput, StepState, StepTask
-from ..run.concurrency import slot
-from ..run.context import Context, Watch
 from .drawable import compile_drawable
 from .handlers import end_step, judge_what_there_is
 from .routing import route_after_choose_queries, route_after_search, route_after_study, route_into_step

@@ -9,10 +9,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from ..models.resolve import settings_of
-from ..records.research import Run
-from ..run.context import Context
-from ..run.conversation import clean, fault_in, latest_of
+from ..core.models.resolve import settings_of
+from ..core.records.research import Run
+from ..core.run.context import Context
+from ..core.run.conversation import clean, fault_in, latest_of
 from ..state import ResearchState
 
 

@@ -13,22 +13,23 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
-from ..evidence.citations.labels import labels
-from ..library.folder import LeftOut
-from ..library.library import Library, LibraryStatus, catalogue
-from ..models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
-from ..reading.web_page import start_parsers
-from ..records.plan import PlanStep
-from ..records.report import Brief, Draft, Report
-from ..records.research import Entry, Plan, Progress, Run, Scope, Task
-from ..records.sources import NotRead
-from ..run.context import ROLES, Context, within_scope
-from ..run.conversation import check_question, clean, entry_of, question_of, read_review, refused
-from ..run.events.log import Emitter
-from ..run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
-from ..run.spending import check_account
-from ..run.store.pages import pages_of
-from ..run.store.serializer import code_version
+from ..core.evidence.citations.labels import labels
+from ..core.library.folder import LeftOut
+from ..core.library.library import Library, LibraryStatus, catalogue
+from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
+from ..core.reading.web_page import start_parsers
+from ..core.records.plan import PlanStep
+from ..core.records.report import Brief, Draft, Report
+from ..core.records.research import Entry, Plan, Progress, Run, Scope, Task
+from ..core.records.sources import NotRead
+from ..core.run.context import ROLES, Context, within_scope
+from ..core.run.conversation import check_question, clean, entry_of, question_of, read_review, refused
+from ..core.run.events.log import Emitter
+from ..core.run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
+from ..core.run.spending import check_account
+from ..core.run.store.pages import pages_of
+from ..core.run.store.serializer import code_version
+from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.internal_search import read_whole
@@ -36,7 +37,6 @@ from ..tools.offer import check_tools
 from ..tools.passed import load_servers
 from ..tools.redaction import note_user
 from ..tools.run_engines import choose_engines
-from ..writing.language import check_language, decide_language
 
 TOLD = 100
 """Times at most that the progress of indexing is emitted."""

@@ -6,26 +6,26 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..models.ask import ask_model
-from ..models.request import Request
-from ..models.resolve import settings_of
+from ..core.models.ask import ask_model
+from ..core.models.request import Request
+from ..core.models.resolve import settings_of
+from ..core.records.report import Brief
+from ..core.records.research import Run, Spent
+from ..core.run import tool_names
+from ..core.run.context import Context, within_scope
+from ..core.run.conversation import latest_messages, marked
+from ..core.run.events.activities import activity
+from ..core.run.events.call import SilentEvents, stop_packet
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import Activity, MessageDelta, MessageStart, Placement
+from ..core.run.spending import recorded
+from ..core.run.store.pages import pages_of
+from ..core.writing.facts import facts_of_run
 from ..prompts import render
-from ..records.report import Brief
-from ..records.research import Run, Spent
-from ..run import tool_names
-from ..run.context import Context, within_scope
-from ..run.conversation import latest_messages, marked
-from ..run.events.activities import activity
-from ..run.events.call import SilentEvents, stop_packet
-from ..run.events.log import emitter
-from ..run.events.packets import Activity, MessageDelta, MessageStart, Placement
-from ..run.spending import recorded
-from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.control import GENERATE_PLAN, LOOK_UP
 from ..tools.offer import offered_tools
 from ..tools.tool import as_lines
-from ..writing.facts import facts_of_run
 
 NOT_SMALL = "More than a small question: researched step by step."
 

@@ -6,11 +6,11 @@ import asyncio
 
 from typing_extensions import TypedDict
 
-from ..evidence.citations.citing import number_findings
-from ..evidence.memory.learned import notice_contradictions, notice_findings
-from ..records.plan import Learning, Observation
-from ..records.research import Finding, Run, Task
-from ..records.sources import Source
+from ..core.evidence.citations.citing import number_findings
+from ..core.evidence.memory.learned import notice_contradictions, notice_findings
+from ..core.records.plan import Learning, Observation
+from ..core.records.research import Finding, Run, Task
+from ..core.records.sources import Source
 from ..state import ResearchState
 
 

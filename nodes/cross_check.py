@@ -9,25 +9,25 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import facts_of, fitting_learnings, own_learnings, own_observations
-from ..evidence.memory.observations import close_gap, contradictions, insights, open_gaps
-from ..models.resolve import settings_of
+from ..core.evidence.memory.learned import facts_of, fitting_learnings, own_learnings, own_observations
+from ..core.evidence.memory.observations import close_gap, contradictions, insights, open_gaps
+from ..core.models.resolve import settings_of
+from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
+from ..core.records.research import Progress, Run, Spent
+from ..core.run.context import Context
+from ..core.run.events.activities import activity
+from ..core.run.events.call import SilentEvents
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import Placement
+from ..core.run.spending import recorded
+from ..core.run.store.pages import pages_of
+from ..core.writing.basis import disagreement, disagreement_packets
+from ..core.writing.facts import facts_of_run
+from ..core.writing.fill_in import Filler
+from ..core.writing.forms import RecordInconsistencies
+from ..core.writing.steps import sources_of, with_numbers
 from ..prompts import as_gaps, fenced_knowledge
-from ..records.plan import FINAL_CHECK, Fact, Learning, Observation
-from ..records.research import Progress, Run, Spent
-from ..run.context import Context
-from ..run.events.activities import activity
-from ..run.events.call import SilentEvents
-from ..run.events.log import emitter
-from ..run.events.packets import Placement
-from ..run.spending import recorded
-from ..run.store.pages import pages_of
 from ..state import ResearchState
-from ..writing.basis import disagreement, disagreement_packets
-from ..writing.facts import facts_of_run
-from ..writing.fill_in import Filler
-from ..writing.forms import RecordInconsistencies
-from ..writing.steps import sources_of, with_numbers
 
 
 class CrossCheckUpdate(TypedDict, total=False):

@@ -6,27 +6,27 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import fitting_learnings, is_confident, own_learnings, own_observations
-from ..evidence.memory.observations import insights, open_gaps
-from ..models.resolve import settings_of
+from ..core.evidence.memory.learned import fitting_learnings, is_confident, own_learnings, own_observations
+from ..core.evidence.memory.observations import insights, open_gaps
+from ..core.models.resolve import settings_of
+from ..core.records.plan import PlanStep, StepOutcome
+from ..core.records.research import Progress, Run, Spent
+from ..core.run.context import Context
+from ..core.run.conversation import clean, mark_of
+from ..core.run.events.activities import activity
+from ..core.run.events.call import SilentEvents
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import Placement
+from ..core.run.schedule import revise_steps, set_status, with_follow_up
+from ..core.run.spending import recorded
+from ..core.run.store.pages import pages_of
+from ..core.writing.facts import facts_of_run
+from ..core.writing.fill_in import Filler
+from ..core.writing.forms import UpdatePlan
+from ..core.writing.steps import ended_step, with_numbers
 from ..prompts import as_plan, fenced_knowledge
-from ..records.plan import PlanStep, StepOutcome
-from ..records.research import Progress, Run, Spent
-from ..run.context import Context
-from ..run.conversation import clean, mark_of
-from ..run.events.activities import activity
-from ..run.events.call import SilentEvents
-from ..run.events.log import emitter
-from ..run.events.packets import Placement
-from ..run.schedule import revise_steps, set_status, with_follow_up
-from ..run.spending import recorded
-from ..run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
-from ..writing.facts import facts_of_run
-from ..writing.fill_in import Filler
-from ..writing.forms import UpdatePlan
-from ..writing.steps import ended_step, with_numbers
 
 
 class DigestUpdate(TypedDict, total=False):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from ..records.research import Progress
-from ..run.events.activities import activity
-from ..run.events.log import emitter
-from ..run.events.packets import Placement
+from ..core.records.research import Progress
+from ..core.run.events.activities import activity
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import Placement
+from ..core.writing.basis import framing_packets
 from ..state import ResearchState
-from ..writing.basis import framing_packets
 
 
 class FrameReportUpdate(TypedDict):

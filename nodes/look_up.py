@@ -11,19 +11,19 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.observations import gap_of
-from ..models.resolve import settings_of
-from ..records.plan import Learning, Observation, PlanStep
-from ..records.research import Ending, Finding, Progress, Run, Spent
-from ..records.sources import Source
-from ..run import tool_names
-from ..run.branches import StepState, StepTask, assignment_of
-from ..run.context import Context, Watch, within_scope
-from ..run.conversation import question_of, subject_of
-from ..run.decisions import PENDING
-from ..run.events.call import document, step_failed
-from ..run.events.log import emitter
-from ..run.events.packets import (
+from ..core.evidence.memory.observations import gap_of
+from ..core.models.resolve import settings_of
+from ..core.records.plan import Learning, Observation, PlanStep
+from ..core.records.research import Ending, Finding, Progress, Run, Spent
+from ..core.records.sources import Source
+from ..core.run import tool_names
+from ..core.run.branches import StepState, StepTask, assignment_of
+from ..core.run.context import Context, Watch, within_scope
+from ..core.run.conversation import question_of, subject_of
+from ..core.run.decisions import PENDING
+from ..core.run.events.call import document, step_failed
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import (
     Activity,
     FindingCitedDocuments,
     FindingDelta,
@@ -32,8 +32,8 @@ from ..run.events.packets import (
     ResearchAgentStart,
     SectionEnd,
 )
-from ..run.spending import Bill, allowance, recorded
-from ..run.store.pages import pages_of
+from ..core.run.spending import Bill, allowance, recorded
+from ..core.run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.redaction import note_user

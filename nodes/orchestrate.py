@@ -9,33 +9,33 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import own_observations
-from ..evidence.memory.observations import contradictions, declare_missing, open_gaps
-from ..evidence.text.sentences import cited_sentences
-from ..models.ask import Reply, ask_model
-from ..models.request import Request
-from ..models.resolve import profile_of, settings_of
+from ..core.evidence.memory.learned import own_observations
+from ..core.evidence.memory.observations import contradictions, declare_missing, open_gaps
+from ..core.evidence.text.sentences import cited_sentences
+from ..core.models.ask import Reply, ask_model
+from ..core.models.request import Request
+from ..core.models.resolve import profile_of, settings_of
+from ..core.records.plan import Observation
+from ..core.records.research import Finding, Progress, Run, Spent, Task
+from ..core.run import tool_names
+from ..core.run.context import Context, within_scope
+from ..core.run.conversation import clean, latest_messages
+from ..core.run.decisions import PENDING, Order, decide
+from ..core.run.events.call import CallEvents
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import Placement, TopLevelBranching
+from ..core.run.limits import Limits
+from ..core.run.spending import allowance, limit_reached, limits_of_round, recorded, unsettled_costs
+from ..core.run.store.pages import pages_of
+from ..core.run.transcripts import call_ids, earlier_findings, mark_withheld, read_calls, results_for, with_findings
+from ..core.writing.facts import facts_of_run
 from ..prompts import fenced_knowledge, render
-from ..records.plan import Observation
-from ..records.research import Finding, Progress, Run, Spent, Task
-from ..run import tool_names
-from ..run.context import Context, within_scope
-from ..run.conversation import clean, latest_messages
-from ..run.decisions import PENDING, Order, decide
-from ..run.events.call import CallEvents
-from ..run.events.log import emitter
-from ..run.events.packets import Placement, TopLevelBranching
-from ..run.limits import Limits
-from ..run.spending import allowance, limit_reached, limits_of_round, recorded, unsettled_costs
-from ..run.store.pages import pages_of
-from ..run.transcripts import call_ids, earlier_findings, mark_withheld, read_calls, results_for, with_findings
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
 from ..tools.passed import load_servers, passed_tools
 from ..tools.redaction import note_user
-from ..writing.facts import facts_of_run
 
 OF_PLAN = "plan-"
 """What the ids of tasks begin with that are the plan's own steps."""

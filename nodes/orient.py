@@ -5,21 +5,21 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.text.similarity import interleave
-from ..models.resolve import settings_of
-from ..records.report import Brief
-from ..records.research import Action, Progress, Run, Spent
-from ..records.sources import Source
-from ..run import tool_names
-from ..run.context import Context, within_scope
-from ..run.conversation import subject_of
-from ..run.errors import NoSearchTool
-from ..run.events.activities import activity
-from ..run.events.call import step_failed, tool_call_packets, tool_result_packet
-from ..run.events.log import Emitter, emitter
-from ..run.events.packets import Placement, SectionEnd
-from ..run.spending import Bill, recorded
-from ..run.store.pages import Pages, pages_of
+from ..core.evidence.text.similarity import interleave
+from ..core.models.resolve import settings_of
+from ..core.records.report import Brief
+from ..core.records.research import Action, Progress, Run, Spent
+from ..core.records.sources import Source
+from ..core.run import tool_names
+from ..core.run.context import Context, within_scope
+from ..core.run.conversation import subject_of
+from ..core.run.errors import NoSearchTool
+from ..core.run.events.activities import activity
+from ..core.run.events.call import step_failed, tool_call_packets, tool_result_packet
+from ..core.run.events.log import Emitter, emitter
+from ..core.run.events.packets import Placement, SectionEnd
+from ..core.run.spending import Bill, recorded
+from ..core.run.store.pages import Pages, pages_of
 from ..state import ResearchState
 from ..tools.offer import offered_tools
 from ..tools.tool import Outcome, ToolContext

@@ -8,22 +8,22 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict, override
 
-from ..models.ask import Reply, ask_model
-from ..models.request import Request
-from ..models.resolve import settings_of
+from ..core.models.ask import Reply, ask_model
+from ..core.models.request import Request
+from ..core.models.resolve import settings_of
+from ..core.records.research import Plan, Progress, Run, Spent
+from ..core.run.context import Context
+from ..core.run.conversation import latest_messages, marked, read_plan
+from ..core.run.errors import NoPlan
+from ..core.run.events.call import CallEvents, ProseEvents, stop_packet
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
+from ..core.run.spending import recorded
+from ..core.run.store.pages import pages_of
+from ..core.writing.estimate import estimate
+from ..core.writing.facts import facts_of_run
 from ..prompts import render
-from ..records.research import Plan, Progress, Run, Spent
-from ..run.context import Context
-from ..run.conversation import latest_messages, marked, read_plan
-from ..run.errors import NoPlan
-from ..run.events.call import CallEvents, ProseEvents, stop_packet
-from ..run.events.log import emitter
-from ..run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
-from ..run.spending import recorded
-from ..run.store.pages import pages_of
 from ..state import ResearchState
-from ..writing.estimate import estimate
-from ..writing.facts import facts_of_run
 
 
 class PlanUpdate(TypedDict, total=False):

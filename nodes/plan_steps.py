@@ -9,28 +9,28 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import fitting_learnings, own_learnings
-from ..evidence.memory.observations import open_gaps
-from ..models.resolve import settings_of
+from ..core.evidence.memory.learned import fitting_learnings, own_learnings
+from ..core.evidence.memory.observations import open_gaps
+from ..core.models.resolve import settings_of
+from ..core.records.plan import PlanStep
+from ..core.records.research import Plan, Progress, Run, Spent
+from ..core.run.context import Context
+from ..core.run.conversation import latest_messages, marked
+from ..core.run.errors import ModelFailed, NoPlan
+from ..core.run.events.activities import activity
+from ..core.run.events.call import SilentEvents, stop_packet
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
+from ..core.run.schedule import plan_text, read_steps
+from ..core.run.spending import recorded
+from ..core.run.store.pages import Pages, pages_of
+from ..core.writing.estimate import estimate
+from ..core.writing.facts import facts_of_run
+from ..core.writing.fill_in import Filler
+from ..core.writing.forms import MakePlan, PlannedStep
+from ..core.writing.steps import sources_of, with_numbers
 from ..prompts import fenced_knowledge
-from ..records.plan import PlanStep
-from ..records.research import Plan, Progress, Run, Spent
-from ..run.context import Context
-from ..run.conversation import latest_messages, marked
-from ..run.errors import ModelFailed, NoPlan
-from ..run.events.activities import activity
-from ..run.events.call import SilentEvents, stop_packet
-from ..run.events.log import emitter
-from ..run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
-from ..run.schedule import plan_text, read_steps
-from ..run.spending import recorded
-from ..run.store.pages import Pages, pages_of
 from ..state import ResearchState
-from ..writing.estimate import estimate
-from ..writing.facts import facts_of_run
-from ..writing.fill_in import Filler
-from ..writing.forms import MakePlan, PlannedStep
-from ..writing.steps import sources_of, with_numbers
 
 
 class PlanStepsUpdate(TypedDict, total=False):

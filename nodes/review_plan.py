@@ -9,10 +9,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from ..models.resolve import settings_of
-from ..records.research import Plan, Run
-from ..run.context import Context
-from ..run.conversation import fault_in, read_review
+from ..core.models.resolve import settings_of
+from ..core.records.research import Plan, Run
+from ..core.run.context import Context
+from ..core.run.conversation import fault_in, read_review
 from ..state import ResearchState
 
 

@@ -8,20 +8,20 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.memory.learned import fitting_learnings, own_learnings, own_observations
-from ..evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
-from ..models.resolve import settings_of
-from ..records.plan import Learning, PlanStep, StepOutcome
-from ..records.research import Progress, Run, Spent, Task
-from ..run.branches import StepTask
-from ..run.context import Context
-from ..run.events.call import step_done, step_started
-from ..run.events.log import emitter
-from ..run.events.packets import Placement, SectionEnd, TopLevelBranching
-from ..run.limits import Limits
-from ..run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set_status, skip_pending
-from ..run.spending import allowance, limit_reached, limits_of_round, unsettled_costs
-from ..run.store.pages import pages_of
+from ..core.evidence.memory.learned import fitting_learnings, own_learnings, own_observations
+from ..core.evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
+from ..core.models.resolve import settings_of
+from ..core.records.plan import Learning, PlanStep, StepOutcome
+from ..core.records.research import Progress, Run, Spent, Task
+from ..core.run.branches import StepTask
+from ..core.run.context import Context
+from ..core.run.events.call import step_done, step_started
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import Placement, SectionEnd, TopLevelBranching
+from ..core.run.limits import Limits
+from ..core.run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set_status, skip_pending
+from ..core.run.spending import allowance, limit_reached, limits_of_round, unsettled_costs
+from ..core.run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.redaction import note_user
 

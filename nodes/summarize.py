@@ -7,31 +7,31 @@ from dataclasses import dataclass, field
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.citations.citing import number_findings
-from ..models.resolve import settings_of
-from ..records.plan import Learning, PlanStep
-from ..records.report import Brief
-from ..records.research import Action, Finding, Progress, Run, Spent
-from ..records.sources import Source, short_hash
-from ..run import tool_names
-from ..run.branches import StepState, StepTask
-from ..run.concurrency import gather_or_cancel
-from ..run.context import Context, within_scope
-from ..run.conversation import latest_messages, question_of
-from ..run.events.activities import activity
-from ..run.events.call import SilentEvents, tool_call_packets, tool_result_packet
-from ..run.events.log import emitter
-from ..run.events.packets import Placement, SectionEnd, Summary
-from ..run.spending import recorded
-from ..run.store.pages import Pages, pages_of, reference_to
+from ..core.evidence.citations.citing import number_findings
+from ..core.models.resolve import settings_of
+from ..core.records.plan import Learning, PlanStep
+from ..core.records.report import Brief
+from ..core.records.research import Action, Finding, Progress, Run, Spent
+from ..core.records.sources import Source, short_hash
+from ..core.run import tool_names
+from ..core.run.branches import StepState, StepTask
+from ..core.run.concurrency import gather_or_cancel
+from ..core.run.context import Context, within_scope
+from ..core.run.conversation import latest_messages, question_of
+from ..core.run.events.activities import activity
+from ..core.run.events.call import SilentEvents, tool_call_packets, tool_result_packet
+from ..core.run.events.log import emitter
+from ..core.run.events.packets import Placement, SectionEnd, Summary
+from ..core.run.spending import recorded
+from ..core.run.store.pages import Pages, pages_of, reference_to
+from ..core.writing.facts import facts_of_run
+from ..core.writing.fill_in import Filler
+from ..core.writing.forms import RecordRound, RecordSummary
+from ..core.writing.steps import ask_round, asked, finding_of, learned_in
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.tool import Outcome, ToolContext
 from ..tools.use import Time, found_in, keep, meter_for_run, use_tool
-from ..writing.facts import facts_of_run
-from ..writing.fill_in import Filler
-from ..writing.forms import RecordRound, RecordSummary
-from ..writing.steps import ask_round, asked, finding_of, learned_in
 
 NAMED_PAGES = "0"
 """Id of the step that stands for the pages that the user named."""

@@ -10,24 +10,24 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.checking.source_text import SourceText
-from ..evidence.checking.verification import with_independence
-from ..evidence.citations.labels import labels
-from ..evidence.citations.rendering import with_marks
-from ..models.resolve import settings_of
-from ..records.report import Draft, Report
-from ..records.research import Run, Spent
-from ..run.context import Context
-from ..run.events.call import SilentEvents
-from ..run.events.log import emitter
-from ..run.spending import recorded, unsettled_costs
-from ..run.store.pages import pages_of
+from ..core.evidence.checking.source_text import SourceText
+from ..core.evidence.checking.verification import with_independence
+from ..core.evidence.citations.labels import labels
+from ..core.evidence.citations.rendering import with_marks
+from ..core.models.resolve import settings_of
+from ..core.records.report import Draft, Report
+from ..core.records.research import Run, Spent
+from ..core.run.context import Context
+from ..core.run.events.call import SilentEvents
+from ..core.run.events.log import emitter
+from ..core.run.spending import recorded, unsettled_costs
+from ..core.run.store.pages import pages_of
+from ..core.writing.basis import source_texts
+from ..core.writing.examination import Examination, Examined
+from ..core.writing.fill_in import Filler
+from ..core.writing.language import into_one_language
+from ..core.writing.report import audit_of, check_place, check_start, end_packets, ended, report_message, unchecked
 from ..state import ResearchState
-from ..writing.basis import source_texts
-from ..writing.examination import Examination, Examined
-from ..writing.fill_in import Filler
-from ..writing.language import into_one_language
-from ..writing.report import audit_of, check_place, check_start, end_packets, ended, report_message, unchecked
 
 
 class VerifyReportUpdate(TypedDict):

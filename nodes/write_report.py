@@ -8,27 +8,27 @@ from collections.abc import Collection, Iterator
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ..evidence.citations.citing import by_number, numbered_draft
-from ..evidence.citations.drafts.fix import clean_draft
-from ..evidence.citations.markers import settle_fences, unwrapped
-from ..evidence.citations.rendering import without_marks
-from ..evidence.citations.sanitizing import sanitized
-from ..evidence.memory.observations import gaps_of, missing_of
-from ..evidence.text.continuation import words_in
-from ..models.resolve import settings_of
-from ..records.report import Draft
-from ..records.research import Finding, Progress, Run, Spent
-from ..run.context import Context
-from ..run.errors import NoReport
-from ..run.events.log import emitter
-from ..run.schedule import NOTHING_TO_THINK_OVER
-from ..run.spending import recorded, unsettled_costs
-from ..run.store.pages import pages_of
-from ..run.transcripts import mark_withheld
+from ..core.evidence.citations.citing import by_number, numbered_draft
+from ..core.evidence.citations.drafts.fix import clean_draft
+from ..core.evidence.citations.markers import settle_fences, unwrapped
+from ..core.evidence.citations.rendering import without_marks
+from ..core.evidence.citations.sanitizing import sanitized
+from ..core.evidence.memory.observations import gaps_of, missing_of
+from ..core.evidence.text.continuation import words_in
+from ..core.models.resolve import settings_of
+from ..core.records.report import Draft
+from ..core.records.research import Finding, Progress, Run, Spent
+from ..core.run.context import Context
+from ..core.run.errors import NoReport
+from ..core.run.events.log import emitter
+from ..core.run.schedule import NOTHING_TO_THINK_OVER
+from ..core.run.spending import recorded, unsettled_costs
+from ..core.run.store.pages import pages_of
+from ..core.run.transcripts import mark_withheld
+from ..core.writing.basis import withheld_notes as left_out_of_basis
+from ..core.writing.report import ReportEvents
+from ..core.writing.write import TextWriter
 from ..state import ResearchState
-from ..writing.basis import withheld_notes as left_out_of_basis
-from ..writing.report import ReportEvents
-from ..writing.write import TextWriter
 
 
 class WriteReportUpdate(TypedDict):

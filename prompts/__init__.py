@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ..records.plan import Element, Fact, Observation, PlanStep
-from ..records.sources import Source
+from ..core.records.plan import Element, Fact, Observation, PlanStep
+from ..core.records.sources import Source
 
 _ANGLES = "<＜﹤‹⟨〈˂❮❬"
 _CLOSING = ">＞﹥›⟩〉˃❯❭"

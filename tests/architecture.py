@@ -22,11 +22,11 @@ LEVELS = {
     "nodes": 6,
     "graph": 7,
     "app": 8,
-    "evaluation": 9,
-    "bench": 9,
 }
-OUTSIDE = {"evaluation", "bench"}
-"""Folders that use the public face only, as a user would."""
+CORE = {"records", "evidence", "run", "models", "reading", "library", "writing"}
+"""Rooms in `core/`."""
+EXTRAS = ("deep_research_bench", "deep_research_evaluation")
+"""Packages in `extras/`, which use only the public API, as a user would."""
 CLIENTS = (
     "aiohttp",
     "ddgs",
@@ -46,9 +46,9 @@ CLIENTS = (
     "urllib3",
     "websockets",
 )
-FOR_OUTSIDE = ("deep_research.run.store.database.", "deep_research.evidence.citations.labels.")
-"""What measurements may use beside the public names: the saver as the server opens it, and the words of reports."""
-MAY_CONNECT = {"models", "reading", "tools", "app", "bench"}
+FOR_EXTRAS = ("deep_research.core.run.store.database.", "deep_research.core.evidence.citations.labels.")
+"""What extras may import beside the public names: the saver as the server opens it, and the labels of reports."""
+MAY_CONNECT = {"models", "reading", "tools", "app"}
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
 
 
@@ -62,8 +62,8 @@ class Module(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The folder, or the module, on the top level; empty for the root."""
-        return self.name.split(".")[0].removesuffix("__init__")
+        """The room, or the module, on the top level; empty for the root."""
+        return self.name.removeprefix("core.").split(".")[0].removesuffix("__init__")
 
     @property
     def tree(self) -> ast.Module:
@@ -74,7 +74,8 @@ class Module(NamedTuple):
 def read_package(root: Path) -> list[Module]:
     """Every module of the package, in the order of their names."""
     paths = [root / "__init__.py", *(root / f"{name}.py" for name in LEVELS)]
-    paths += [path for name in LEVELS for path in (root / name).rglob("*.py")]
+    rooms = [root / "core" / name if name in CORE else root / name for name in LEVELS]
+    paths += [path for room in rooms for path in room.rglob("*.py")]
     names = {path: ".".join(path.relative_to(root).with_suffix("").parts) for path in paths if path.is_file()}
     return sorted(Module(name, path.read_text("utf-8")) for path, name in names.items())
 
@@ -102,11 +103,23 @@ def upward_imports(module: Module) -> list[str]:
 
 def absolute_imports(module: Module) -> list[str]:
     """Imports of this package by its name, which an editor resolves in an installed checkout only."""
-    if module.folder in OUTSIDE:
-        return []
     own = [node for node in ast.walk(module.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     return [
         f"{module.name}: {ast.unparse(node)}" for node in own if ast.unparse(node).split()[1].split(".")[0] == PACKAGE
+    ]
+
+
+def private_imports(extra: Path) -> list[str]:
+    """Imports by an extra of what is not public."""
+    modules = [
+        Module(".".join(path.relative_to(extra).with_suffix("").parts), path.read_text("utf-8"))
+        for path in extra.rglob("*.py")
+    ]
+    return [
+        f"{module.name} imports {target}"
+        for module in modules
+        for target in imports(module)
+        if target.startswith(f"{PACKAGE}.") and target.count(".") > 1 and not target.startswith(FOR_EXTRAS)
     ]
 
 
@@ -132,11 +145,11 @@ def _may_import(module: Module, target: str) -> bool:
     first, *rest = target.split(".")
     if first != PACKAGE:
         return bool(first) and first not in LEVELS
+    if rest[:1] == ["core"]:
+        rest = rest[1:]
     here, there = module.folder, rest[0] if rest and rest[0] in LEVELS else ""
-    if here in OUTSIDE:
-        return there in {"", here} or target.startswith(FOR_OUTSIDE)
     if not here:
-        return there not in OUTSIDE
+        return True
     if there == here:
         return here != "nodes"
     return bool(there) and LEVELS[there] < LEVELS[here]

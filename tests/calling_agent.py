@@ -15,7 +15,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from deep_research import deep_research_tool
-from deep_research.models.scripted import ScriptedChatModel, call, calls
+from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 
 ASKED = {"messages": [HumanMessage("Tell me of the light.")]}
 CALLER = {"configurable": {"thread_id": "caller"}}

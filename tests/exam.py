@@ -45,7 +45,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"id": "long", "question": "Why? " * 10_000, "answers": ["because"], "gold_docs": ["birds/terns.txt"]},
 ]
 UNANSWERABLE = [{"id": "nobody", "question": "Which painter decorated the cathedral of Zamora?"}]
-MODULE = [sys.executable, "-m", "deep_research.evaluation"]
+MODULE = [sys.executable, "-m", "deep_research_evaluation"]
 
 
 class Exam(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any
 
 from deep_research.app.exports.finished import Finished
 from deep_research.app.runs import StoredRun
-from deep_research.evidence.memory.observations import ConfirmedPair
-from deep_research.records.report import (
+from deep_research.core.evidence.memory.observations import ConfirmedPair
+from deep_research.core.records.report import (
     Audit,
     CitedPassage,
     ClaimCheck,
@@ -17,9 +17,9 @@ from deep_research.records.report import (
     Report,
     SupportVerdict,
 )
-from deep_research.records.research import Run
-from deep_research.records.sources import NotRead, Source
-from deep_research.run.conversation import marked
+from deep_research.core.records.research import Run
+from deep_research.core.records.sources import NotRead, Source
+from deep_research.core.run.conversation import marked
 from deep_research.state import ResearchState
 
 TEXT = """# The Skerry Light

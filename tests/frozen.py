@@ -27,8 +27,8 @@ from typing_extensions import override
 
 from deep_research.app.embed import thread_config
 from deep_research.app.stream import read_packet
-from deep_research.run.errors import DeepResearchError
-from deep_research.run.events.packets import AnyPacket, OverallStop
+from deep_research.core.run.errors import DeepResearchError
+from deep_research.core.run.events.packets import AnyPacket, OverallStop
 from deep_research.state import ResearchState
 
 GOLDEN = Path(__file__).parent / "golden" / "runs"

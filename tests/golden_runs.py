@@ -16,8 +16,8 @@ from planned_lab import Rule, first_sentences, plan, planned_lab, step
 
 from deep_research.app.embed import build_graph
 from deep_research.app.words import STRATEGIES, Strategy
-from deep_research.run.errors import RateLimited
-from deep_research.run.store.database import FILE_NAME, LAYOUT, Database, open_database
+from deep_research.core.run.errors import RateLimited
+from deep_research.core.run.store.database import FILE_NAME, LAYOUT, Database, open_database
 
 GOLDEN = Path(__file__).parent / "golden"
 FOLDER = Path("/tmp/deep-research-golden")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deep_research.writing import forms
-from deep_research.writing.forms import Form, form_name, form_schema
+from deep_research.core.writing import forms
+from deep_research.core.writing.forms import Form, form_name, form_schema
 
 _HANDED_IN: tuple[type[Form], ...] = (
     forms.MakePlan,

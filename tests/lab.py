@@ -20,12 +20,12 @@ from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
 from deep_research.app.stream import replay
-from deep_research.models.scripted import Call, ScriptedChatModel, ScriptExhausted, call, calls
-from deep_research.records.research import Finding
-from deep_research.run import tool_names
-from deep_research.run.context import Context, Role
-from deep_research.run.events.packets import AnyPacket
-from deep_research.run.limits import Limits
+from deep_research.core.models.scripted import Call, ScriptedChatModel, ScriptExhausted, call, calls
+from deep_research.core.records.research import Finding
+from deep_research.core.run import tool_names
+from deep_research.core.run.context import Context, Role
+from deep_research.core.run.events.packets import AnyPacket
+from deep_research.core.run.limits import Limits
 from deep_research.state import ResearchState
 
 DOCUMENTS = {

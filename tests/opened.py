@@ -8,9 +8,9 @@ from typing import Any
 from langgraph.store.memory import InMemoryStore
 from web import Web
 
-from deep_research.library.library import Library
-from deep_research.run.context import Context
-from deep_research.run.store.pages import Pages
+from deep_research.core.library.library import Library
+from deep_research.core.run.context import Context
+from deep_research.core.run.store.pages import Pages
 from deep_research.tools.addresses import Addresses
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
 from deep_research.tools.tool import Meter, Outcome, ToolContext

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from deep_research.run.events import packets as p
-from deep_research.run.events import packets as s
-from deep_research.run.events.packets import AnyPacket
-from deep_research.run.spending import total
+from deep_research.core.run.events import packets as p
+from deep_research.core.run.events import packets as s
+from deep_research.core.run.events.packets import AnyPacket
+from deep_research.core.run.spending import total
 from deep_research.state import ResearchState
 
 Place = tuple[int, int, int]

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from deep_research.run.events.packets import AnyPacket
+from deep_research.core.run.events.packets import AnyPacket
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SCHEMA = DOCS / "packets.schema.json"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 
-from deep_research.models.resolve import resolve_model
-from deep_research.models.retries import RetryBudget
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from deep_research.core.models.resolve import resolve_model
+from deep_research.core.models.retries import RetryBudget
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
 
 Start = Callable[[], AsyncGenerator[AIMessage, None]]
 MODEL = "fake-1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from deep_research.evidence.citations.citing import CitationStream, Piece, Text
+from deep_research.core.evidence.citations.citing import CitationStream, Piece, Text
 
 
 class Renumbered(NamedTuple):

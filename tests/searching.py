@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from langgraph.store.memory import InMemoryStore
 
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
-from deep_research.run.store.pages import Pages
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
+from deep_research.core.run.store.pages import Pages
 from deep_research.tools.engine import Found
 from deep_research.tools.tool import Meter, ToolContext
 

@@ -15,9 +15,9 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langgraph.config import get_config
 
 from deep_research.app.server import graphs as server
-from deep_research.models.extractive.chat import ExtractiveChatModel
-from deep_research.run.context import Context, Role
-from deep_research.run.user_settings import UserSettings
+from deep_research.core.models.extractive.chat import ExtractiveChatModel
+from deep_research.core.run.context import Context, Role
+from deep_research.core.run.user_settings import UserSettings
 
 FOLDER = "SERVER_GRAPH_FOLDER"
 """Environment variable that names the folder of the notes and of the word to wait for."""

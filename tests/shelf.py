@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from deep_research.library.library import Library
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from deep_research.core.library.library import Library
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
 
 HARBOUR = "# Porto Alto harbour\n\nThe harbour of Porto Alto was deepened in 1893 by Ada Lindqvist.\n"
 BRIDGE = "Velm bridge\n\nThe bridge over the Velm was opened in 1911. Its builder was Ada Lindqvist.\n"

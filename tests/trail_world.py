@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from shelf import Place
 
-from deep_research.evidence.text.similarity import rarity
-from deep_research.evidence.text.words import plain_run
-from deep_research.library.candidates import Candidate
+from deep_research.core.evidence.text.similarity import rarity
+from deep_research.core.evidence.text.words import plain_run
+from deep_research.core.library.candidates import Candidate
 
 QUESTION = (
     "What did the ships carry for which the harbour was deepened in the town where the founder of the Velm Observatory "

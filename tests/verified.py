@@ -6,8 +6,8 @@ from typing import Any
 
 from lab import REPORT, search
 
-from deep_research.models.scripted import call, calls
-from deep_research.records.report import Audit, ClaimCheck
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.records.report import Audit, ClaimCheck
 from deep_research.state import ResearchState
 
 TWO_SOURCES = "It was lit in 1844. [1] Ada Moran kept it. [2]"

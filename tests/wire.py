@@ -23,9 +23,9 @@ from web import Web, hostile_web
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
 from deep_research.app.stream import apackets, replay
-from deep_research.records.research import Finding
-from deep_research.run.context import Role
-from deep_research.run.events.packets import AnyPacket
+from deep_research.core.records.research import Finding
+from deep_research.core.run.context import Role
+from deep_research.core.run.events.packets import AnyPacket
 from deep_research.state import ResearchState
 
 QUESTION = "When was the Skerry Light lit, and who kept it?"

@@ -9,11 +9,11 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from openai_server import OpenAIServer, Reply, openai_server
 
-from deep_research.models.faults import explain
-from deep_research.models.resolve import resolve_model
-from deep_research.run.context import Context
-from deep_research.run.errors import DeepResearchError
-from deep_research.run.transcripts import whole_message
+from deep_research.core.models.faults import explain
+from deep_research.core.models.resolve import resolve_model
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import DeepResearchError
+from deep_research.core.run.transcripts import whole_message
 
 KEY = "sk-live-CANARY-0123456789"
 TOOL = {

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ..evidence.citations.citing import source_key
-from ..reading.addresses import parse_address
-from ..reading.records import Unread
-from ..records.sources import NotRead
-from ..run.limits import Limits
-from ..run.store.pages import Pages
+from ..core.evidence.citations.citing import source_key
+from ..core.reading.addresses import parse_address
+from ..core.reading.records import Unread
+from ..core.records.sources import NotRead
+from ..core.run.limits import Limits
+from ..core.run.store.pages import Pages
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
 _TRAILING = ".,;:!?*_…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from ..run import tool_names
+from ..core.run import tool_names
 from .tool import Lines, tool_schema
 
 

@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..evidence.citations.citing import source_key
-from ..reading.addresses import parse_address
-from ..reading.documents.decode import clean, without_controls
-from ..reading.policy import Policy
-from ..reading.records import Unread
-from ..records.sources import Source
-from ..run.context import Context
-from ..run.store.pages import text_hash
+from ..core.evidence.citations.citing import source_key
+from ..core.reading.addresses import parse_address
+from ..core.reading.documents.decode import clean, without_controls
+from ..core.reading.policy import Policy
+from ..core.reading.records import Unread
+from ..core.records.sources import Source
+from ..core.run.context import Context
+from ..core.run.store.pages import text_hash
 from .tool import Hit
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..records.research import Ending, Finding, Task
-from ..run.branches import ResearcherState, assignment_of
-from ..run.events.call import document, researcher_failed
-from ..run.events.log import Emitter
-from ..run.events.packets import (
+from ..core.records.research import Ending, Finding, Task
+from ..core.run.branches import ResearcherState, assignment_of
+from ..core.run.events.call import document, researcher_failed
+from ..core.run.events.log import Emitter
+from ..core.run.events.packets import (
     Document,
     FindingCitedDocuments,
     FindingDelta,
@@ -15,8 +15,8 @@ from ..run.events.packets import (
     Placement,
     SectionEnd,
 )
-from ..run.store.pages import Pages
-from ..run.transcripts import count_withheld, results_in_order
+from ..core.run.store.pages import Pages
+from ..core.run.transcripts import count_withheld, results_in_order
 from .results import results_in
 
 EXCERPT_CHARACTERS = 600

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict
 
-from ..evidence.text.similarity import distinct, interleave
-from ..library.library import LISTED, Library
-from ..library.shelf import Passage
-from ..models.resolve import is_extractive, profile_of
-from ..run import tool_names
-from ..run.context import Context
+from ..core.evidence.text.similarity import distinct, interleave
+from ..core.library.library import LISTED, Library
+from ..core.library.shelf import Passage
+from ..core.models.resolve import is_extractive, profile_of
+from ..core.run import tool_names
+from ..core.run.context import Context
 from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take
 
 

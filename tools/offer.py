@@ -8,13 +8,13 @@ from typing import Any
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
-from ..library.library import Library
-from ..models.resolve import profile_of
+from ..core.library.library import Library
+from ..core.models.resolve import profile_of
+from ..core.reading.policy import check_policy
+from ..core.records.research import Task
+from ..core.run.context import Context
+from ..core.run.errors import NoSearchTool
 from ..prompts import render
-from ..reading.policy import check_policy
-from ..records.research import Task
-from ..run.context import Context
-from ..run.errors import NoSearchTool
 from .control import GENERATE_FINDING, THINK_TOOL
 from .internal_search import InternalSearch, InternalSearchArguments, ReadDocuments, behind_documents
 from .open_url import OpenUrl, OpenUrlArguments

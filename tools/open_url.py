@@ -7,18 +7,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..evidence.citations.citing import source_key
-from ..evidence.text.similarity import distinct
-from ..library.library import Library
-from ..reading.addresses import parse_address
-from ..reading.records import Unread
-from ..reading.web_page import WebPage, WebReader
-from ..records.sources import NotRead, Source
-from ..run import tool_names
-from ..run.concurrency import gather_or_cancel
-from ..run.context import Context
-from ..run.errors import DeepResearchError
-from ..run.store.pages import text_hash
+from ..core.evidence.citations.citing import source_key
+from ..core.evidence.text.similarity import distinct
+from ..core.library.library import Library
+from ..core.reading.addresses import parse_address
+from ..core.reading.records import Unread
+from ..core.reading.web_page import WebPage, WebReader
+from ..core.records.sources import NotRead, Source
+from ..core.run import tool_names
+from ..core.run.concurrency import gather_or_cancel
+from ..core.run.context import Context
+from ..core.run.errors import DeepResearchError
+from ..core.run.store.pages import text_hash
 from .addresses import Addresses, opened_note
 from .engine import RETRIEVED
 from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, take, unread_words

@@ -20,15 +20,15 @@ from langchain_core.tools import BaseTool, ToolException, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..evidence.citations.citing import source_key
-from ..reading.documents.decode import clean, without_controls
-from ..records.sources import short_hash
-from ..run import tool_names
-from ..run.concurrency import in_thread
-from ..run.context import Context, Engine, engine_name
-from ..run.errors import DeepResearchError, ExtraMissing, UnknownSetting
-from ..run.recording import Recorder, exchanged
-from ..run.registered import TOOLS, load_registered, registered
+from ..core.evidence.citations.citing import source_key
+from ..core.reading.documents.decode import clean, without_controls
+from ..core.records.sources import short_hash
+from ..core.run import tool_names
+from ..core.run.concurrency import in_thread
+from ..core.run.context import Context, Engine, engine_name
+from ..core.run.errors import DeepResearchError, ExtraMissing, UnknownSetting
+from ..core.run.recording import Recorder, exchanged
+from ..core.run.registered import TOOLS, load_registered, registered
 from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, dump_found, hit_of, load_found, usable
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed

@@ -21,14 +21,14 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
-from ..evidence.text.stems import bare, index_term
-from ..evidence.text.words import STOP_WORDS, UNSPACED, everyday_words
-from ..library.index import SCHEME
-from ..library.library import Library
-from ..records.research import Run
-from ..run.context import Context
-from ..run.conversation import words_of_user
-from ..run.store.pages import Pages
+from ..core.evidence.text.stems import bare, index_term
+from ..core.evidence.text.words import STOP_WORDS, UNSPACED, everyday_words
+from ..core.library.index import SCHEME
+from ..core.library.library import Library
+from ..core.records.research import Run
+from ..core.run.context import Context
+from ..core.run.conversation import words_of_user
+from ..core.run.store.pages import Pages
 from .engine import RETRIEVED
 from .results import Result, read_results
 from .tool import Outcome

@@ -10,10 +10,10 @@ from typing import NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
+from ..core.run import tool_names
+from ..core.run.limits import Limits
+from ..core.run.transcripts import is_status_text
 from ..prompts import fence
-from ..run import tool_names
-from ..run.limits import Limits
-from ..run.transcripts import is_status_text
 from .tool import Hit, Outcome
 from .window import passages
 

@@ -12,11 +12,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from ..run.concurrency import PerLoop
-from ..run.context import AnyEngine, Context, engine_name
-from ..run.errors import UnknownSetting
-from ..run.recording import exchanged
-from ..run.registered import ENGINES, load_registered, registered
+from ..core.run.concurrency import PerLoop
+from ..core.run.context import AnyEngine, Context, engine_name
+from ..core.run.errors import UnknownSetting
+from ..core.run.recording import exchanged
+from ..core.run.registered import ENGINES, load_registered, registered
 from . import engines
 from .engine import EngineBusy, EngineFailed, Found, SearchEngine, cleaned, dump_found, load_found, too_slow
 from .engines import tavily

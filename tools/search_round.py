@@ -8,21 +8,21 @@ from typing import Any
 from langchain_core.messages import AnyMessage
 from langgraph.errors import GraphBubbleUp
 
-from ..evidence.memory.observations import unopened
-from ..evidence.text.similarity import distinct, interleave
-from ..records.research import Action
-from ..records.sources import Source, short_hash
-from ..run import tool_names
-from ..run.branches import StepState
-from ..run.concurrency import gather_or_cancel
-from ..run.context import Context, Watch
-from ..run.errors import failure_of
-from ..run.events.call import tool_call_packets, tool_result_packet
-from ..run.events.log import Emitter
-from ..run.events.packets import SectionEnd
-from ..run.limits import Limits
-from ..run.spending import Bill
-from ..run.store.pages import Pages, reference_to
+from ..core.evidence.memory.observations import unopened
+from ..core.evidence.text.similarity import distinct, interleave
+from ..core.records.research import Action
+from ..core.records.sources import Source, short_hash
+from ..core.run import tool_names
+from ..core.run.branches import StepState
+from ..core.run.concurrency import gather_or_cancel
+from ..core.run.context import Context, Watch
+from ..core.run.errors import failure_of
+from ..core.run.events.call import tool_call_packets, tool_result_packet
+from ..core.run.events.log import Emitter
+from ..core.run.events.packets import SectionEnd
+from ..core.run.limits import Limits
+from ..core.run.spending import Bill
+from ..core.run.store.pages import Pages, reference_to
 from .addresses import Addresses
 from .internal_search import CALL_ID
 from .offer import offered_tools

@@ -11,11 +11,11 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, BeforeValidator, WithJsonSchema
 
-from ..evidence.text.similarity import distinct
-from ..reading.documents.decode import without_controls
-from ..records.research import Spent
-from ..records.sources import NotRead, Source
-from ..run.store.pages import Pages
+from ..core.evidence.text.similarity import distinct
+from ..core.reading.documents.decode import without_controls
+from ..core.records.research import Spent
+from ..core.records.sources import NotRead, Source
+from ..core.run.store.pages import Pages
 
 _NEEDLESS = ("title", "default", "$ref")
 

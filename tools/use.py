@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from ..records.research import Spent, Task
-from ..records.sources import Source, short_hash
-from ..run import tool_names
-from ..run.context import Context
-from ..run.errors import CutOff, DeepResearchError, SearchFailed
-from ..run.limits import Limits
-from ..run.spending import seconds_left, total
-from ..run.store.pages import Pages, text_hash
-from ..run.transcripts import NOT_RUN
+from ..core.records.research import Spent, Task
+from ..core.records.sources import Source, short_hash
+from ..core.run import tool_names
+from ..core.run.context import Context
+from ..core.run.errors import CutOff, DeepResearchError, SearchFailed
+from ..core.run.limits import Limits
+from ..core.run.spending import seconds_left, total
+from ..core.run.store.pages import Pages, text_hash
+from ..core.run.transcripts import NOT_RUN
 from .addresses import Addresses, opened_note
 from .engine import RETRIEVED
 from .offer import research_tool

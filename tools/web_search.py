@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from ..evidence.citations.citing import source_key
-from ..evidence.text.similarity import distinct, interleave
-from ..run import tool_names
-from ..run.concurrency import gather_or_cancel
-from ..run.context import Context
-from ..run.errors import DeepResearchError
+from ..core.evidence.citations.citing import source_key
+from ..core.evidence.text.similarity import distinct, interleave
+from ..core.run import tool_names
+from ..core.run.concurrency import gather_or_cancel
+from ..core.run.context import Context
+from ..core.run.errors import DeepResearchError
 from . import run_engines
 from .addresses import Addresses
 from .engine import EngineFailed, Found, SearchEngine, hit_of, usable

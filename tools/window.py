@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from ..evidence.checking.source_text import Windows
+from ..core.evidence.checking.source_text import Windows
 
 CUT = "[…]"
 MARK = len(CUT) + 1

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
-from ...evidence.citations.rendering import safe_link, shown_title, source_place
-from ...records.sources import Source, short_hash
+from ...core.evidence.citations.rendering import safe_link, shown_title, source_place
+from ...core.records.sources import Source, short_hash
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
 _LATEX = {

@@ -11,11 +11,11 @@ from typing import NamedTuple, TypeAlias
 import lxml.html
 from lxml.html import builder
 
-from ...evidence.citations.labels import labels
-from ...evidence.citations.markers import Marker
-from ...evidence.citations.rendering import shown_title
-from ...evidence.citations.scanner import scan
-from ...records.report import ClaimCheck, Report
+from ...core.evidence.citations.labels import labels
+from ...core.evidence.citations.markers import Marker
+from ...core.evidence.citations.rendering import shown_title
+from ...core.evidence.citations.scanner import scan
+from ...core.records.report import ClaimCheck, Report
 from .finished import Finished, Quote, places_of, readable, safe_tree
 
 # Brackets that no report needs: punctuation like those of a marker, so that Markdown reads what is around as before.

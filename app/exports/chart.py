@@ -12,7 +12,7 @@ from unicodedata import east_asian_width
 import lxml.html
 from lxml.html import builder
 
-from ...evidence.checking.amounts import MONEY, Amount, amounts_of, key_of, pieces_of
+from ...core.evidence.checking.amounts import MONEY, Amount, amounts_of, key_of, pieces_of
 
 FEWEST, MOST = 3, 20
 """Rows of a table that is drawn."""

@@ -11,15 +11,15 @@ import lxml.html
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ...evidence.citations.labels import Labels
-from ...evidence.citations.rendering import link_to, shown_title
-from ...evidence.citations.sanitizing import commonmark, sanitized
-from ...evidence.memory.observations import ConfirmedPair, notes_of
-from ...evidence.text.sentences import sentences_of
-from ...records.report import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Report
-from ...records.sources import Source
-from ...run.spending import dollars
-from ...writing.basis import disagreement_of
+from ...core.evidence.citations.labels import Labels
+from ...core.evidence.citations.rendering import link_to, shown_title
+from ...core.evidence.citations.sanitizing import commonmark, sanitized
+from ...core.evidence.memory.observations import ConfirmedPair, notes_of
+from ...core.evidence.text.sentences import sentences_of
+from ...core.records.report import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Report
+from ...core.records.sources import Source
+from ...core.run.spending import dollars
+from ...core.writing.basis import disagreement_of
 from ..runs import StoredRun
 
 

@@ -12,9 +12,9 @@ import lxml.html
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ...evidence.citations.labels import is_right_to_left, labels
-from ...evidence.citations.rendering import link_to, said_above, shown_title, source_place
-from ...run.errors import ExtraMissing
+from ...core.evidence.citations.labels import is_right_to_left, labels
+from ...core.evidence.citations.rendering import link_to, said_above, shown_title, source_place
+from ...core.run.errors import ExtraMissing
 from .body import report_body
 from .chart import draw_charts
 from .finished import Finished, figures_of, quotes_of, readable

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
-from ...evidence.citations.rendering import link_to, plain_line, shown_title, source_place
-from ...evidence.text.wording import difference
-from ...records.sources import Source
-from ...run.conversation import clean, clean_nested
+from ...core.evidence.citations.rendering import link_to, plain_line, shown_title, source_place
+from ...core.evidence.text.wording import difference
+from ...core.records.sources import Source
+from ...core.run.conversation import clean, clean_nested
 from ..words import counted
 from .page import render_page
 

@@ -16,9 +16,9 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from docx.shared import Inches, Pt, RGBColor
 
-from ...evidence.citations.labels import is_right_to_left, labels
-from ...evidence.citations.rendering import link_to, said_above, shown_title, source_place
-from ...records.sources import Source
+from ...core.evidence.citations.labels import is_right_to_left, labels
+from ...core.evidence.citations.rendering import link_to, said_above, shown_title, source_place
+from ...core.records.sources import Source
 from .body import report_body
 from .finished import Finished, Quote, figures_of, quotes_of, readable
 

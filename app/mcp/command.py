@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...run.context import Context
-from ...run.errors import ExtraMissing, UnknownSetting, UserMistake
-from ...run.user_settings import documents_below, with_whole_paths
+from ...core.run.context import Context
+from ...core.run.errors import ExtraMissing, UnknownSetting, UserMistake
+from ...core.run.user_settings import documents_below, with_whole_paths
 from ..endings import reported, run_interruptibly
 from ..runs import RunBook, StoredRun, check_not_empty, open_runs
 from ..server.users import server_settings, too_many_runs

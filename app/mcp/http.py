@@ -19,10 +19,10 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from ...run.context import Context
-from ...run.conversation import check_question
-from ...run.errors import RunFailed, UserMistake
-from ...run.user_settings import UserSettings, names_below
+from ...core.run.context import Context
+from ...core.run.conversation import check_question
+from ...core.run.errors import RunFailed, UserMistake
+from ...core.run.user_settings import UserSettings, names_below
 from ..runs import StoredRun, open_runs
 from ..server.users import token_in, user_of
 from ..stream import read_packet

@@ -17,13 +17,13 @@ from mcp.types import CallToolResult, ContentBlock, TextContent, Tool, ToolAnnot
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import override
 
-from ...evidence.citations.rendering import source_place
-from ...library.library import Library
-from ...library.shelf import Passage
-from ...records.research import Depth
-from ...run.context import Context
-from ...run.conversation import clean
-from ...run.errors import (
+from ...core.evidence.citations.rendering import source_place
+from ...core.library.library import Library
+from ...core.library.shelf import Passage
+from ...core.records.research import Depth
+from ...core.run.context import Context
+from ...core.run.conversation import clean
+from ...core.run.errors import (
     DeepResearchError,
     NoSearchTool,
     StateUnreadable,
@@ -32,7 +32,7 @@ from ...run.errors import (
     UserMistake,
     failure_of,
 )
-from ...run.user_settings import documents_below
+from ...core.run.user_settings import documents_below
 from ..as_tool import CitedSource, cited_sources
 from ..endings import KEPT
 from ..output import report_text

@@ -9,11 +9,11 @@ from typing import Any
 
 from langgraph_sdk import Auth, get_client
 
-from ...run.context import Context
-from ...run.errors import UserMistake
-from ...run.store.database import look_up, place_of_runs
-from ...run.store.pages import OWNER
-from ...run.user_settings import UserSettings
+from ...core.run.context import Context
+from ...core.run.errors import UserMistake
+from ...core.run.store.database import look_up, place_of_runs
+from ...core.run.store.pages import OWNER
+from ...core.run.user_settings import UserSettings
 from ..embed import RECURSION_LIMIT
 from ..settings import read_settings
 from .users import LOCAL_USER, server_settings, token_in, too_many_runs, user_of

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 
 from langgraph.store.base import BaseStore
 
-from ...run.context import Context
-from ...run.imports import frozen_imports
-from ...run.registered import load_all
-from ...run.store.database import open_database, place_of_runs
-from ...run.store.saver import RunSaver
-from ...run.user_settings import UserSettings
+from ...core.run.context import Context
+from ...core.run.imports import frozen_imports
+from ...core.run.registered import load_all
+from ...core.run.store.database import open_database, place_of_runs
+from ...core.run.store.saver import RunSaver
+from ...core.run.user_settings import UserSettings
 from ..embed import compile_graph
 
 with frozen_imports():

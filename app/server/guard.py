@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...run.errors import UserMistake
+from ...core.run.errors import UserMistake
 from ..mcp.http import PATH, SESSIONS, served
 from .page import serve_page
 from .routes import ROUTES, opened_book

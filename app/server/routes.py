@@ -16,15 +16,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ...evidence.citations.rendering import link_to, shown_title
-from ...records.research import Depth
-from ...run.context import Context, engine_name
-from ...run.conversation import clean, clean_nested, mark_of
-from ...run.errors import DeepResearchError, UnknownThread, UserMistake
-from ...run.events.log import LogTail
-from ...run.spending import total
-from ...run.store.pages import Pages
-from ...run.user_settings import UserSettings
+from ...core.evidence.citations.rendering import link_to, shown_title
+from ...core.records.research import Depth
+from ...core.run.context import Context, engine_name
+from ...core.run.conversation import clean, clean_nested, mark_of
+from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
+from ...core.run.events.log import LogTail
+from ...core.run.spending import total
+from ...core.run.store.pages import Pages
+from ...core.run.user_settings import UserSettings
 from ..export import export_content
 from ..progress import estimate_line
 from ..run_name import RunName

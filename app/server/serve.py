@@ -10,9 +10,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ...library.index import open_roots
-from ...run.errors import ExtraMissing, UnknownSetting
-from ...run.limits import ENVIRONMENT_PREFIX
+from ...core.library.index import open_roots
+from ...core.run.errors import ExtraMissing, UnknownSetting
+from ...core.run.limits import ENVIRONMENT_PREFIX
 from ..endings import reports_errors
 from ..settings import read_context, settings_from_options
 from ..terminal import say

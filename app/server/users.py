@@ -13,9 +13,9 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from ...run.context import Context
-from ...run.errors import UnknownSetting
-from ...run.limits import ENVIRONMENT_PREFIX
+from ...core.run.context import Context
+from ...core.run.errors import UnknownSetting
+from ...core.run.limits import ENVIRONMENT_PREFIX
 
 LOCAL_USER = "local"
 """The user whose token is made at the first start, if no tokens are set."""

@@ -7,28 +7,28 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...models.ask import Reply, ask_model, withheld_result
-from ...models.request import Request
-from ...models.resolve import settings_of
+from ...core.models.ask import Reply, ask_model, withheld_result
+from ...core.models.request import Request
+from ...core.models.resolve import settings_of
+from ...core.records.research import Ending, Spent, Task
+from ...core.run import tool_names
+from ...core.run.branches import ResearcherState, ToolRequest
+from ...core.run.concurrency import Failed, attempt
+from ...core.run.context import Context, Watch, within_scope
+from ...core.run.decisions import NextAction, allowance_used_up, choose_action
+from ...core.run.events.call import CallEvents, researcher_failed
+from ...core.run.events.log import emitter
+from ...core.run.events.packets import Placement, ResearchAgentStart
+from ...core.run.limits import Limits
+from ...core.run.spending import recorded, seconds_left
+from ...core.run.store.pages import Pages, pages_of
+from ...core.run.transcripts import call_ids, read_calls, results_for, results_in_order, tokens_of
+from ...core.writing.facts import facts_of_researcher
 from ...prompts import render
-from ...records.research import Ending, Spent, Task
-from ...run import tool_names
-from ...run.branches import ResearcherState, ToolRequest
-from ...run.concurrency import Failed, attempt
-from ...run.context import Context, Watch, within_scope
-from ...run.decisions import NextAction, allowance_used_up, choose_action
-from ...run.events.call import CallEvents, researcher_failed
-from ...run.events.log import emitter
-from ...run.events.packets import Placement, ResearchAgentStart
-from ...run.limits import Limits
-from ...run.spending import recorded, seconds_left
-from ...run.store.pages import Pages, pages_of
-from ...run.transcripts import call_ids, read_calls, results_for, results_in_order, tokens_of
 from ...tools.internal_search import CALL_ID
 from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
 from ...tools.passed import load_servers
 from ...tools.results import shortener, shrunk
-from ...writing.facts import facts_of_researcher
 
 MOST_SHRINKS = 2
 """Times that older results shrink: each time the provider has to read anew what it has kept."""

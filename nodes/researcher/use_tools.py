@@ -8,19 +8,19 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.observations import unopened
-from ...models.resolve import settings_of
-from ...records.research import Action, Spent
-from ...records.sources import Source, with_standing
-from ...run import tool_names
-from ...run.branches import ResearcherState, ToolRequest
-from ...run.context import Context, Watch, within_scope
-from ...run.events.call import tool_call_packets, tool_result_packet
-from ...run.events.log import emitter
-from ...run.events.packets import Placement, SectionEnd
-from ...run.spending import Bill, recorded
-from ...run.store.pages import Pages, pages_of, reference_to
-from ...run.transcripts import results_in_order
+from ...core.evidence.memory.observations import unopened
+from ...core.models.resolve import settings_of
+from ...core.records.research import Action, Spent
+from ...core.records.sources import Source, with_standing
+from ...core.run import tool_names
+from ...core.run.branches import ResearcherState, ToolRequest
+from ...core.run.context import Context, Watch, within_scope
+from ...core.run.events.call import tool_call_packets, tool_result_packet
+from ...core.run.events.log import emitter
+from ...core.run.events.packets import Placement, SectionEnd
+from ...core.run.spending import Bill, recorded
+from ...core.run.store.pages import Pages, pages_of, reference_to
+from ...core.run.transcripts import results_in_order
 from ...tools.passed import load_servers
 from ...tools.results import Result, results_in, shrunk
 from ...tools.tool import Meter, Outcome, ToolContext

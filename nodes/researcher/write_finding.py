@@ -6,28 +6,28 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict, override
 
-from ...evidence.citations.citing import cited_numbers
-from ...evidence.text.continuation import Continuation, join_continuation
-from ...models.ask import Reply, ask_model
-from ...models.request import Request
-from ...models.resolve import settings_of
+from ...core.evidence.citations.citing import cited_numbers
+from ...core.evidence.text.continuation import Continuation, join_continuation
+from ...core.models.ask import Reply, ask_model
+from ...core.models.request import Request
+from ...core.models.resolve import settings_of
+from ...core.records.research import Finding, Spent
+from ...core.run.branches import ResearcherState, assignment_of
+from ...core.run.concurrency import Failed, attempt
+from ...core.run.context import Context, Watch, within_scope
+from ...core.run.errors import ModelFailed, RunFailed
+from ...core.run.events.call import ProseEvents, document
+from ...core.run.events.log import Emitter, emitter
+from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
+from ...core.run.spending import recorded
+from ...core.run.store.pages import Pages, pages_of
+from ...core.run.transcripts import broke_off, count_withheld, missing_in, results_in_order, was_cut_off
+from ...core.writing.facts import facts_of_researcher
+from ...core.writing.write import go_on
 from ...prompts import render
-from ...records.research import Finding, Spent
-from ...run.branches import ResearcherState, assignment_of
-from ...run.concurrency import Failed, attempt
-from ...run.context import Context, Watch, within_scope
-from ...run.errors import ModelFailed, RunFailed
-from ...run.events.call import ProseEvents, document
-from ...run.events.log import Emitter, emitter
-from ...run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
-from ...run.spending import recorded
-from ...run.store.pages import Pages, pages_of
-from ...run.transcripts import broke_off, count_withheld, missing_in, results_in_order, was_cut_off
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
 from ...tools.results import shortener, shrunk
-from ...writing.facts import facts_of_researcher
-from ...writing.write import go_on
 
 NOTHING_CONSULTED = "it consulted no source"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"

@@ -9,19 +9,19 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.learned import confidence, without_markers
-from ...models.resolve import is_extractive, settings_of
-from ...records.plan import Iteration, Learning, Observation
-from ...records.research import Ending, Spent
-from ...run.branches import Judgement, StepState, StepTask, failure_reason
-from ...run.concurrency import Failed
-from ...run.context import Context
-from ...run.events.activities import activity
-from ...run.events.call import iteration_packets, step_started
-from ...run.events.log import emitter
-from ...writing.facts import facts_of_step
-from ...writing.forms import RecordAnalysis
-from ...writing.steps import StepCall, judged_by, knowledge_of, observed
+from ...core.evidence.memory.learned import confidence, without_markers
+from ...core.models.resolve import is_extractive, settings_of
+from ...core.records.plan import Iteration, Learning, Observation
+from ...core.records.research import Ending, Spent
+from ...core.run.branches import Judgement, StepState, StepTask, failure_reason
+from ...core.run.concurrency import Failed
+from ...core.run.context import Context
+from ...core.run.events.activities import activity
+from ...core.run.events.call import iteration_packets, step_started
+from ...core.run.events.log import emitter
+from ...core.writing.facts import facts_of_step
+from ...core.writing.forms import RecordAnalysis
+from ...core.writing.steps import StepCall, judged_by, knowledge_of, observed
 
 
 class AnalyzeUpdate(TypedDict, total=False):

@@ -8,21 +8,21 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...models.resolve import settings_of
-from ...records.research import Ending, Spent
-from ...run import tool_names
-from ...run.branches import TIME_OVER, StepState, failure_reason
-from ...run.concurrency import Failed
-from ...run.context import Context, within_scope
-from ...run.decisions import allowance_used_up
-from ...run.events.activities import activity
-from ...run.events.call import step_started
-from ...run.events.log import emitter
+from ...core.models.resolve import settings_of
+from ...core.records.research import Ending, Spent
+from ...core.run import tool_names
+from ...core.run.branches import TIME_OVER, StepState, failure_reason
+from ...core.run.concurrency import Failed
+from ...core.run.context import Context, within_scope
+from ...core.run.decisions import allowance_used_up
+from ...core.run.events.activities import activity
+from ...core.run.events.call import step_started
+from ...core.run.events.log import emitter
+from ...core.writing.forms import RecordRound
+from ...core.writing.steps import StepCall, ask_round, asked, new_queries
 from ...tools.internal_search import CALL_ID
 from ...tools.offer import offered_tools
 from ...tools.use import meter_of, used_up
-from ...writing.forms import RecordRound
-from ...writing.steps import StepCall, ask_round, asked, new_queries
 
 
 class ChooseQueriesUpdate(TypedDict, total=False):

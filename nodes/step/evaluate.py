@@ -8,19 +8,19 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...models.resolve import settings_of
-from ...records.plan import Observation, StepOutcome, Suggestion
-from ...records.research import Finding, Spent
-from ...run.branches import StepState, failure_reason
-from ...run.concurrency import Failed
-from ...run.context import Context
-from ...run.events.call import step_failed
-from ...run.events.log import emitter
-from ...run.schedule import needed_follow_up
-from ...writing.facts import facts_of_step
-from ...writing.fill_in import Filler
-from ...writing.forms import UpdateStep
-from ...writing.steps import StepCall, emit_end, finding_of, knowledge_of, not_found, outcome_of
+from ...core.models.resolve import settings_of
+from ...core.records.plan import Observation, StepOutcome, Suggestion
+from ...core.records.research import Finding, Spent
+from ...core.run.branches import StepState, failure_reason
+from ...core.run.concurrency import Failed
+from ...core.run.context import Context
+from ...core.run.events.call import step_failed
+from ...core.run.events.log import emitter
+from ...core.run.schedule import needed_follow_up
+from ...core.writing.facts import facts_of_step
+from ...core.writing.fill_in import Filler
+from ...core.writing.forms import UpdateStep
+from ...core.writing.steps import StepCall, emit_end, finding_of, knowledge_of, not_found, outcome_of
 
 UNTITLED = "Additional research"
 """Title of a further step that nobody has named."""

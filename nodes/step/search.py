@@ -6,15 +6,15 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...models.resolve import settings_of
-from ...records.research import Action, Ending, Spent
-from ...records.sources import Source
-from ...run.branches import StepState
-from ...run.context import Context, Watch, within_scope
-from ...run.events.call import step_failed
-from ...run.events.log import emitter
-from ...run.spending import Bill, recorded
-from ...run.store.pages import pages_of
+from ...core.models.resolve import settings_of
+from ...core.records.research import Action, Ending, Spent
+from ...core.records.sources import Source
+from ...core.run.branches import StepState
+from ...core.run.context import Context, Watch, within_scope
+from ...core.run.events.call import step_failed
+from ...core.run.events.log import emitter
+from ...core.run.spending import Bill, recorded
+from ...core.run.store.pages import pages_of
 from ...tools.search_round import SearchRound
 
 

@@ -6,19 +6,19 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from ...evidence.memory.learned import confidence
-from ...models.resolve import is_extractive, settings_of
-from ...records.plan import Iteration, Learning, Observation, Verdict
-from ...records.research import Ending, Spent
-from ...run.branches import Judgement, StepState, failure_reason
-from ...run.concurrency import Failed
-from ...run.context import Context, within_scope
-from ...run.events.call import iteration_packets
-from ...run.events.log import emitter
+from ...core.evidence.memory.learned import confidence
+from ...core.models.resolve import is_extractive, settings_of
+from ...core.records.plan import Iteration, Learning, Observation, Verdict
+from ...core.records.research import Ending, Spent
+from ...core.run.branches import Judgement, StepState, failure_reason
+from ...core.run.concurrency import Failed
+from ...core.run.context import Context, within_scope
+from ...core.run.events.call import iteration_packets
+from ...core.run.events.log import emitter
+from ...core.writing.forms import RecordRound
+from ...core.writing.steps import Learned, StepCall, ask_round, asked, judged_by, learned_in, new_queries, observed
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
-from ...writing.forms import RecordRound
-from ...writing.steps import Learned, StepCall, ask_round, asked, judged_by, learned_in, new_queries, observed
 
 MOST_UNPRODUCTIVE = 2
 """Iterations in a row without anything new after which a step is over."""

@@ -20,7 +20,7 @@ from traceable import quotations, stands_in_its_file
 from deep_research import build_graph, deep_research_tool
 from deep_research.app.embed import thread_config
 from deep_research.app.stream import read_packet
-from deep_research.run.limits import Limits
+from deep_research.core.run.limits import Limits
 
 
 @pytest.mark.behaviour("A-81")

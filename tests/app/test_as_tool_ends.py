@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research import build_graph, deep_research_tool
 from deep_research.app.as_tool import Caller, NestedResearch
-from deep_research.run.errors import UserMistake
+from deep_research.core.run.errors import UserMistake
 
 HANGS_AFTER = 60.0
 """Seconds after which a run that does not begin or end is taken to hang."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.app.exports.bibliography import bibtex, csl_json, reference_id
-from deep_research.records.sources import Source
+from deep_research.core.records.sources import Source
 
 DATES = {"2021-05-04": [2021, 5, 4], "2019-11": [2019, 11], "1844": [1844], "2021-05-04T10:00:00": [2021, 5, 4]}
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from judging_model import figure_judge
 
 from deep_research import Context, SourceDocument, check_report
-from deep_research.evaluation.__main__ import cli
+from deep_research_evaluation.__main__ import cli
 
 LIGHT = "# Skerry Light\n\nThe Skerry Light was lit for the first time in 1844. It stands 38 metres tall.\n"
 REPORT = "It was lit in 1844, they say [1], and stands 83 metres tall [1]."

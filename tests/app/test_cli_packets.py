@@ -14,7 +14,7 @@ from lab import QUESTION
 from packet_check import faults, merged
 
 from deep_research.app.stream import read_packet
-from deep_research.run.events.packets import AnyPacket
+from deep_research.core.run.events.packets import AnyPacket
 
 QUOTING = "Note: No language model is at work: the report quotes the sources and draws no conclusions.\n"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from command import Desk, desk_in
 
-from deep_research.run import user_settings
-from deep_research.run.context import Context
-from deep_research.run.errors import UnknownSetting
-from deep_research.run.limits import DEEP, Limits
-from deep_research.run.user_settings import UserSettings
+from deep_research.core.run import user_settings
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.run.limits import DEEP, Limits
+from deep_research.core.run.user_settings import UserSettings
 
 SMALL = "When was the Skerry Light lit for the first time?"
 LARGE = "When was the Skerry Light lit, who kept it, and how high is the spring tide at Port Anlow?"

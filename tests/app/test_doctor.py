@@ -13,8 +13,8 @@ from openai_server import Received, openai_server
 from search_api import search_api
 
 from deep_research.app.doctor import diagnose
-from deep_research.models.scripted import ScriptedChatModel
-from deep_research.run.context import Context
+from deep_research.core.models.scripted import ScriptedChatModel
+from deep_research.core.run.context import Context
 
 pytestmark = pytest.mark.slow
 

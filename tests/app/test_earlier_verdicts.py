@@ -6,7 +6,7 @@ import pytest
 from exported import AUDIT, CLAIMS, finished
 from shown_page import at, tree
 
-from deep_research.records.report import Audit, ClaimCheck, Report
+from deep_research.core.records.report import Audit, ClaimCheck, Report
 
 
 @pytest.mark.fault(44)

@@ -13,10 +13,10 @@ from lab import PLAN, QUESTION, HandClock, Lab, lab
 from deep_research.app.embed import build_graph
 from deep_research.app.stream import apackets, packets
 from deep_research.app.words import GRAPHS
-from deep_research.run.context import SystemClock
-from deep_research.run.errors import NoPlan
-from deep_research.run.events import packets as p
-from deep_research.run.events.packets import AnyPacket
+from deep_research.core.run.context import SystemClock
+from deep_research.core.run.errors import NoPlan
+from deep_research.core.run.events import packets as p
+from deep_research.core.run.events.packets import AnyPacket
 
 
 def timed(tmp_path: Path, clock: HandClock, **scripts: Any) -> Lab:

@@ -21,7 +21,7 @@ import deep_research
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.loops import background_loop
 from deep_research.app.settings import read_context
-from deep_research.run.errors import SyncOnlySaver, UnknownModel, UnknownSetting
+from deep_research.core.run.errors import SyncOnlySaver, UnknownModel, UnknownSetting
 
 HANGS_AFTER = 60.0
 """Seconds after which a run that does not begin or end is taken to hang."""

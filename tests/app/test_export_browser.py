@@ -11,7 +11,7 @@ from exported import HARM, QUESTION, QUOTE, REPORT, claim, finished, harmful, pa
 
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.page import report_page
-from deep_research.records.report import Report
+from deep_research.core.records.report import Report
 
 CHROMIUM = Path("/usr/bin/chromium")
 WIDTHS = (1280, 390)

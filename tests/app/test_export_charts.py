@@ -23,7 +23,7 @@ from wire_desk import wire_desk
 from deep_research.app.exports.chart import FEWEST, MOST, chart_of
 from deep_research.app.exports.page import report_page
 from deep_research.app.exports.word import report_docx
-from deep_research.records.report import Report
+from deep_research.core.records.report import Report
 
 HEIGHTS = """# Lights
 

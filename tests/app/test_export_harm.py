@@ -12,7 +12,7 @@ from page_check import faults
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.page import report_page
 from deep_research.app.exports.word import report_docx
-from deep_research.records.report import Report
+from deep_research.core.records.report import Report
 
 PIECES = st.sampled_from(
     [

@@ -14,8 +14,8 @@ from shown_page import at, tree, words
 from deep_research.app.exports.body import MARK, mark_report
 from deep_research.app.exports.finished import figures_of
 from deep_research.app.exports.page import report_page
-from deep_research.evidence.citations.labels import all_labels, labels
-from deep_research.records.report import Report
+from deep_research.core.evidence.citations.labels import all_labels, labels
+from deep_research.core.records.report import Report
 
 
 def test_the_page_has_question_date_language_and_one_heading_of_the_first_level() -> None:

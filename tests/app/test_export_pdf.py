@@ -15,7 +15,7 @@ from pypdf import PdfReader
 
 from deep_research.app.export import check_format
 from deep_research.app.exports.page import report_pdf
-from deep_research.run.errors import ExtraMissing
+from deep_research.core.run.errors import ExtraMissing
 
 pytestmark = pytest.mark.slow
 

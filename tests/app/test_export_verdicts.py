@@ -6,9 +6,9 @@ import pytest
 from exported import AUDIT, QUOTE, REPORT, claim, finished, passage
 from shown_page import at, tree, words
 
-from deep_research.evidence.citations.labels import all_labels, labels
-from deep_research.evidence.citations.rendering import with_marks
-from deep_research.records.report import Report
+from deep_research.core.evidence.citations.labels import all_labels, labels
+from deep_research.core.evidence.citations.rendering import with_marks
+from deep_research.core.records.report import Report
 
 
 @pytest.mark.parametrize("language", all_labels())

@@ -8,8 +8,8 @@ import pytest
 from lab import QUESTION, REPORT, HandClock, Lab, in_order, lab, research, search
 
 from deep_research.app.embed import thread_id
-from deep_research.run.conversation import mark_of
-from deep_research.run.store.pages import page_namespace
+from deep_research.core.run.conversation import mark_of
+from deep_research.core.run.store.pages import page_namespace
 
 
 async def test_a_question_becomes_a_report_with_numbered_sources(tmp_path: Path) -> None:

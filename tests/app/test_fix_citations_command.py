@@ -11,7 +11,7 @@ import pytest
 from command import Desk, desk_in
 
 from deep_research.app.fix_draft import MAX_BYTES
-from deep_research.evidence.citations.drafts.fix import fix_citations
+from deep_research.core.evidence.citations.drafts.fix import fix_citations
 
 DRAFT = "Gulls nest. [4] Terns too [2][4], [9].\n\n## Sources\n\n[2] Terns: https://t.test\n[4] Gulls: https://g.test\n"
 FIXED = "Gulls nest. [1] Terns too [2][1].\n\n## Sources\n\n- [1] Gulls: https://g.test\n- [2] Terns: https://t.test\n"
@@ -38,7 +38,7 @@ def test_a_draft_can_come_from_a_pipe_and_go_to_a_file(desk: Desk) -> None:
         ended = desk.run("fix-citations", "-", "--out", "fixed.md", stdin=draft, env=tracing)
     assert (ended.code, ended.out) == (0, "")
     assert LINE in ended.err.splitlines()
-    assert "deep_research.evidence.citations.drafts.fix" in ended.err and "deep_research.graph" not in ended.err
+    assert "deep_research.core.evidence.citations.drafts.fix" in ended.err and "deep_research.graph" not in ended.err
     assert (desk.folder / "fixed.md").read_text("utf-8") == FIXED
 
 

@@ -20,9 +20,9 @@ from deep_research.app.embed import build_graph, thread_id
 from deep_research.app.progress import PlainLines
 from deep_research.app.runs import KEY, Notes, open_runs
 from deep_research.app.stream import packets
-from deep_research.run.errors import KeyRefused
-from deep_research.run.events.packets import AnyPacket
-from deep_research.run.store.pages import page_namespace
+from deep_research.core.run.errors import KeyRefused
+from deep_research.core.run.events.packets import AnyPacket
+from deep_research.core.run.store.pages import page_namespace
 
 pytestmark = pytest.mark.slow
 

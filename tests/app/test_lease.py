@@ -28,9 +28,9 @@ from wire import FACTS, QUESTION, plain_run, researched, written
 from wire_desk import WireDesk, in_rounds, wire_desk
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.run.errors import ThreadBusy
-from deep_research.run.store.database import open_database
-from deep_research.run.store.lease import EXPIRY_SECONDS
+from deep_research.core.run.errors import ThreadBusy
+from deep_research.core.run.store.database import open_database
+from deep_research.core.run.store.lease import EXPIRY_SECONDS
 
 FOLLOW_UP = "How often does the ferry of Port Anlow sail?"
 

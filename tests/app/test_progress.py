@@ -10,14 +10,14 @@ from rich.console import Console
 from deep_research.app.live_view import LiveView
 from deep_research.app.progress import Costs, PlainLines, Progress
 from deep_research.app.words import counted
-from deep_research.records.plan import PlanStep
-from deep_research.records.research import Scope
-from deep_research.records.sources import NotRead
-from deep_research.run.branches import StepTask
-from deep_research.run.events import packets as p
-from deep_research.run.events import packets as sp
-from deep_research.run.events.packets import AnyPacket, Document, Placement
-from deep_research.run.spending import dollars
+from deep_research.core.records.plan import PlanStep
+from deep_research.core.records.research import Scope
+from deep_research.core.records.sources import NotRead
+from deep_research.core.run.branches import StepTask
+from deep_research.core.run.events import packets as p
+from deep_research.core.run.events import packets as sp
+from deep_research.core.run.events.packets import AnyPacket, Document, Placement
+from deep_research.core.run.spending import dollars
 from deep_research.state import ResearchState
 
 TOP = Placement(turn_index=0)

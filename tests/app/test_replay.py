@@ -15,10 +15,10 @@ from random_runs import Script, reasoned, scripts
 
 from deep_research.app.embed import build_graph
 from deep_research.app.stream import apackets, areplay_thread, packets, replay, replay_thread
-from deep_research.run.errors import UnknownThread
-from deep_research.run.events import packets as p
-from deep_research.run.events.log import PASSING
-from deep_research.run.events.packets import AnyPacket
+from deep_research.core.run.errors import UnknownThread
+from deep_research.core.run.events import packets as p
+from deep_research.core.run.events.log import PASSING
+from deep_research.core.run.events.packets import AnyPacket
 from deep_research.state import ResearchState
 
 

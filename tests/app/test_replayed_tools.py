@@ -15,7 +15,7 @@ from wire import END, hand_out, researched, wire_lab
 
 from deep_research.app.embed import build_graph
 from deep_research.app.stream import apackets, read_packet
-from deep_research.run.events import packets as p
+from deep_research.core.run.events import packets as p
 
 
 @pytest.mark.behaviour("O-88")

@@ -20,7 +20,7 @@ from pages import Script, on_server
 from server import GRAPH, Conversation, Server
 
 from deep_research.app.stream import read_packet
-from deep_research.run.events.packets import OverallStop
+from deep_research.core.run.events.packets import OverallStop
 
 UNCLEAR = "Compare them?"
 QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from command import desk_in
 
-from deep_research.run.limits import Limits
+from deep_research.core.run.limits import Limits
 
 
 def test_an_engine_that_there_is_not_is_refused_with_those_that_there_are(tmp_path: Path) -> None:

@@ -12,9 +12,17 @@ from deep_research.app.export import NoReportYet, export_content
 from deep_research.app.output import run_json, run_page
 from deep_research.app.run_name import RunName
 from deep_research.app.runs import StoredRun
-from deep_research.records.plan import FINAL_CHECK, Iteration, Learning, Observation, PlanStep, StepOutcome, Verdict
-from deep_research.records.research import Run
-from deep_research.records.sources import Source
+from deep_research.core.records.plan import (
+    FINAL_CHECK,
+    Iteration,
+    Learning,
+    Observation,
+    PlanStep,
+    StepOutcome,
+    Verdict,
+)
+from deep_research.core.records.research import Run
+from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
 
 NAME = RunName("light", None)

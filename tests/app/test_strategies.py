@@ -19,10 +19,10 @@ from deep_research import research
 from deep_research.app.embed import ResearchGraph, build_graph
 from deep_research.app.stream import apackets, packets
 from deep_research.app.words import GRAPHS, STRATEGIES, Strategy
-from deep_research.models.scripted import ScriptedChatModel, call, calls
-from deep_research.run.context import ROLES, Context, Role
-from deep_research.run.errors import UnknownSetting
-from deep_research.run.events.packets import AnyPacket, ElapsedTime, OverallStop
+from deep_research.core.models.scripted import ScriptedChatModel, call, calls
+from deep_research.core.run.context import ROLES, Context, Role
+from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.run.events.packets import AnyPacket, ElapsedTime, OverallStop
 
 pytestmark = pytest.mark.slow
 

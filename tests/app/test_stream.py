@@ -16,9 +16,9 @@ from random_runs import Script, scripts
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.stream import apackets, packets, read_packet
-from deep_research.run.errors import NoPlan, UnknownModel, UnknownSetting
-from deep_research.run.events import packets as p
-from deep_research.run.events.packets import AnyPacket, OverallStop, Placement
+from deep_research.core.run.errors import NoPlan, UnknownModel, UnknownSetting
+from deep_research.core.run.events import packets as p
+from deep_research.core.run.events.packets import AnyPacket, OverallStop, Placement
 
 
 async def told(run: Lab, message: Any = QUESTION, into: list[AnyPacket] | None = None) -> list[AnyPacket]:

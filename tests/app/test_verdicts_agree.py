@@ -13,11 +13,11 @@ from shown_page import tree, words
 
 from deep_research import Context, Limits, SourceDocument, check_report
 from deep_research.app.output import run_json
-from deep_research.evidence.checking.reaudit import reaudit
-from deep_research.evidence.checking.source_text import SourceText
-from deep_research.records.report import Report
-from deep_research.records.sources import Source
-from deep_research.run.store.pages import text_hash
+from deep_research.core.evidence.checking.reaudit import reaudit
+from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.records.report import Report
+from deep_research.core.records.sources import Source
+from deep_research.core.run.store.pages import text_hash
 
 DOCUMENTS = {
     1: SourceDocument(

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.bench.documents import write_documents
-from deep_research.bench.index import KINDS, queries, questions
-from deep_research.bench.wire.figures import Entry, ideal
-from deep_research.bench.wire.model_server import Cache
+from deep_research_bench.documents import write_documents
+from deep_research_bench.index import KINDS, queries, questions
+from deep_research_bench.wire.figures import Entry, ideal
+from deep_research_bench.wire.model_server import Cache
 
 
 @pytest.mark.slow
 def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "deep_research.bench.index", "--documents", "20", "--queries", "10"]
+    command = [sys.executable, "-m", "deep_research_bench.index", "--documents", "20", "--queries", "10"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     for name in (
@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) ->
 @pytest.mark.slow
 def test_a_whole_run_is_measured_over_the_wire(tmp_path: Path) -> None:
     results = tmp_path / "results.json"
-    command = [sys.executable, "-m", "deep_research.bench.wire", "orchestrated,1,1,1,fetches=1", "--json", str(results)]
+    command = [sys.executable, "-m", "deep_research_bench.wire", "orchestrated,1,1,1,fetches=1", "--json", str(results)]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     [row] = json.loads(results.read_text())["rows"]
@@ -61,7 +61,7 @@ def test_a_whole_run_is_measured_over_the_wire(tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", ["orchestrated,1,documents", "planned,3,web"])
 def test_an_estimate_is_held_against_what_a_run_came_to(tmp_path: Path, case: str) -> None:
     results = tmp_path / "results.json"
-    command = [sys.executable, "-m", "deep_research.bench.wire.estimates", case, "--json", str(results)]
+    command = [sys.executable, "-m", "deep_research_bench.wire.estimates", case, "--json", str(results)]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     [row] = json.loads(results.read_text())

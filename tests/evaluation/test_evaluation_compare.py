@@ -9,9 +9,9 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evaluation.__main__ import cli
-from deep_research.evaluation.compare import changes
-from deep_research.evaluation.summary import Row, read_rows, write_rows
+from deep_research_evaluation.__main__ import cli
+from deep_research_evaluation.compare import changes
+from deep_research_evaluation.summary import Row, read_rows, write_rows
 
 FIGURES = st.dictionaries(
     st.sampled_from(["answer", "gold_recall", "abstained_wrongly", "cited"]), st.sampled_from([0.0, 0.5, 1.0])

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from search_api import Answer, serving
 
-from deep_research.evaluation.__main__ import cli
-from deep_research.evaluation.asking import outcomes
-from deep_research.evaluation.measures import measure_report
-from deep_research.evaluation.questions import Question, missing_documents, sample, without_documents
-from deep_research.evaluation.reports import Cited, Report, ReportFolder, Settings, file_name, open_reports
+from deep_research_evaluation.__main__ import cli
+from deep_research_evaluation.asking import outcomes
+from deep_research_evaluation.measures import measure_report
+from deep_research_evaluation.questions import Question, missing_documents, sample, without_documents
+from deep_research_evaluation.reports import Cited, Report, ReportFolder, Settings, file_name, open_reports
 
 REPORT = Report(id="a/b", question="Who?", seconds=1.5, text="Ada [1].", sources=(Cited(n=1, path="a", title="A"),))
 LINE = json.dumps(QUESTIONS[0])

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from deep_research.evaluation.intervals import bootstrap, estimate, quantile, sign_test, wilson
-from deep_research.evaluation.measures import measure_report
-from deep_research.evaluation.questions import Question
-from deep_research.evaluation.reports import Cited, Report
-from deep_research.evaluation.wording import (
+from deep_research.core.evidence.citations.labels import Labels, all_labels
+from deep_research_evaluation.intervals import bootstrap, estimate, quantile, sign_test, wilson
+from deep_research_evaluation.measures import measure_report
+from deep_research_evaluation.questions import Question
+from deep_research_evaluation.reports import Cited, Report
+from deep_research_evaluation.wording import (
     LEAD_WORDS,
     abstains,
     contains_answer,
@@ -22,7 +23,6 @@ from deep_research.evaluation.wording import (
     without_question,
     words_of,
 )
-from deep_research.evidence.citations.labels import Labels, all_labels
 
 WORDS = st.text(st.sampled_from("abcéßİ the-東京ŁㅎÅ.,' 12"), min_size=1, max_size=12)
 DOCUMENTS = ("one.md", "two.md", "inner/three.txt")

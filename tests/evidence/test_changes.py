@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.checking.changes import Change, Comparison
-from deep_research.evidence.checking.source_text import SourceText
-from deep_research.evidence.checking.units import units_of
-from deep_research.evidence.text.wording import difference
+from deep_research.core.evidence.checking.changes import Change, Comparison
+from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.checking.units import units_of
+from deep_research.core.evidence.text.wording import difference
 
 TEXT = """# Skerry Light
 

@@ -11,14 +11,14 @@ from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 from verified import audited, claim, rewritten
 
-from deep_research.evidence.checking.reaudit import reaudit
-from deep_research.evidence.checking.source_text import SourceText
-from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.markers import unwrapped
-from deep_research.evidence.citations.rendering import with_marks
-from deep_research.records.report import ClaimCheck, Report
-from deep_research.run.store.pages import DAMAGED, Pages, text_hash
-from deep_research.writing.write import LAST_CHARACTERS, last_words
+from deep_research.core.evidence.checking.reaudit import reaudit
+from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.markers import unwrapped
+from deep_research.core.evidence.citations.rendering import with_marks
+from deep_research.core.records.report import ClaimCheck, Report
+from deep_research.core.run.store.pages import DAMAGED, Pages, text_hash
+from deep_research.core.writing.write import LAST_CHARACTERS, last_words
 
 FALSE = "It stands 83 metres tall. [1]"
 MARKED = f"{FALSE} *(not verified)*"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from deep_research import check_claim, score_support
-from deep_research.evidence.checking.source_text import SourceText
-from deep_research.evidence.checking.units import units_of
-from deep_research.evidence.checking.verification import Verifier
+from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.checking.units import units_of
+from deep_research.core.evidence.checking.verification import Verifier
 
 HARBOUR = """# Port of Ostvik, report for 2025
 

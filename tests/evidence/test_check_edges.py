@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from lab import lab
 from verified import BOTH, audited, claim, rewritten
 
-from deep_research.evidence.checking.source_text import SourceText
-from deep_research.evidence.checking.units import plain_words, units_of
-from deep_research.evidence.checking.verification import Verifier
-from deep_research.evidence.citations.citing import without_unknown
-from deep_research.evidence.citations.drafts.fix import clean_draft
-from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.markers import settle_fences
-from deep_research.evidence.citations.rendering import with_marks
-from deep_research.evidence.text.sentences import sentences_of
-from deep_research.models.scripted import call, calls
-from deep_research.records.report import ClaimCheck
-from deep_research.records.sources import Source
+from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.checking.units import plain_words, units_of
+from deep_research.core.evidence.checking.verification import Verifier
+from deep_research.core.evidence.citations.citing import without_unknown
+from deep_research.core.evidence.citations.drafts.fix import clean_draft
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.markers import settle_fences
+from deep_research.core.evidence.citations.rendering import with_marks
+from deep_research.core.evidence.text.sentences import sentences_of
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.records.report import ClaimCheck
+from deep_research.core.records.sources import Source
 
 TALL = "It stands 83 metres tall. [1]"
 

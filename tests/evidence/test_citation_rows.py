@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 from renumbering import Renumbered, renumber
 
-from deep_research.evidence.citations.citing import CitationStream, Cited, Text, cited_numbers, number_finding
-from deep_research.evidence.citations.markers import settle_fences
-from deep_research.evidence.citations.rendering import plain_citations
+from deep_research.core.evidence.citations.citing import CitationStream, Cited, Text, cited_numbers, number_finding
+from deep_research.core.evidence.citations.markers import settle_fences
+from deep_research.core.evidence.citations.rendering import plain_citations
 
 # Number 9 names no source; 1 and 4 name the same.
 NUMBERS = {0: "zero", 1: "one", 2: "two", 3: "three", 4: "one"}

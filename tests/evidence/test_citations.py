@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from renumbering import Renumbered, bare_text, renumber
 
-from deep_research.evidence.citations.citing import CitationStream, Cited, Piece, Text, cited_numbers
-from deep_research.evidence.citations.rendering import plain_citations
+from deep_research.core.evidence.citations.citing import CitationStream, Cited, Piece, Text, cited_numbers
+from deep_research.core.evidence.citations.rendering import plain_citations
 
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "one"}
 MARKERS = ["[1]", "[2]", "[4]", "[9]", "[1, 2]", "[3,9]", "[[1]]", "【3】"]

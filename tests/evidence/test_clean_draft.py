@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.citations.citing import without_unknown
-from deep_research.evidence.citations.drafts.fix import clean_draft
-from deep_research.records.sources import Source
+from deep_research.core.evidence.citations.citing import without_unknown
+from deep_research.core.evidence.citations.drafts.fix import clean_draft
+from deep_research.core.records.sources import Source
 
 
 def source(number: int, title: str, location: str) -> Source:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.language import IN_QUESTION, IN_TEXT, language_beyond_doubt, language_by_words
-from deep_research.evidence.text.stems import sought_words
+from deep_research.core.evidence.language import IN_QUESTION, IN_TEXT, language_beyond_doubt, language_by_words
+from deep_research.core.evidence.text.stems import sought_words
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.memory.learned import CONFIDENT, confidence, is_confident
-from deep_research.records.plan import Learning
-from deep_research.records.sources import Source
+from deep_research.core.evidence.memory.learned import CONFIDENT, confidence, is_confident
+from deep_research.core.records.plan import Learning
+from deep_research.core.records.sources import Source
 
 LETTERS = [f"word{number}x" for number in range(20)]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deep_research.evidence.text.continuation import Continuation, join_continuation, words_in
+from deep_research.core.evidence.text.continuation import Continuation, join_continuation, words_in
 
 LIGHT = "The Skerry Light was lit for the first time in 1844. Ada Moran was its keeper, and there is a harbour. [12]"
 KNOWN = words_in([LIGHT])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.checking.contradictions import contradicting, numbers_in
-from deep_research.records.plan import Learning
+from deep_research.core.evidence.checking.contradictions import contradicting, numbers_in
+from deep_research.core.records.plan import Learning
 
 CONTRARY = [
     ("The light at Harbour Point was lit in 1844.", "The light at Harbour Point was lit in 1855."),

@@ -9,9 +9,9 @@ from babel.dates import get_month_names
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.text.words import all_month_names, dates_in
-from deep_research.reading.documents.parse_text import iso_date
-from deep_research.reading.documents.worker import parse
+from deep_research.core.evidence.text.words import all_month_names, dates_in
+from deep_research.core.reading.documents.parse_text import iso_date
+from deep_research.core.reading.documents.worker import parse
 
 DAYS = st.dates(date(1900, 1, 1), date(2100, 12, 31))
 FORMS = (

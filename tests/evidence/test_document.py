@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.markers import settle_fences
-from deep_research.evidence.citations.rendering import read_body, write_document
-from deep_research.evidence.text.sentences import cited_sentences
-from deep_research.records.report import Report
-from deep_research.records.sources import Source
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.markers import settle_fences
+from deep_research.core.evidence.citations.rendering import read_body, write_document
+from deep_research.core.evidence.text.sentences import cited_sentences
+from deep_research.core.records.report import Report
+from deep_research.core.records.sources import Source
 
 ENGLISH = labels("en")
 SOURCE = Source(

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shelf import Place
 
-from deep_research.evidence.language import IN_TEXT, language_by_words
-from deep_research.evidence.text.stems import TAG, forms_of, tokens_of, words_and_pieces, words_of
-from deep_research.library.candidates import terms_of
-from deep_research.library.index_file import stemmed_in
-from deep_research.library.library import Library
+from deep_research.core.evidence.language import IN_TEXT, language_by_words
+from deep_research.core.evidence.text.stems import TAG, forms_of, tokens_of, words_and_pieces, words_of
+from deep_research.core.library.candidates import terms_of
+from deep_research.core.library.index_file import stemmed_in
+from deep_research.core.library.library import Library
 
 TEXTS = {
     "en": "The fishermen were counting their boats. The lighthouses of the coast are older than the harbours.",

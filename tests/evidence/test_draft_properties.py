@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.citations.citing import UNKNOWN
-from deep_research.evidence.citations.drafts.fix import Fixed, clean_draft, fix_citations
-from deep_research.evidence.citations.markers import Marker
-from deep_research.evidence.citations.scanner import scan
-from deep_research.records.sources import Source
+from deep_research.core.evidence.citations.citing import UNKNOWN
+from deep_research.core.evidence.citations.drafts.fix import Fixed, clean_draft, fix_citations
+from deep_research.core.evidence.citations.markers import Marker
+from deep_research.core.evidence.citations.scanner import scan
+from deep_research.core.records.sources import Source
 
 MARKERS = ["[1]", "[2]", "[3]", "[9]", "[^1]", "【2】", "【3†L1-L5】", "[1-3]", "[2, 3]", "[0, 1]", "[2016]", "[[1]]"]
 LINKS = [

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shelf import Place
 
-from deep_research.evidence.editions import (
+from deep_research.core.evidence.editions import (
     LARGEST,
     Edition,
     calls_itself_draft,
@@ -19,11 +19,11 @@ from deep_research.evidence.editions import (
     series_of,
     superseded,
 )
-from deep_research.evidence.memory.learned import notice_contradictions
-from deep_research.evidence.text.similarity import without_repeated
-from deep_research.library.library import Library
-from deep_research.records.plan import Learning
-from deep_research.records.sources import Source, merge_sources
+from deep_research.core.evidence.memory.learned import notice_contradictions
+from deep_research.core.evidence.text.similarity import without_repeated
+from deep_research.core.library.library import Library
+from deep_research.core.records.plan import Learning
+from deep_research.core.records.sources import Source, merge_sources
 from deep_research.tools.results import read_results, write_results
 from deep_research.tools.tool import Hit, Outcome
 

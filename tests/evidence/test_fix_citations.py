@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.citations.drafts.fix import fix_citations
+from deep_research.core.evidence.citations.drafts.fix import fix_citations
 
 LIST = "\n\n## Sources\n\n[1] Gulls: https://gulls.test/a\n[2] Terns: https://terns.test/b\n[3] Auks: https://auks.test/c\n"
 ENTRIES = ("Gulls: https://gulls.test/a", "Terns: https://terns.test/b", "Auks: https://auks.test/c")

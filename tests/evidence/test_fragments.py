@@ -9,7 +9,7 @@ from exported import SOURCES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.citations.rendering import WHOLE, link_to
+from deep_research.core.evidence.citations.rendering import WHOLE, link_to
 
 WEB, DOCUMENT, ANCHORED = SOURCES
 

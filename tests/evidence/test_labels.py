@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from deep_research.evidence.citations.labels import all_labels, is_right_to_left, labels
+from deep_research.core.evidence.citations.labels import all_labels, is_right_to_left, labels
 
 
 @pytest.mark.parametrize("code", all_labels())

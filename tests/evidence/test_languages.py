@@ -14,11 +14,11 @@ from lab import PLANNED, QUESTION, REPORT, lab, research, simple_research
 from langchain_core.messages import AIMessage
 from openai_server import openai_server
 
-from deep_research.evidence.language import COMMON, OTHERS, detect_language
-from deep_research.models.scripted import calls
-from deep_research.records.research import Run
-from deep_research.run.errors import UnknownSetting
-from deep_research.writing.language import named_language
+from deep_research.core.evidence.language import COMMON, OTHERS, detect_language
+from deep_research.core.models.scripted import calls
+from deep_research.core.records.research import Run
+from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.writing.language import named_language
 
 pytestmark = pytest.mark.slow
 

@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.memory.learned import facts_of, learnings_of, merged_by_source, notice_findings, thoughts
-from deep_research.evidence.text.sentences import cited_sentences, sentences_of
-from deep_research.records.plan import Learning
-from deep_research.records.research import Finding
+from deep_research.core.evidence.memory.learned import (
+    facts_of,
+    learnings_of,
+    merged_by_source,
+    notice_findings,
+    thoughts,
+)
+from deep_research.core.evidence.text.sentences import cited_sentences, sentences_of
+from deep_research.core.records.plan import Learning
+from deep_research.core.records.research import Finding
 
 TASK = "Who built the light?"
 SOURCES = ("https://a.example/", "https://b.example/", "file:///c.md")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.memory.observations import (
+from deep_research.core.evidence.memory.observations import (
     close_gap,
     contradictions,
     elements_for,
@@ -16,9 +16,9 @@ from deep_research.evidence.memory.observations import (
     open_gaps,
     relevance,
 )
-from deep_research.evidence.text.similarity import components
-from deep_research.records.plan import Element, Observation
-from deep_research.records.research import merge_by_id
+from deep_research.core.evidence.text.similarity import components
+from deep_research.core.records.plan import Element, Observation
+from deep_research.core.records.research import merge_by_id
 
 LIT = "The light at Harbour Point was lit in 1844 by Ada Moran"
 TALL = "The granite tower of Harbour Point is 38 metres tall"

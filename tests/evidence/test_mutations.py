@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 from mutations import KINDS, Kind, mutate, names_in
 
-from deep_research.evidence.checking.score import best_passage
-from deep_research.evidence.text.sentences import spans_of
+from deep_research.core.evidence.checking.score import best_passage
+from deep_research.core.evidence.text.sentences import spans_of
 
 pytestmark = pytest.mark.slow
 

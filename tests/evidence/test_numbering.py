@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from renumbering import renumber
 
-from deep_research.evidence.citations.citing import next_number, number_finding
-from deep_research.records.research import Finding, merge_by_id, merge_findings
-from deep_research.records.sources import Source, merge_sources
+from deep_research.core.evidence.citations.citing import next_number, number_finding
+from deep_research.core.records.research import Finding, merge_by_id, merge_findings
+from deep_research.core.records.sources import Source, merge_sources
 
 KEYS = ["a", "b", "c", "d", "e"]
 Told = tuple[str, dict[int, str]]

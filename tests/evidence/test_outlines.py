@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.text.similarity import RepetitionFilter
-from deep_research.writing.write import PlannedSection, read_outline
+from deep_research.core.evidence.text.similarity import RepetitionFilter
+from deep_research.core.writing.write import PlannedSection, read_outline
 
 SAID = "The Skerry Light was lit for the first time in 1844. [1] Ada Moran kept it. [2]\n"
 

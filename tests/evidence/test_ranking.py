@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.text.similarity import spread
+from deep_research.core.evidence.text.similarity import spread
 
 
 @given(st.lists(st.integers(0, 40), unique=True), st.integers(1, 4))

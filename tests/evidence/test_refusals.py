@@ -8,13 +8,13 @@ import pytest
 from command import desk_in
 from langchain_core.messages import HumanMessage
 
-from deep_research.evidence.checking.units import units_of
-from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.rendering import is_refusal, said_above
-from deep_research.models.extractive.chat import ExtractiveChatModel
-from deep_research.models.request import Facts
-from deep_research.records.report import Report
-from deep_research.writing.language import named_language
+from deep_research.core.evidence.checking.units import units_of
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.rendering import is_refusal, said_above
+from deep_research.core.models.extractive.chat import ExtractiveChatModel
+from deep_research.core.models.request import Facts
+from deep_research.core.records.report import Report
+from deep_research.core.writing.language import named_language
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh")
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from renumbering import renumber
 
-from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.markers import Marker
-from deep_research.evidence.citations.rendering import plain_citations, safe_link, source_list
-from deep_research.evidence.citations.scanner import scan
-from deep_research.records.sources import Source
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.markers import Marker
+from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, source_list
+from deep_research.core.evidence.citations.scanner import scan
+from deep_research.core.records.sources import Source
 
 
 def web(title: str, location: str = "https://host.example/a") -> Source:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.text.similarity import LONGEST, independent, reprints
+from deep_research.core.evidence.text.similarity import LONGEST, independent, reprints
 
 WORDS = [f"word{number}" for number in range(200)]
 

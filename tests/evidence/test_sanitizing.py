@@ -18,11 +18,11 @@ from page_check import faults
 
 from deep_research.app.export import export_content
 from deep_research.app.run_name import RunName
-from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.rendering import plain_citations, safe_link, write_document
-from deep_research.evidence.citations.sanitizing import sanitized, sanitized_at
-from deep_research.records.report import Report
-from deep_research.records.sources import Source
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, write_document
+from deep_research.core.evidence.citations.sanitizing import sanitized, sanitized_at
+from deep_research.core.records.report import Report
+from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
 
 NAME = RunName("0", None)

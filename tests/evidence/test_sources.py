@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.citations.citing import source_key
+from deep_research.core.evidence.citations.citing import source_key
 
 PARTS = [
     "http",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.evidence.checking.score import Check, best_passage, score_support
-from deep_research.evidence.checking.source_text import unwrap
+from deep_research.core.evidence.checking.score import Check, best_passage, score_support
+from deep_research.core.evidence.checking.source_text import unwrap
 
 TOWER = (
     "# Skerry lighthouse\n\n"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.checking.amounts import MEASURES, amounts_of, pieces_of, says
-from deep_research.evidence.checking.score import best_passage
+from deep_research.core.evidence.checking.amounts import MEASURES, amounts_of, pieces_of, says
+from deep_research.core.evidence.checking.score import best_passage
 
 
 @pytest.mark.parametrize(

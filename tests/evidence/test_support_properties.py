@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from deep_research.evidence.checking.score import best_passage
-from deep_research.evidence.checking.source_text import Evidence
+from deep_research.core.evidence.checking.score import best_passage
+from deep_research.core.evidence.checking.source_text import Evidence
 
 MIXED = (
     "The not no never 12 1.500 1,5 million km miles 1844 May 3rd 03.05.1844 first last increased fell Reid David of "

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.text.similarity import SUBJECT_ONLY, WHOLE_TITLE, mentions, subject_of, title_match
-from deep_research.evidence.text.stems import sought_words
-from deep_research.evidence.text.words import names, stem_run, tokens
-from deep_research.library.candidates import mentions as mentions_in
-from deep_research.models.extractive.pool import Pool
-from deep_research.models.request import Document
+from deep_research.core.evidence.text.similarity import SUBJECT_ONLY, WHOLE_TITLE, mentions, subject_of, title_match
+from deep_research.core.evidence.text.stems import sought_words
+from deep_research.core.evidence.text.words import names, stem_run, tokens
+from deep_research.core.library.candidates import mentions as mentions_in
+from deep_research.core.models.extractive.pool import Pool
+from deep_research.core.models.request import Document
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 from lab import REPORT, lab, research, write_documents
 
 from deep_research import Context
-from deep_research.library.library import LISTED, Library, catalogue
+from deep_research.core.library.library import LISTED, Library, catalogue
 
 LIGHT = "- Skerry Light (docs:lab-documents/lighthouse.md, 94 characters)"
 

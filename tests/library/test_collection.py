@@ -13,9 +13,9 @@ from collection_files import QUESTIONS, write_collection
 from shelf import Place
 
 from deep_research import Answer, research
-from deep_research.evaluation.wording import cited_numbers, contains_answer, lead
-from deep_research.evidence.citations.labels import all_labels
-from deep_research.evidence.language import detect_language
+from deep_research.core.evidence.citations.labels import all_labels
+from deep_research.core.evidence.language import detect_language
+from deep_research_evaluation.wording import cited_numbers, contains_answer, lead
 
 pytestmark = pytest.mark.slow
 

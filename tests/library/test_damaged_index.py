@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from shelf import LONG, Place
 
-from deep_research.library.index_file import PAGE_BYTES, alone, used
-from deep_research.library.library import Library
-from deep_research.run.errors import DatabaseUnusable
+from deep_research.core.library.index_file import PAGE_BYTES, alone, used
+from deep_research.core.library.library import Library
+from deep_research.core.run.errors import DatabaseUnusable
 
 AT_ONCE = 6
 

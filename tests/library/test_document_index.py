@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelf import LONG, Place
 
-from deep_research.evidence.text.sentences import MOST, split_passages
-from deep_research.library.index import Entry, Index
-from deep_research.library.index_file import PAGE_BYTES, connect
-from deep_research.library.library import Library
-from deep_research.run.errors import DatabaseUnusable
+from deep_research.core.evidence.text.sentences import MOST, split_passages
+from deep_research.core.library.index import Entry, Index
+from deep_research.core.library.index_file import PAGE_BYTES, connect
+from deep_research.core.library.library import Library
+from deep_research.core.run.errors import DatabaseUnusable
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "multihop"
 
@@ -200,7 +200,7 @@ def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index
         (place.docs / f"{number}.md").write_text(f"# Ship {number}\n\nShip {number} carried salt to harbour {number}.")
     script = (
         "import sys; from pathlib import Path\n"
-        "from deep_research.run.context import Context; from deep_research.library.library import Library\n"
+        "from deep_research.core.run.context import Context; from deep_research.core.library.library import Library\n"
         "library = Library(Context(docs=(Path(sys.argv[1]),), data_dir=Path(sys.argv[2])))\n"
         "library.refresh(lambda done, total: print(done, flush=True))\n"
     )

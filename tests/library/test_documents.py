@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shelf import BRIDGE, HARBOUR, Place
 
-from deep_research.library.folder import MOST_NAMED, First, LeftOut, read_file, scan_folder
-from deep_research.library.library import Library, LibraryStatus
-from deep_research.reading.records import Unreadable
-from deep_research.run.errors import DocumentsUnreadable
+from deep_research.core.library.folder import MOST_NAMED, First, LeftOut, read_file, scan_folder
+from deep_research.core.library.library import Library, LibraryStatus
+from deep_research.core.reading.records import Unreadable
+from deep_research.core.run.errors import DocumentsUnreadable
 
 
 @pytest.fixture

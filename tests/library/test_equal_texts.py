@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from shelf import HARBOUR, Place
 
-from deep_research.library.folder import is_copy
-from deep_research.library.library import Library
+from deep_research.core.library.folder import is_copy
+from deep_research.core.library.library import Library
 
 
 @pytest.fixture

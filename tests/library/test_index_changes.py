@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelf import Place
 
-from deep_research.library.candidates import mentions, terms_of
-from deep_research.library.index import Index
-from deep_research.library.library import LibraryStatus
-from deep_research.library.upkeep import MOST_TRIES, compare, update
-from deep_research.reading.documents.pool import Parser
-from deep_research.reading.records import Extract, Unreadable
-from deep_research.run.errors import DocumentsUnreadable
-from deep_research.run.limits import Limits
+from deep_research.core.library.candidates import mentions, terms_of
+from deep_research.core.library.index import Index
+from deep_research.core.library.library import LibraryStatus
+from deep_research.core.library.upkeep import MOST_TRIES, compare, update
+from deep_research.core.reading.documents.pool import Parser
+from deep_research.core.reading.records import Extract, Unreadable
+from deep_research.core.run.errors import DocumentsUnreadable
+from deep_research.core.run.limits import Limits
 
 PATHS = ("a.md", "b.txt", "sub/a.md", "sub/c.txt")
 TEXTS = (

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from command import SECONDS, Desk
 
-from deep_research.library.index import Index
-from deep_research.library.library import Library
-from deep_research.library.upkeep import BATCH_FILES
-from deep_research.run.context import Context
+from deep_research.core.library.index import Index
+from deep_research.core.library.library import Library
+from deep_research.core.library.upkeep import BATCH_FILES
+from deep_research.core.run.context import Context
 
 FILES = 900
 QUESTION = "How many gannets were counted on day 7?"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.library.folder import FoundFile
-from deep_research.library.index_search import MOST, narrowed
-from deep_research.library.upkeep import BATCH_BYTES, BATCH_FILES, GROUP_BYTES, GROUP_FILES, batches, groups
+from deep_research.core.library.folder import FoundFile
+from deep_research.core.library.index_search import MOST, narrowed
+from deep_research.core.library.upkeep import BATCH_BYTES, BATCH_FILES, GROUP_BYTES, GROUP_FILES, batches, groups
 
 LARGE = 100 * MOST
 

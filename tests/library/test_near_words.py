@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from shelf import Place
 
-from deep_research.library.library import Library
+from deep_research.core.library.library import Library
 
 FILES = {
     "clinic/operation.md": "# Die Klinik\n\nNach der Operation der Hüfte bleibt man sechs Tage in der Klinik.\n",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from shelf import FixedClock, Place
 
-from deep_research.library.library import Library
+from deep_research.core.library.library import Library
 
 
 class Later(FixedClock):

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trail_world import LINKED, NAMESAKES, QUESTION, SHARING, Folder, MemoryShelf, memory_shelf
 
-from deep_research.evidence.text.words import plain_run
-from deep_research.library.candidates import Candidate, read_query
-from deep_research.library.index import Index
-from deep_research.library.shelf import IndexShelf, OpenIndex, Passage
-from deep_research.library.trails import FIRMEST, LONGEST, Links, Trail, find_trails, passages_of, telling
+from deep_research.core.evidence.text.words import plain_run
+from deep_research.core.library.candidates import Candidate, read_query
+from deep_research.core.library.index import Index
+from deep_research.core.library.shelf import IndexShelf, OpenIndex, Passage
+from deep_research.core.library.trails import FIRMEST, LONGEST, Links, Trail, find_trails, passages_of, telling
 
 THE_TRAIL = ["Velm Observatory", "Ada Lindqvist", "Porto Alto"]
 WORLDS = {

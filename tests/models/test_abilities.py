@@ -11,7 +11,7 @@ import pytest
 from openai_replies import Reply, fail, say, use
 from openai_server import OpenAIServer, Received, openai_server
 
-from deep_research.models.abilities import (
+from deep_research.core.models.abilities import (
     Location,
     ability_of,
     load_ability,
@@ -19,14 +19,14 @@ from deep_research.models.abilities import (
     remember_ability,
     save_ability,
 )
-from deep_research.models.caller import Caller
-from deep_research.models.ladder.rungs import Ability
-from deep_research.models.retries import retry_budget_of
-from deep_research.models.scripted import ScriptedChatModel
-from deep_research.run.context import Context
-from deep_research.run.events.call import CallEvents
-from deep_research.run.events.log import Emitter
-from deep_research.run.events.packets import Placement
+from deep_research.core.models.caller import Caller
+from deep_research.core.models.ladder.rungs import Ability
+from deep_research.core.models.retries import retry_budget_of
+from deep_research.core.models.scripted import ScriptedChatModel
+from deep_research.core.run.context import Context
+from deep_research.core.run.events.call import CallEvents
+from deep_research.core.run.events.log import Emitter
+from deep_research.core.run.events.packets import Placement
 
 Patch = pytest.MonkeyPatch
 CALL = use(("save_word", {"word": "amber"}))

@@ -14,16 +14,16 @@ from openai_replies import fail, say
 from openai_server import Received, Reply
 from wire import END, FACTS, found_by, hand_out, noted, plain_run, task_of, wire_lab
 
-from deep_research.models.ask import ask_model
-from deep_research.models.request import Request
-from deep_research.models.scripted import ScriptedChatModel, call, calls
-from deep_research.run.context import Context
-from deep_research.run.errors import ContentRefused, ModelFailed, PromptTooLong
-from deep_research.run.events.call import CallEvents
-from deep_research.run.events.log import Emitter
-from deep_research.run.events.packets import Placement
-from deep_research.run.limits import Limits
-from deep_research.run.transcripts import tokens_of
+from deep_research.core.models.ask import ask_model
+from deep_research.core.models.request import Request
+from deep_research.core.models.scripted import ScriptedChatModel, call, calls
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import ContentRefused, ModelFailed, PromptTooLong
+from deep_research.core.run.events.call import CallEvents
+from deep_research.core.run.events.log import Emitter
+from deep_research.core.run.events.packets import Placement
+from deep_research.core.run.limits import Limits
+from deep_research.core.run.transcripts import tokens_of
 
 Patch = pytest.MonkeyPatch
 WINDOW = 4000

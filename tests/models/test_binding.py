@@ -14,9 +14,9 @@ from langchain_core.tools import BaseTool
 from openai_server import openai_server, say, use
 from wired import PROMPT, TOOL, Wire
 
-from deep_research.models.caller import bind_call
-from deep_research.models.resolve import resolve_model
-from deep_research.models.scripted import ScriptedChatModel
+from deep_research.core.models.caller import bind_call
+from deep_research.core.models.resolve import resolve_model
+from deep_research.core.models.scripted import ScriptedChatModel
 
 LEVELS: Any = {"reasoning_effort_levels": ["low", "high"]}
 

@@ -23,9 +23,9 @@ from wire import FACTS, QUESTION, REPORT, found_by, is_right, noted, task_of, wi
 from wire_desk import wire_desk
 
 from deep_research.app.embed import thread_config
-from deep_research.run.context import ROLES, Context
-from deep_research.run.errors import ModelFailed
-from deep_research.run.spending import total
+from deep_research.core.run.context import ROLES, Context
+from deep_research.core.run.errors import ModelFailed
+from deep_research.core.run.spending import total
 
 pytestmark = pytest.mark.slow
 

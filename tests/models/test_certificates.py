@@ -5,7 +5,7 @@ from __future__ import annotations
 import certifi
 import pytest
 
-from deep_research.models.http import trusted_certificates
+from deep_research.core.models.http import trusted_certificates
 
 
 def test_authorities_are_read_once_for_what_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:

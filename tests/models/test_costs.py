@@ -13,11 +13,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph
-from deep_research.models.scripted import ScriptedChatModel, call, calls
-from deep_research.records.research import Spent
-from deep_research.run.errors import DailyLimitReached, ModelFailed
-from deep_research.run.limits import Limits
-from deep_research.run.spending import limits_of_round, seconds_left, total
+from deep_research.core.models.scripted import ScriptedChatModel, call, calls
+from deep_research.core.records.research import Spent
+from deep_research.core.run.errors import DailyLimitReached, ModelFailed
+from deep_research.core.run.limits import Limits
+from deep_research.core.run.spending import limits_of_round, seconds_left, total
 from deep_research.state import ResearchState
 
 

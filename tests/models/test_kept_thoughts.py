@@ -14,7 +14,7 @@ from openai_replies import Reply, fail
 from openai_server import Received
 from wire import is_right, wire_lab
 
-from deep_research.run.transcripts import REASONING, read_calls
+from deep_research.core.run.transcripts import REASONING, read_calls
 
 
 async def test_the_thought_of_a_plan_that_was_rejected_takes_no_place_in_the_replay(tmp_path: Path) -> None:

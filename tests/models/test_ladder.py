@@ -13,11 +13,11 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
 from tool_forms import BROKEN, CALL, FORMS, ONE, SEARCH, TOOLS, TWO, WRITTEN, Asked
 
-from deep_research.models.ladder.reply import read_reply
-from deep_research.models.scripted import call, calls
-from deep_research.run.transcripts import read_calls
+from deep_research.core.models.ladder.reply import read_reply
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.run.transcripts import read_calls
+from deep_research.core.writing.forms import MakePlan, RecordRound
 from deep_research.tools.control import GENERATE_PLAN
-from deep_research.writing.forms import MakePlan, RecordRound
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 

@@ -11,7 +11,7 @@ from command import Desk, desk_in
 from web import ROUTES, Web, hostile_web
 
 from deep_research import research
-from deep_research.models.local import LocalModel, local_models
+from deep_research.core.models.local import LocalModel, local_models
 
 LIST = "/v1/models"
 WHEN = "When was the Skerry Light lit?"

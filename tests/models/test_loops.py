@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lab import REPORT, in_order, lab, research, results, search, think
 
-from deep_research.models.scripted import calls
+from deep_research.core.models.scripted import calls
 
 
 @pytest.mark.fault(17)

@@ -9,7 +9,7 @@ from lab import PLANNED, REPORT, Lab, lab, research
 from langchain_core.messages import AIMessageChunk, HumanMessage
 from planned_lab import plan, planned_lab, step
 
-from deep_research.models.scripted import calls
+from deep_research.core.models.scripted import calls
 
 THREAD: Any = {"configurable": {"thread_id": "chat"}}
 

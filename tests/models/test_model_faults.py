@@ -13,10 +13,17 @@ from langchain_core.messages import HumanMessage
 from openai_server import Received, Reply, fail, openai_server, say, send
 from wired import KEY, Wire, error_at, error_of, told
 
-from deep_research.models.caller import timed_parts
-from deep_research.models.faults import AnswerSilent, asks_to_wait, explain, is_transient, retry_after, retry_reason
-from deep_research.models.resolve import resolve_model
-from deep_research.run.errors import (
+from deep_research.core.models.caller import timed_parts
+from deep_research.core.models.faults import (
+    AnswerSilent,
+    asks_to_wait,
+    explain,
+    is_transient,
+    retry_after,
+    retry_reason,
+)
+from deep_research.core.models.resolve import resolve_model
+from deep_research.core.run.errors import (
     ContentRefused,
     DeepResearchError,
     KeyRefused,
@@ -27,7 +34,7 @@ from deep_research.run.errors import (
     RateLimited,
     UserMistake,
 )
-from deep_research.run.limits import Limits
+from deep_research.core.run.limits import Limits
 
 
 def echo(received: Received) -> Reply:

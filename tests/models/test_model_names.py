@@ -9,15 +9,15 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 from openai_server import fail, openai_server, say
 
-from deep_research.models.extractive.chat import ExtractiveChatModel
-from deep_research.models.faults import explain, host_in
-from deep_research.models.openai_chat import OpenAIChat
-from deep_research.models.resolve import check_models, cost_of, host_of, profile_of, resolve_model
-from deep_research.models.scripted import ScriptedChatModel
-from deep_research.records.research import Spent
-from deep_research.run.context import Context, Price
-from deep_research.run.errors import KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
-from deep_research.run.limits import Limits
+from deep_research.core.models.extractive.chat import ExtractiveChatModel
+from deep_research.core.models.faults import explain, host_in
+from deep_research.core.models.openai_chat import OpenAIChat
+from deep_research.core.models.resolve import check_models, cost_of, host_of, profile_of, resolve_model
+from deep_research.core.models.scripted import ScriptedChatModel
+from deep_research.core.records.research import Spent
+from deep_research.core.run.context import Context, Price
+from deep_research.core.run.errors import KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
+from deep_research.core.run.limits import Limits
 
 LOCAL = "http://127.0.0.1:1/v1"
 

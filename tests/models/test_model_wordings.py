@@ -6,8 +6,8 @@ import pytest
 from openai_server import fail, send
 from wired import error_of, told
 
-from deep_research.models.faults import is_transient, kind_of
-from deep_research.run.errors import PromptTooLong
+from deep_research.core.models.faults import is_transient, kind_of
+from deep_research.core.run.errors import PromptTooLong
 
 TOO_LONG = [
     (400, "This model's maximum context length is 4096 tokens. However, your messages have 5000 tokens.", "4096"),

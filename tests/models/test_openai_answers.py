@@ -11,8 +11,8 @@ from langchain_core.messages import AIMessage
 from openai_server import Reply, fail, openai_server, say, send, use
 from wired import COUNTED, TOOL, Wire, called
 
-from deep_research.models.faults import AnswerBroken, AnswerRefused
-from deep_research.models.ladder.reply import reasoning_of
+from deep_research.core.models.faults import AnswerBroken, AnswerRefused
+from deep_research.core.models.ladder.reply import reasoning_of
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from openai_server import Reply, fail, openai_server, say, use
 from wired import PROMPT, TOOL, Wire
 
-from deep_research.models.resolve import resolve_model
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
-from deep_research.run.transcripts import read_calls, results_for
+from deep_research.core.models.resolve import resolve_model
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
+from deep_research.core.run.transcripts import read_calls, results_for
 
 
 @pytest.fixture

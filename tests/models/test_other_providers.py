@@ -10,10 +10,10 @@ import pytest
 from openai_server import Reply, fail, openai_server, say, send
 from wired import PROMPT, TOOL
 
-from deep_research.models.caller import bind_call
-from deep_research.models.faults import is_transient
-from deep_research.models.resolve import host_of, resolve_model
-from deep_research.run.context import Context
+from deep_research.core.models.caller import bind_call
+from deep_research.core.models.faults import is_transient
+from deep_research.core.models.resolve import host_of, resolve_model
+from deep_research.core.run.context import Context
 
 
 def lines(*objects: dict[str, Any]) -> Reply:

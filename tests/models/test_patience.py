@@ -15,9 +15,9 @@ from openai_server import Received, Reply, fail, openai_server, say
 from patient import MODEL, Caller, at, scripted
 from typing_extensions import TypedDict
 
-from deep_research.models.faults import AnswerBroken, AnswerSilent
-from deep_research.models.retries import KEPT, RetryBudget, retry_budget_of
-from deep_research.run.limits import Limits
+from deep_research.core.models.faults import AnswerBroken, AnswerSilent
+from deep_research.core.models.retries import KEPT, RetryBudget, retry_budget_of
+from deep_research.core.run.limits import Limits
 
 
 @pytest.mark.fault(1)

@@ -6,7 +6,7 @@ import pytest
 from openai_server import Reply, fail, openai_server, say
 from wired import Wire
 
-from deep_research.models.faults import Kind, kind_of
+from deep_research.core.models.faults import Kind, kind_of
 
 EFFORT = "Unknown parameter: reasoning_effort"
 

@@ -10,9 +10,9 @@ import pytest
 from lab import PLAN, REPORT, every_call_has_one_result, in_order, lab, many, research, search, think
 from langchain_core.messages import AIMessage, BaseMessage
 
-from deep_research.models.faults import AnswerRefused
-from deep_research.models.scripted import call, calls
-from deep_research.run.transcripts import WITHHELD
+from deep_research.core.models.faults import AnswerRefused
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.run.transcripts import WITHHELD
 
 POISON = "ferry sails twice"
 Reply = Callable[[list[BaseMessage], dict[str, Any]], Any]

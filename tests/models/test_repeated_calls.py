@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from openai_server import openai_server, say, use
 from patient import MODEL, Caller, at, scripted
 
-from deep_research.models.faults import AnswerBroken
+from deep_research.core.models.faults import AnswerBroken
 
 BROKEN = AnswerBroken("an answer that broke off")
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
-from deep_research.models.extractive.chat import ExtractiveChatModel
-from deep_research.models.request import Document, Facts, Found, Learned
-from deep_research.run import tool_names
-from deep_research.run.context import Role
+from deep_research.core.models.extractive.chat import ExtractiveChatModel
+from deep_research.core.models.request import Document, Facts, Found, Learned
+from deep_research.core.run import tool_names
+from deep_research.core.run.context import Role
 from deep_research.tools.tool import tool_schema
 
 QUESTION = "Where was the captain of the Silver Heron born?"

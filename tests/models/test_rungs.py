@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from tool_forms import FORMS, TOOLS, TWO, Asked
 
-from deep_research.models.ladder.reply import read_reply
-from deep_research.models.ladder.rungs import RungName, prepare
-from deep_research.models.scripted import ScriptedChatModel, call, calls
-from deep_research.run.conversation import clean_nested
-from deep_research.run.transcripts import read_calls
+from deep_research.core.models.ladder.reply import read_reply
+from deep_research.core.models.ladder.rungs import RungName, prepare
+from deep_research.core.models.scripted import ScriptedChatModel, call, calls
+from deep_research.core.run.conversation import clean_nested
+from deep_research.core.run.transcripts import read_calls
+from deep_research.core.writing.forms import Form, MakePlan, RecordAnalysis, form_name
 from deep_research.tools.control import GENERATE_PLAN
-from deep_research.writing.forms import Form, MakePlan, RecordAnalysis, form_name
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 TEXT_RUNGS: tuple[RungName, ...] = ("schema", "json", "tags")

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
-from deep_research.models.scripted import ScriptedChatModel, ScriptExhausted, broken_call, call, calls
+from deep_research.core.models.scripted import ScriptedChatModel, ScriptExhausted, broken_call, call, calls
 
 PROMPT = [SystemMessage("Be brief."), HumanMessage("What is solar power?")]
 

@@ -15,9 +15,9 @@ from openai_server import Received
 from search_api import Answer, found
 from wire import FACTS, is_right, wire_lab
 
-from deep_research.run.errors import WindowTooSmall
-from deep_research.run.limits import Limits
-from deep_research.run.transcripts import tokens_of
+from deep_research.core.run.errors import WindowTooSmall
+from deep_research.core.run.limits import Limits
+from deep_research.core.run.transcripts import tokens_of
 
 
 def test_what_is_read_and_written_shrinks_with_the_window() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.models.ladder.reply import Piece, ThoughtFilter, split
+from deep_research.core.models.ladder.reply import Piece, ThoughtFilter, split
 
 PARTS = (
     *("<think>", "</think>", "<thinking>", "</thinking>", "</reasoning>", "[THINK]", "[/THINK]", "◁think▷", "◁/think▷"),

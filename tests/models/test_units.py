@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deep_research.models.extractive.layout import Quoted, laid_out, read
-from deep_research.models.extractive.units import Unit, units_of
+from deep_research.core.models.extractive.layout import Quoted, laid_out, read
+from deep_research.core.models.extractive.units import Unit, units_of
 
 WORDS = st.lists(st.sampled_from(("kiln", "river", "Osk", "salt", "42", "oven", "Brandt")), min_size=2, max_size=6)
 SENTENCE = WORDS.map(lambda words: f"The {' '.join(words)} burns oil.")

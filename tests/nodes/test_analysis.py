@@ -20,7 +20,7 @@ from planned_rules import (
     suggestion,
 )
 
-from deep_research.records.plan import Learning
+from deep_research.core.records.plan import Learning
 from deep_research.state import ResearchState
 
 LIGHT, JUDGE, COMPARE = "Skerry Light", "Judge the Skerry Light", "Compare the Skerry Light"

@@ -8,7 +8,7 @@ import pytest
 from extracting import answer, ask, cited_titles
 
 from deep_research.app.words import Strategy
-from deep_research.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.labels import labels
 
 BOTH = pytest.mark.parametrize("strategy", ["orchestrated", pytest.param("planned", marks=pytest.mark.slow)])
 CITIES = {

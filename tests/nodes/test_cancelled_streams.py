@@ -11,7 +11,7 @@ import pytest
 from lab import PLAN, QUESTION, Lab, lab
 
 from deep_research.app.stream import apackets
-from deep_research.run.events.packets import OverallStop
+from deep_research.core.run.events.packets import OverallStop
 
 
 @pytest.fixture

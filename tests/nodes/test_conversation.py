@@ -11,7 +11,7 @@ from lab import PLANNED, REPORT, Lab, every_call_has_one_result, in_order, lab, 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command
 
-from deep_research.models.scripted import calls
+from deep_research.core.models.scripted import calls
 
 
 @pytest.mark.behaviour("O-89")

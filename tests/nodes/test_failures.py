@@ -12,8 +12,8 @@ from lab import REPORT, HandClock, every_call_has_one_result, in_order, lab, res
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph
-from deep_research.models.scripted import call, calls
-from deep_research.run.errors import ModelFailed, NoReport
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.run.errors import ModelFailed, NoReport
 
 THREE = research("light task", "keeper task", "tide task", ids=("l", "k", "t"))
 

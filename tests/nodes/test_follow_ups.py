@@ -11,7 +11,7 @@ from planned_lab import Asked, PlannedLab, Rule, finished, plan, step, verdict
 from planned_rules import INCOMPLETE, failing, judged, new_each_time, of_task, shown, suggestion
 
 from deep_research.app.embed import thread_config
-from deep_research.records.plan import PlanStep
+from deep_research.core.records.plan import PlanStep
 from deep_research.state import ResearchState
 
 LIGHT, TIDE, THOUGHT_OVER = "Skerry Light", "spring tide Port Anlow", "What follows for the light?"

@@ -11,7 +11,7 @@ from lab import REPORT, lab, search
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph
-from deep_research.run.store.serializer import StrictSerializer
+from deep_research.core.run.store.serializer import StrictSerializer
 
 CANARY = "sk-CANARY-51"
 QUOTING = ValueError(f"Incorrect API key provided: {CANARY}")

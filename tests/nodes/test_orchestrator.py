@@ -20,7 +20,7 @@ from lab import (
 )
 from langchain_core.messages import ToolMessage
 
-from deep_research.models.scripted import call, calls
+from deep_research.core.models.scripted import call, calls
 
 
 @pytest.mark.fault("R13")

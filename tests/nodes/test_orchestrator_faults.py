@@ -19,7 +19,7 @@ from lab import (
 )
 from langchain_core.messages import AIMessage, ToolMessage
 
-from deep_research.models.scripted import broken_call, call, calls
+from deep_research.core.models.scripted import broken_call, call, calls
 
 
 @pytest.mark.behaviour("O-37")

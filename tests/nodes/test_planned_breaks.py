@@ -17,7 +17,7 @@ from planned_lab import RULES, PlannedLab, Rule, finished, plan, planned_lab, st
 from planned_rules import First, after, failing, new_each_time, of_task
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.run.errors import NoPlan, NoReport, RateLimited
+from deep_research.core.run.errors import NoPlan, NoReport, RateLimited
 
 LIGHT, KEEPER = "Skerry Light", "Ada Moran keeper"
 TWO = plan(step(LIGHT), step(KEEPER))

@@ -10,8 +10,8 @@ from langchain_core.messages import HumanMessage
 from planned_lab import Asked, PlannedLab, Rule, finished, plan, planned_lab, raising, step
 
 from deep_research.app.embed import build_graph
-from deep_research.records.plan import FINAL_CHECK
-from deep_research.run.context import Context
+from deep_research.core.records.plan import FINAL_CHECK
+from deep_research.core.run.context import Context
 from deep_research.state import ResearchState
 
 OLD = "The Skerry Light stands 38 metres tall."

@@ -27,10 +27,10 @@ from planned_lab import (
 
 from deep_research.app.embed import build_graph
 from deep_research.app.stream import apackets
+from deep_research.core.run.errors import NoPlan, NoReport
+from deep_research.core.run.events import packets as p
+from deep_research.core.run.events.packets import AnyPacket
 from deep_research.nodes.write_report import write_report
-from deep_research.run.errors import NoPlan, NoReport
-from deep_research.run.events import packets as p
-from deep_research.run.events.packets import AnyPacket
 from deep_research.state import ResearchState
 
 LIGHT = "Skerry Light lit"

@@ -9,10 +9,10 @@ from planned_lab import PlannedLab, Rule, plan, planned_lab, step, verdict
 from planned_rules import fact, facts, insights, of_task
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
-from deep_research.evidence.memory.observations import contradictions, open_gaps
-from deep_research.evidence.memory.observations import insights as insights_of
-from deep_research.run.store.database import open_database
-from deep_research.run.store.pages import page_namespace
+from deep_research.core.evidence.memory.observations import contradictions, open_gaps
+from deep_research.core.evidence.memory.observations import insights as insights_of
+from deep_research.core.run.store.database import open_database
+from deep_research.core.run.store.pages import page_namespace
 
 LIGHT, KEEPER = "Skerry Light", "Skerry Light keeper"
 TALL, TALLER = "The Skerry Light is 38 metres tall.", "The Skerry Light is 45 metres tall."

@@ -23,7 +23,7 @@ from planned_lab import (
 )
 
 from deep_research.app.embed import thread_config
-from deep_research.run.errors import RateLimited
+from deep_research.core.run.errors import RateLimited
 
 LIGHT = "Skerry Light lit"
 KEEPER = "Ada Moran keeper Tralee"

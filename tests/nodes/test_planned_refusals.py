@@ -15,9 +15,9 @@ from planned_wire import form_server
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.stream import apackets
-from deep_research.run.context import Context
-from deep_research.run.events.packets import AnyPacket
-from deep_research.run.limits import Limits
+from deep_research.core.run.context import Context
+from deep_research.core.run.events.packets import AnyPacket
+from deep_research.core.run.limits import Limits
 from deep_research.state import ResearchState
 
 BLOCKED = fail(400, "Filtered due to the content management policy", code="content_filter")

@@ -16,8 +16,8 @@ from search_api import SearchApi, refused
 from web import Web, hostile_web
 
 from deep_research.app.stream import apackets
-from deep_research.run.events.activities import WORDINGS, activity
-from deep_research.run.events.packets import AnyPacket, Placement
+from deep_research.core.run.events.activities import WORDINGS, activity
+from deep_research.core.run.events.packets import AnyPacket, Placement
 from deep_research.state import ResearchState
 
 LAMP = "The lamp of the Skerry Light burns whale oil, and a keeper trims it every four hours of the night. "

@@ -15,8 +15,8 @@ from search_api import Answer, SearchApi, found, refused
 from typing_extensions import override
 from web import Web, hostile_web
 
-from deep_research.run.context import Context
-from deep_research.run.errors import SearchFailed
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import SearchFailed
 from deep_research.tools.search_round import READ_PER_QUERY
 
 TASK, QUERY = "When was the lamp lit?", "lamp lit"

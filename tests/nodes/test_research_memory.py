@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from lab import REPORT, in_order, lab, research, search
 
-from deep_research.evidence.memory.observations import contradictions, insights, notes_of, open_gaps
-from deep_research.models.scripted import call, calls
+from deep_research.core.evidence.memory.observations import contradictions, insights, notes_of, open_gaps
+from deep_research.core.models.scripted import call, calls
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
 OPEN = "Nobody says who built it."

@@ -8,10 +8,10 @@ import pytest
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.types import Send
 
+from deep_research.core.records.research import Plan, Progress, Run, Scope, Task
+from deep_research.core.run.branches import ResearcherState, ToolRequest
+from deep_research.core.run.conversation import marked
 from deep_research.graph import routing
-from deep_research.records.research import Plan, Progress, Run, Scope, Task
-from deep_research.run.branches import ResearcherState, ToolRequest
-from deep_research.run.conversation import marked
 from deep_research.state import ResearchState
 
 PLAN = Plan(text="1. a", steps=("a",))

@@ -14,10 +14,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config
-from deep_research.models.scripted import call, calls
-from deep_research.records.research import Finding
-from deep_research.run.errors import QuestionRefused
-from deep_research.run.transcripts import earlier_findings, fit_window, tokens_of
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.records.research import Finding
+from deep_research.core.run.errors import QuestionRefused
+from deep_research.core.run.transcripts import earlier_findings, fit_window, tokens_of
 
 SAVING = ("stream", "invoke", "get_state", "get_state_history", "update_state", "bulk_update_state")
 

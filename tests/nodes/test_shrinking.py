@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lab import REPORT, in_order, lab, research, results, search
 
-from deep_research.models.scripted import call, calls
+from deep_research.core.models.scripted import call, calls
 
 FILLER = "The gulls of the coast are many, and nobody has ever counted all of them by day or by night. " * 30
 PLACES = ("Skerry", "Anlow", "Tralee", "Moran", "Ostvik", "Holm")

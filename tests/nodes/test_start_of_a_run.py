@@ -11,9 +11,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.models.scripted import call, calls
-from deep_research.run.conversation import marked
-from deep_research.run.errors import NoPlan, NoSearchTool, QuestionRefused, WindowTooSmall
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.run.conversation import marked
+from deep_research.core.run.errors import NoPlan, NoSearchTool, QuestionRefused, WindowTooSmall
 
 ASK = "1. Which lighthouse do you mean?\nThe answer makes the report more precise."
 

@@ -12,8 +12,8 @@ from planned_lab import Asked, PlannedLab, Rule, finished, plan, planned_lab, st
 from planned_rules import INCOMPLETE, fact, facts, form, insights, new_each_time, of_task, shown
 
 from deep_research.app.embed import build_graph
-from deep_research.records.plan import Element
-from deep_research.run.branches import StepTask
+from deep_research.core.records.plan import Element
+from deep_research.core.run.branches import StepTask
 
 FIRST, SECOND = "Skerry Light", "Skerry Light keeper"
 TWO = plan(step(FIRST), step(SECOND, after=(1,)))

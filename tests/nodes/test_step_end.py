@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from langgraph.graph import START, StateGraph
 
+from deep_research.core.records.plan import Iteration, Learning, PlanStep, Verdict
+from deep_research.core.records.research import Scope
+from deep_research.core.run.branches import StepOutput, StepState, StepTask
+from deep_research.core.run.context import Context
 from deep_research.graph.handlers import end_step
-from deep_research.records.plan import Iteration, Learning, PlanStep, Verdict
-from deep_research.records.research import Scope
-from deep_research.run.branches import StepOutput, StepState, StepTask
-from deep_research.run.context import Context
 
 FACT = Learning(text="It was lit in 1844.", source="file:///light.md", step="1", question_id="q")
 SURE = Iteration(number=1, learnings=(FACT.id,), verdicts=(Verdict(query="light", is_complete=True, reasoning="All."),))

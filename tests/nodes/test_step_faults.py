@@ -12,7 +12,7 @@ from lab import QUESTION
 from planned_lab import PARTS, RULES, USUAL, Asked, PlannedLab, Rule, plan, planned_lab, step, verdict
 from planned_rules import First, fact, facts, failing, insights, judged, of_task, suggestion
 
-from deep_research.records.plan import FINAL_CHECK
+from deep_research.core.records.plan import FINAL_CHECK
 from deep_research.state import ResearchState
 
 LIGHT, KEEPER, JUDGE, TIDE = "Skerry Light", "Ada Moran keeper", "Judge the Skerry Light", "spring tide Port Anlow"

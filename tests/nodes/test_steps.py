@@ -23,9 +23,9 @@ from planned_rules import (
     queries,
 )
 
-from deep_research.evidence.memory.learned import confidence
-from deep_research.records.plan import StepOutcome
-from deep_research.run.events.activities import WORDINGS
+from deep_research.core.evidence.memory.learned import confidence
+from deep_research.core.records.plan import StepOutcome
+from deep_research.core.run.events.activities import WORDINGS
 from deep_research.state import ResearchState
 
 THREE = ("Skerry Light", "Ada Moran", "Port Anlow")

@@ -33,16 +33,21 @@ def test_the_package_keeps_to_its_rules(check: Check) -> None:
     assert [complaint for module in MODULES for complaint in check(module)] == []
 
 
+@pytest.mark.parametrize("extra", architecture.EXTRAS)
+def test_extras_use_the_public_api(extra: str) -> None:
+    assert architecture.private_imports(ROOT / "extras" / extra.removeprefix("deep_research_")) == []
+
+
 def test_no_files_import_each_other() -> None:
     assert architecture.circles(MODULES) == []
 
 
 def test_a_circle_is_found_where_one_of_its_imports_stands_in_a_function() -> None:
-    one = Module("run.one", "from .two import b")
-    other = Module("run.two", "def late():\n    from ..run import one")
+    one = Module("core.run.one", "from .two import b")
+    other = Module("core.run.two", "def late():\n    from ..run import one")
     assert architecture.circles([one, other]) == [
-        ["deep_research.run.one", "deep_research.run.two"],
-        ["deep_research.run.two", "deep_research.run.one"],
+        ["deep_research.core.run.one", "deep_research.core.run.two"],
+        ["deep_research.core.run.two", "deep_research.core.run.one"],
     ]
 
 
@@ -75,7 +80,7 @@ def test_importing_does_no_work(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "libraries"),
     [
-        ("reading.documents.worker", {"langgraph", "langchain_core", "pydantic"}),
+        ("core.reading.documents.worker", {"langgraph", "langchain_core", "pydantic"}),
         ("app.commands", {"openai", "langchain_openai", "aiohttp", "tavily"}),
     ],
 )
@@ -105,16 +110,15 @@ def test_the_tests_import_no_module_by_its_bare_name() -> None:
 @pytest.mark.parametrize(
     ("check", "name", "text"),
     [
-        (architecture.upward_imports, "run.clock", "import deep_research.models.scripted"),
-        (architecture.upward_imports, "run.clock", "from deep_research import evidence"),
-        (architecture.upward_imports, "state", "def late():\n    from deep_research.run import limits"),
-        (architecture.upward_imports, "state", "import importlib\nimportlib.import_module('deep_research.run')"),
+        (architecture.upward_imports, "core.run.clock", "import deep_research.core.models.scripted"),
+        (architecture.upward_imports, "core.run.clock", "from deep_research.core import evidence"),
+        (architecture.upward_imports, "state", "def late():\n    from deep_research.core.run import limits"),
+        (architecture.upward_imports, "state", "import importlib\nimportlib.import_module('deep_research.core.run')"),
         (architecture.upward_imports, "nodes.researcher.think", "from deep_research.nodes.plan import plan"),
         (architecture.upward_imports, "nodes.plan", "from . import clarify"),
-        (architecture.upward_imports, "run.clock", "from ..models import scripted"),
+        (architecture.upward_imports, "core.run.clock", "from ..models import scripted"),
         (architecture.upward_imports, "nodes.plan", "import state"),
         (architecture.upward_imports, "nodes.plan", "from deep_research import research"),
-        (architecture.upward_imports, "bench.speed", "from deep_research.graph import orchestrated"),
         (architecture.misplaced_graphs, "nodes.plan", "from langgraph.graph import StateGraph as Graph"),
         (architecture.misplaced_graphs, "app.cli", "import langgraph.graph as g\ng.StateGraph(dict)"),
         (architecture.misplaced_clients, "nodes.plan", "def late():\n    from urllib import request"),
@@ -134,9 +138,8 @@ def test_each_rule_can_be_broken(check: Check, name: str, text: str) -> None:
     ("name", "text"),
     [
         ("nodes.plan", "'''Doc.'''\nfrom .. import prompts\nfrom ..state import Plan"),
-        ("models.openai", "'''Doc.'''\nimport openai\nfrom .profile import window"),
+        ("core.models.openai", "'''Doc.'''\nimport openai\nfrom .profile import window"),
         ("graph.researcher", "'''Doc.'''\nfrom langgraph.graph import StateGraph\nfrom ..nodes import plan"),
-        ("bench.speed", "'''Doc.'''\nfrom deep_research import research\nimport deep_research.bench.table"),
         ("__init__", "'''Doc.'''\nfrom .graph.orchestrated import build"),
     ],
 )

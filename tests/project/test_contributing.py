@@ -11,9 +11,9 @@ import pytest
 from pages import ROOT
 from search_api import Answer, serving
 
-from deep_research.run.context import Context
+from deep_research.core.run.context import Context
+from deep_research.core.writing.forms import form_name
 from deep_research.tools.engine import Found
-from deep_research.writing.forms import form_name
 
 _BLOCKS = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -23,6 +23,8 @@ def copy(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / ".ci", tree / ".ci")
     for name in ("Makefile", "pyproject.toml", "setup.py", "requirements.lock", "requirements-dev.lock"):
         shutil.copy(ROOT / name, tree)
+    for project in (ROOT / "extras").glob("*/pyproject.toml"):
+        shutil.copytree(project.parent, tree / project.parent.relative_to(ROOT))
     return tree
 
 

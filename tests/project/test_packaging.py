@@ -25,7 +25,7 @@ FLOORS = {
     **{"langchain-core": "1.7", "langchain-openai": "1.7", "brotli": "1.2.0"},
 }
 """The first versions in which the holes are closed that were known when they were chosen."""
-NOT_PACKAGES = {"tests", "notebooks", "docs", "build", "dist"}
+NOT_PACKAGES = {"extras", "tests", "notebooks", "docs", "build", "dist"}
 BUILD = "import setuptools.build_meta as b, sys; print(getattr(b, 'build_' + sys.argv[1])(sys.argv[2]))"
 
 
@@ -39,8 +39,8 @@ def wanted_files() -> set[str]:
         f"deep_research/{name}"
         for name in (
             "__init__.py",
-            "records/report.py",
-            "records/plan.py",
+            "core/records/report.py",
+            "core/records/plan.py",
             "state.py",
             "py.typed",
             "langgraph.json",
@@ -49,7 +49,7 @@ def wanted_files() -> set[str]:
     for package in PACKAGES[1:]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
     data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
-    data += (ROOT / "evidence").glob("*/*.toml")
+    data += (ROOT / "core" / "evidence").glob("*/*.toml")
     page = (ROOT / "app" / "server" / "page").iterdir()
     data += (path for path in page if path.suffix in (".html", ".css", ".js", ".svg"))
     return files | {f"deep_research/{path.relative_to(ROOT)}" for path in data}
@@ -91,7 +91,7 @@ def test_an_installed_wheel_runs_outside_the_repository(wheel: Path, tmp_path: P
     subprocess.run([*install, str(tmp_path / "site"), str(wheel)], check=True, capture_output=True)
     program = (
         "import deep_research, deep_research.state, deep_research.prompts; print(deep_research.__file__); "
-        "from deep_research.evidence.citations.labels import labels; assert labels('de').sources == 'Quellen'"
+        "from deep_research.core.evidence.citations.labels import labels; assert labels('de').sources == 'Quellen'"
     )
     script = [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, 'site'); {program}"]
     result = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=False)

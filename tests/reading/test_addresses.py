@@ -6,11 +6,11 @@ import ipaddress
 
 import pytest
 
-from deep_research.reading.addresses import join_address, parse_address
-from deep_research.reading.policy import NEVER, NOT_PUBLIC, Policy, is_never_open, is_public
-from deep_research.reading.records import Unread
-from deep_research.run.context import Context
-from deep_research.run.errors import UnknownSetting
+from deep_research.core.reading.addresses import join_address, parse_address
+from deep_research.core.reading.policy import NEVER, NOT_PUBLIC, Policy, is_never_open, is_public
+from deep_research.core.reading.records import Unread
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import UnknownSetting
 
 LET_THROUGH_ELSEWHERE = [
     *(

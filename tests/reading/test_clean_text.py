@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deep_research.reading.documents.decode import clean
+from deep_research.core.reading.documents.decode import clean
 
 HIDDEN = [
     *("\u034f", "\u061c", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u180b", "\u180e", "\u180f", "\u200b", "\u200e"),

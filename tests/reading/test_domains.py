@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from deep_research.reading.addresses import parse_address
-from deep_research.reading.policy import Policy, check_policy, domains_of
-from deep_research.reading.records import Unread
-from deep_research.run.context import Context
-from deep_research.run.errors import UnknownSetting
+from deep_research.core.reading.addresses import parse_address
+from deep_research.core.reading.policy import Policy, check_policy, domains_of
+from deep_research.core.reading.records import Unread
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import UnknownSetting
 
 
 def refusal(context: Context, address: str) -> str:

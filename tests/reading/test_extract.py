@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
-from deep_research.reading.documents.decode import clean, decode
-from deep_research.reading.documents.parse_text import plain_title
-from deep_research.reading.documents.pool import Parser
-from deep_research.reading.records import TEXT_CHARACTERS, Extract, Unreadable
+from deep_research.core.reading.documents.decode import clean, decode
+from deep_research.core.reading.documents.parse_text import plain_title
+from deep_research.core.reading.documents.pool import Parser
+from deep_research.core.reading.records import TEXT_CHARACTERS, Extract, Unreadable
 
 PARAGRAPH = "The harbour was deepened in 1893 and again in 1911, so that larger ships could enter it at low tide. " * 4
 
@@ -264,7 +264,7 @@ def test_many_threads_share_a_few_children_and_all_are_ended() -> None:
 def test_a_script_without_a_main_guard_can_parse(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from deep_research.reading.documents.pool import Parser\n"
+        "from deep_research.core.reading.documents.pool import Parser\n"
         "with Parser(60, 1000) as parser:\n    print(parser.parse(b'deep', 'a.txt').text)\n"
     )
     # A module of this name in the working folder must not reach the child.

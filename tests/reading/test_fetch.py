@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from web import Web, hostile_web
 
-from deep_research.reading.addresses import parse_address
-from deep_research.reading.fetch import Fetcher, Resolver, look_up
-from deep_research.reading.records import Unread
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from deep_research.core.reading.addresses import parse_address
+from deep_research.core.reading.fetch import Fetcher, Resolver, look_up
+from deep_research.core.reading.records import Unread
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
 
 NAME = "pages.example"
 

@@ -7,9 +7,9 @@ import zipfile
 import pytest
 from office_files import TEXT, book, edited, replacing, sheet, slides, word
 
-from deep_research.reading.documents.office import UNPACKED_BYTES
-from deep_research.reading.documents.worker import parse
-from deep_research.reading.records import Unreadable
+from deep_research.core.reading.documents.office import UNPACKED_BYTES
+from deep_research.core.reading.documents.worker import parse
+from deep_research.core.reading.records import Unreadable
 
 BODY = "word/document.xml"
 SHEET = "xl/worksheets/sheet1.xml"

@@ -14,10 +14,10 @@ import pytest_asyncio
 import web_pages
 from web import Web, hostile_web
 
-from deep_research.reading.records import Unread
-from deep_research.reading.web_page import WebPage, WebReader
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from deep_research.core.reading.records import Unread
+from deep_research.core.reading.web_page import WebPage, WebReader
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
 
 SHORT_SECONDS = 0.5
 STALL_SECONDS = 0.2

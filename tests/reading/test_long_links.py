@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import web_pages
 
-from deep_research.reading.addresses import ADDRESS_CHARACTERS, parse_address
-from deep_research.reading.documents.worker import parse
-from deep_research.reading.records import Unread
+from deep_research.core.reading.addresses import ADDRESS_CHARACTERS, parse_address
+from deep_research.core.reading.documents.worker import parse
+from deep_research.core.reading.records import Unread
 
 
 @pytest.mark.parametrize("path", ["x" * 1983, "é" * 330, "😀" * 165, "x#" + "quoted " * 300 + "end"])

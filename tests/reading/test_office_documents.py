@@ -16,8 +16,8 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from deep_research.reading.documents.worker import parse
-from deep_research.reading.records import TEXT_CHARACTERS, Extract
+from deep_research.core.reading.documents.worker import parse
+from deep_research.core.reading.records import TEXT_CHARACTERS, Extract
 
 BODY = "word/document.xml"
 CHART = "ppt/charts/chart1.xml"

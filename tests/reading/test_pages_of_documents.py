@@ -16,8 +16,8 @@ from lab import QUESTION
 from pypdf import PdfReader, PdfWriter
 from web_pages import pdf_of
 
-from deep_research.evidence.text.sentences import PAGE_END, page_of
-from deep_research.reading.documents.worker import parse
+from deep_research.core.evidence.text.sentences import PAGE_END, page_of
+from deep_research.core.reading.documents.worker import parse
 
 PAGES = (
     "The board of trade met in Tralee, and paid for the granite.",

@@ -12,10 +12,10 @@ import pytest
 import web_pages
 from web import Web, hostile_web
 
-from deep_research.reading.documents.pool import CHILDREN, Parser
-from deep_research.reading.web_page import WebReader
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from deep_research.core.reading.documents.pool import CHILDREN, Parser
+from deep_research.core.reading.web_page import WebReader
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are counted in /proc")
 
@@ -40,7 +40,7 @@ def children() -> set[str]:
 
 def _is_parser(place: Path) -> bool:
     try:
-        return "deep_research.reading.documents.worker" in place.read_text()
+        return "deep_research.core.reading.documents.worker" in place.read_text()
     except OSError:
         # It has ended since it was listed.
         return False

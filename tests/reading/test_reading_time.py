@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from deep_research.reading.addresses import join_address, parse_address
-from deep_research.reading.documents.parse_html import signs_of
-from deep_research.reading.documents.worker import parse
-from deep_research.reading.fetch import charset_of, kind_of, refuse_label
-from deep_research.reading.records import Unread, Unreadable
-from deep_research.reading.robots import Robots
+from deep_research.core.reading.addresses import join_address, parse_address
+from deep_research.core.reading.documents.parse_html import signs_of
+from deep_research.core.reading.documents.worker import parse
+from deep_research.core.reading.fetch import charset_of, kind_of, refuse_label
+from deep_research.core.reading.records import Unread, Unreadable
+from deep_research.core.reading.robots import Robots
 
 pytestmark = pytest.mark.slow
 

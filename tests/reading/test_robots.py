@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from deep_research.reading.robots import Robots
+from deep_research.core.reading.robots import Robots
 
 AGENT = "deep-research"
 

@@ -12,10 +12,10 @@ from pypdf.generic import NameObject, RectangleObject
 from scanned import A4, FONTS, WHITE, file_of, has_fonts, pdf_of_scans, printed, scanned, words_right
 from web_pages import pdf_of
 
-from deep_research.evidence.text.sentences import PAGE_END
-from deep_research.reading.documents.pool import Parser
-from deep_research.reading.documents.recognition import PAGES, Recogniser
-from deep_research.reading.records import Extract, Unreadable
+from deep_research.core.evidence.text.sentences import PAGE_END
+from deep_research.core.reading.documents.pool import Parser
+from deep_research.core.reading.documents.recognition import PAGES, Recogniser
+from deep_research.core.reading.records import Extract, Unreadable
 
 if not has_fonts():
     pytest.skip("the fonts DejaVu and Liberation are missing", allow_module_level=True)

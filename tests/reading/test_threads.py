@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from web import Web, hostile_web
 
-from deep_research.reading.fetch import LOOKUPS, Fetcher
-from deep_research.reading.records import Unread
-from deep_research.reading.web_page import WebReader
-from deep_research.run.concurrency import Threads, in_thread
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from deep_research.core.reading.fetch import LOOKUPS, Fetcher
+from deep_research.core.reading.records import Unread
+from deep_research.core.reading.web_page import WebReader
+from deep_research.core.run.concurrency import Threads, in_thread
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
 
 HANGING_SCRIPT = """
 import asyncio, socket, time
-from deep_research.reading.fetch import look_up
+from deep_research.core.reading.fetch import look_up
 socket.getaddrinfo = lambda *_, **__: time.sleep(600)
 async def main():
     try:

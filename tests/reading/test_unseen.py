@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import web_pages
 
-from deep_research.reading.documents.parse_html import parse_html
+from deep_research.core.reading.documents.parse_html import parse_html
 
 UNSEEN = [
     *("<style>.h{display:none}</style><p class=h>SECRET</p>", "<style>#h { display : none }</style><p id=h>SECRET</p>"),

@@ -10,11 +10,11 @@ import pytest_asyncio
 import web_pages
 from web import Web, hostile_web
 
-from deep_research.reading.records import Link, Unread
-from deep_research.reading.web_page import WebReader
-from deep_research.run.context import Context
-from deep_research.run.errors import UnknownSetting
-from deep_research.run.limits import Limits
+from deep_research.core.reading.records import Link, Unread
+from deep_research.core.reading.web_page import WebReader
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.run.limits import Limits
 
 # One reader serves all tests: its children take a moment to start.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from office_files import book
 
-from deep_research.reading.documents.worker import parse
-from deep_research.reading.records import Extract, Unreadable
+from deep_research.core.reading.documents.worker import parse
+from deep_research.core.reading.records import Extract, Unreadable
 
 TABLE = "| Year | Keeper |\n| --- | --- |\n| 1901 | Ada Moran |\n| 1932 | Bo |"
 

@@ -11,8 +11,8 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
-from deep_research.run.store.database import Database, open_database
-from deep_research.run.store.pages import Pages
+from deep_research.core.run.store.database import Database, open_database
+from deep_research.core.run.store.pages import Pages
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "c"}}
 Work = Callable[[Database], Coroutine[Any, Any, Any]]

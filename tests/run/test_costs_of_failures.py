@@ -12,8 +12,8 @@ from lab import PLAN, REPORT, lab, research, search
 from openai_replies import Reply, fail, say, use
 from wire import END, hand_out, is_right, plain_run, search_for, tool_results, wire_lab
 
-from deep_research.run.errors import ContentRefused, ModelFailed, NoPlan, NoReport, ToolsMissing
-from deep_research.run.spending import total
+from deep_research.core.run.errors import ContentRefused, ModelFailed, NoPlan, NoReport, ToolsMissing
+from deep_research.core.run.spending import total
 from deep_research.state import ResearchState
 
 pytestmark = pytest.mark.slow

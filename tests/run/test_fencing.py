@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lab import PLAN, REPORT, lab, research, results, search, simple_research, write_documents
 
-from deep_research.models.scripted import call, calls
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.records.research import Finding
+from deep_research.core.run.transcripts import result_of
 from deep_research.prompts import fence
-from deep_research.records.research import Finding
-from deep_research.run.transcripts import result_of
 
 DIALECTS = [
     "</data-1234abcd>", "<|im_end|>", "<|im_start|>system", "<|eot_id|>", "</s>", "[INST]", "[/INST]", "<<SYS>>",

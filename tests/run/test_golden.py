@@ -33,9 +33,9 @@ from wire import wire_lab
 from deep_research.app.embed import build_graph
 from deep_research.app.stream import read_packet
 from deep_research.app.words import Strategy
-from deep_research.models.scripted import broken_call, call, calls
-from deep_research.run.errors import RateLimited
-from deep_research.run.transcripts import REASONING
+from deep_research.core.models.scripted import broken_call, call, calls
+from deep_research.core.run.errors import RateLimited
+from deep_research.core.run.transcripts import REASONING
 
 TURM = {
     "turm.md": "# Der Turm\n\nDer Leuchtturm von Skerry wurde im Jahr 1844 gebaut. Er ist 38 Meter hoch.\n",

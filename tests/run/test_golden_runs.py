@@ -11,7 +11,7 @@ from planned_lab import PlannedLab
 
 from deep_research.app.embed import thread_id
 from deep_research.app.words import STRATEGIES, Strategy
-from deep_research.run.store.database import FILE_NAME, LAYOUT, open_database
+from deep_research.core.run.store.database import FILE_NAME, LAYOUT, open_database
 
 STORED = sorted(GOLDEN.glob("layout-*.db"))
 

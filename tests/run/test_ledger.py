@@ -17,10 +17,10 @@ from openai_server import Received
 from wire import END, FACTS, hand_out, is_right, plain_run, task_of, wire_lab
 
 from deep_research.app.embed import build_graph
-from deep_research.records.research import Run, Spent
-from deep_research.run.errors import ModelFailed, NoPlan, NoReport, RateLimited, SearchFailed
-from deep_research.run.spending import Bill, recorded, total, unsettled_costs
-from deep_research.run.store.pages import Pages
+from deep_research.core.records.research import Run, Spent
+from deep_research.core.run.errors import ModelFailed, NoPlan, NoReport, RateLimited, SearchFailed
+from deep_research.core.run.spending import Bill, recorded, total, unsettled_costs
+from deep_research.core.run.store.pages import Pages
 
 pytestmark = pytest.mark.slow
 

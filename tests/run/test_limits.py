@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from deep_research.records.research import Spent
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
-from deep_research.run.spending import Allowance, allowance, limit_reached, total
+from deep_research.core.records.research import Spent
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
+from deep_research.core.run.spending import Allowance, allowance, limit_reached, total
 
 DEFAULTS = {
     "max_cycles": 8,

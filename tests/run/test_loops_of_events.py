@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from deep_research.run.concurrency import PerLoop
+from deep_research.core.run.concurrency import PerLoop
 
 
 def test_each_loop_has_its_own_and_a_loop_that_has_ended_is_let_go() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from lab import REPORT, in_order, lab, research, search
 
 from deep_research.app.embed import build_graph
-from deep_research.models.scripted import call, calls
-from deep_research.run.transcripts import read_calls
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.run.transcripts import read_calls
 
 
 async def test_a_number_that_no_database_takes_stops_nobody(tmp_path: Path) -> None:

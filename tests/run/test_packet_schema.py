@@ -14,7 +14,7 @@ import pytest
 from lab import write_documents
 from packet_schema import PAGE, SCHEMA
 
-from deep_research.run.events.packets import Packet
+from deep_research.core.run.events.packets import Packet
 
 KEPT = {
     "deep_research_plan_start": {},

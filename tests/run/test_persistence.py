@@ -18,13 +18,13 @@ from planned_lab import RULES, Rule, planned_lab, verdict
 from pydantic import BaseModel
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
-from deep_research.models.scripted import ScriptedChatModel
-from deep_research.records.research import Plan, Run
-from deep_research.records.sources import Record
-from deep_research.run.errors import DatabaseUnusable, StateUnreadable, SyncOnlySaver
-from deep_research.run.store.database import APPLICATION_ID, open_database
-from deep_research.run.store.pages import page_namespace
-from deep_research.run.store.serializer import StrictSerializer, record_types
+from deep_research.core.models.scripted import ScriptedChatModel
+from deep_research.core.records.research import Plan, Run
+from deep_research.core.records.sources import Record
+from deep_research.core.run.errors import DatabaseUnusable, StateUnreadable, SyncOnlySaver
+from deep_research.core.run.store.database import APPLICATION_ID, open_database
+from deep_research.core.run.store.pages import page_namespace
+from deep_research.core.run.store.serializer import StrictSerializer, record_types
 
 COLUMNS = (("checkpoints", "checkpoint"), ("writes", "value"))
 """Where the saver stores values: tables and their columns."""

@@ -19,11 +19,11 @@ from langgraph_sdk.errors import NotFoundError
 from server import CONFIG, Conversation, Server
 
 from deep_research.app.embed import build_graph, thread_id
-from deep_research.bench.postgres import Cluster, programs, started_cluster
-from deep_research.run.errors import DatabaseUnusable, NotSaved, StateUnreadable, ThreadBusy
-from deep_research.run.store.database import open_database
-from deep_research.run.store.lease import EXPIRY_SECONDS
-from deep_research.run.store.pages import Pages
+from deep_research.core.run.errors import DatabaseUnusable, NotSaved, StateUnreadable, ThreadBusy
+from deep_research.core.run.store.database import open_database
+from deep_research.core.run.store.lease import EXPIRY_SECONDS
+from deep_research.core.run.store.pages import Pages
+from deep_research_bench.postgres import Cluster, programs, started_cluster
 
 PASSWORD = "p@ss-of-the-database"
 QUESTION = "When was the Skerry Light lit?"

@@ -10,15 +10,23 @@ from hypothesis import strategies as st
 from lab import every_call_has_one_result
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from deep_research.models.scripted import broken_call, call, calls
-from deep_research.records.research import Plan, Progress, Run
-from deep_research.run.context import Context
-from deep_research.run.conversation import clean, entry_of, latest_messages, marked, question_of, read_plan, read_review
-from deep_research.run.decisions import decide
-from deep_research.run.limits import Limits
-from deep_research.run.transcripts import fit_window, read_calls, results_for, tokens_of
+from deep_research.core.models.scripted import broken_call, call, calls
+from deep_research.core.records.research import Plan, Progress, Run
+from deep_research.core.run.context import Context
+from deep_research.core.run.conversation import (
+    clean,
+    entry_of,
+    latest_messages,
+    marked,
+    question_of,
+    read_plan,
+    read_review,
+)
+from deep_research.core.run.decisions import decide
+from deep_research.core.run.limits import Limits
+from deep_research.core.run.transcripts import fit_window, read_calls, results_for, tokens_of
+from deep_research.core.writing.facts import facts_of_run
 from deep_research.state import ResearchState
-from deep_research.writing.facts import facts_of_run
 
 TOOLS = {"research_agent", "generate_report", "think_tool"}
 NAMES = st.sampled_from([*sorted(TOOLS), "browse", ""])

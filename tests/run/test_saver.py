@@ -17,9 +17,9 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
-from deep_research.run.errors import DatabaseUnusable, NotSaved, StopsTheRun
-from deep_research.run.store.database import Database, open_database
-from deep_research.run.store.pages import Pages
+from deep_research.core.run.errors import DatabaseUnusable, NotSaved, StopsTheRun
+from deep_research.core.run.store.database import Database, open_database
+from deep_research.core.run.store.pages import Pages
 
 COUNT = """
 import sqlite3, sys

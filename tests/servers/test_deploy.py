@@ -22,8 +22,8 @@ import pytest
 from lab import DOCUMENTS
 from server import SECONDS, said
 
-from deep_research.bench.postgres import programs, started_cluster
-from deep_research.bench.wire.__main__ import free_port, wait_for
+from deep_research_bench.postgres import programs, started_cluster
+from deep_research_bench.wire.__main__ import free_port, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

@@ -22,7 +22,7 @@ from wire import FACTS, WireLab, role_of, wire_lab
 
 from deep_research.app.embed import build_graph
 from deep_research.app.words import STRATEGIES, Strategy
-from deep_research.run.errors import NoReport, NoSearchTool, RunFailed
+from deep_research.core.run.errors import NoReport, NoSearchTool, RunFailed
 from deep_research.state import ResearchState
 
 LIT = "When was the Skerry Light lit?"

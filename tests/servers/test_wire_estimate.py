@@ -10,7 +10,7 @@ import pytest
 from wire import FACTS, QUESTION, role_of
 from wire_desk import WireDesk, wire_desk
 
-from deep_research.records.research import Estimate
+from deep_research.core.records.research import Estimate
 
 PRICES = json.dumps({"fake-1": [2.0, 8.0]})
 LINE = re.compile(

@@ -25,7 +25,7 @@ from wire_desk import HELD_SECONDS, KEYS, Point, WireDesk, model_call, page_call
 
 from deep_research.app.embed import thread_config, thread_id
 from deep_research.app.runs import RunBook, open_runs
-from deep_research.run.store.pages import page_namespace
+from deep_research.core.run.store.pages import page_namespace
 
 pytestmark = pytest.mark.slow
 

@@ -28,8 +28,8 @@ from wire import (
 )
 from wire_checks import all_faults
 
-from deep_research.run.errors import ContentRefused, NoPlan, NoReport
-from deep_research.run.transcripts import WITHHELD
+from deep_research.core.run.errors import ContentRefused, NoPlan, NoReport
+from deep_research.core.run.transcripts import WITHHELD
 
 Patch = pytest.MonkeyPatch
 REFUSAL = Reply(refusal="I cannot help with sk-CANARY.")

@@ -15,10 +15,10 @@ from typing_extensions import override
 from wire import Habit, is_right, wire_lab
 from wire_checks import all_faults
 
-from deep_research.models.openai_chat import OpenAIChat
-from deep_research.run.context import ToolCalls
-from deep_research.run.errors import ModelFailed, ToolsMissing
-from deep_research.run.spending import total
+from deep_research.core.models.openai_chat import OpenAIChat
+from deep_research.core.run.context import ToolCalls
+from deep_research.core.run.errors import ModelFailed, ToolsMissing
+from deep_research.core.run.spending import total
 
 Patch = pytest.MonkeyPatch
 KNOWN = "openai:gpt-4.1-mini"

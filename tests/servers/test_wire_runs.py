@@ -27,8 +27,8 @@ from wire import (
 from wire_checks import all_faults, extends
 
 from deep_research.app.embed import thread_config
-from deep_research.run.context import Price
-from deep_research.run.spending import total
+from deep_research.core.run.context import Price
+from deep_research.core.run.spending import total
 
 Patch = pytest.MonkeyPatch
 

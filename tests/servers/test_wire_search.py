@@ -25,7 +25,7 @@ from wire import (
 )
 from wire_checks import all_faults
 
-from deep_research.run.errors import SearchFailed
+from deep_research.core.run.errors import SearchFailed
 
 Patch = pytest.MonkeyPatch
 

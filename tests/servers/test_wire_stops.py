@@ -12,8 +12,8 @@ from search_api import closed_port
 from wire import FACTS, QUESTION, Script, WireLab, found_by, is_right, plain_run, searched, task_of, wire_lab
 
 from deep_research.app.embed import thread_config
-from deep_research.run.context import Context
-from deep_research.run.errors import DeepResearchError, KeyRefused, ModelFailed, ModelMissing
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import DeepResearchError, KeyRefused, ModelFailed, ModelMissing
 
 Patch = pytest.MonkeyPatch
 CANARY = "sk-live-CANARY-0123456789"

@@ -12,7 +12,7 @@ from openai_server import Received, Reply, fail, send
 from wire import FACTS, REPORT, Script, found_by, is_right, noted, plain_run, searched, task_of, wire_lab, written
 from wire_checks import all_faults
 
-from deep_research.run.errors import RateLimited
+from deep_research.core.run.errors import RateLimited
 
 pytestmark = pytest.mark.slow
 

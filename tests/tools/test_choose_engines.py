@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from search_api import KEY
 
-from deep_research.records.research import Scope
-from deep_research.run.context import Context, within_scope
-from deep_research.run.errors import SearchRefused
+from deep_research.core.records.research import Scope
+from deep_research.core.run.context import Context, within_scope
+from deep_research.core.run.errors import SearchRefused
 from deep_research.tools.offer import check_tools
 from deep_research.tools.run_engines import choose_engines, known_engines
 

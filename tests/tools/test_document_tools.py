@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from searching import new_tool_context
 from shelf import BRIDGE, HARBOUR, LONG, Place
 
-from deep_research.library.library import Library
+from deep_research.core.library.library import Library
 from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
 from deep_research.tools.tool import Meter, ToolContext, ToolFailed

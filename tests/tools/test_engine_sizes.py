@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from search_api import Answer, Loopback, serving
 
-from deep_research.run.context import Context
+from deep_research.core.run.context import Context
 from deep_research.tools.engine import EngineFailed, Found, SearchEngine
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.tavily import Tavily

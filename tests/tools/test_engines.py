@@ -19,8 +19,8 @@ from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
 from search_api import Answer, Loopback, Request, SearchApi, closed_port, found, serving
 from shelf import FixedClock
 
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found, SearchEngine
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo
@@ -223,8 +223,8 @@ SEARCH = """
 import asyncio, sys, threading
 from blockbuster import blockbuster_ctx
 from langgraph.store.memory import InMemoryStore
-from deep_research.run.context import Context
-from deep_research.run.store.pages import Pages
+from deep_research.core.run.context import Context
+from deep_research.core.run.store.pages import Pages
 from deep_research.tools.tool import ToolContext
 from deep_research.tools.tool import Meter
 from deep_research.tools.engines.arxiv import Arxiv

@@ -11,7 +11,7 @@ from opened import WORDS, Reading, article
 from searching import Shelf, new_tool_context
 from web import Exchange, Web, hostile_web
 
-from deep_research.run.errors import DocumentsUnreadable
+from deep_research.core.run.errors import DocumentsUnreadable
 from deep_research.tools.addresses import Addresses
 from deep_research.tools.engine import Found
 from deep_research.tools.tool import Outcome, ToolFailed

@@ -12,9 +12,9 @@ from foreign_server import HOSTILE, LIT, foreign_server, served
 from lab import REPORT, lab, results
 from tool_server import servers
 
-from deep_research.models.scripted import call, calls
-from deep_research.run.context import Context
-from deep_research.run.errors import UnknownSetting
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import UnknownSetting
 
 pytest.importorskip("langchain_mcp_adapters")
 

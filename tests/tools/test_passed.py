@@ -18,12 +18,12 @@ from search_api import Answer, serving
 from searching import Shelf, new_tool_context
 
 from deep_research.app.embed import aresearch, build_graph
-from deep_research.models.scripted import call, calls
-from deep_research.records.research import Scope
-from deep_research.run.context import Context, within_scope
-from deep_research.run.errors import NoSearchTool, UnknownSetting
-from deep_research.run.limits import Limits
-from deep_research.run.user_settings import UserSettings
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.records.research import Scope
+from deep_research.core.run.context import Context, within_scope
+from deep_research.core.run.errors import NoSearchTool, UnknownSetting
+from deep_research.core.run.limits import Limits
+from deep_research.core.run.user_settings import UserSettings
 from deep_research.state import ResearchState
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools, researcher_tools

@@ -24,12 +24,12 @@ from test_planned_web import on_the_web
 from web import hostile_web
 from wire import END, Script, hand_out, open_pages, search_for, tool_results, wire_lab
 
-from deep_research.evidence.memory.observations import notes_of
-from deep_research.library.library import Library
+from deep_research.core.evidence.memory.observations import notes_of
+from deep_research.core.library.library import Library
+from deep_research.core.records.research import Run
+from deep_research.core.run.context import Context
+from deep_research.core.run.conversation import marked, words_of_user
 from deep_research.nodes.begin import MIXED
-from deep_research.records.research import Run
-from deep_research.run.context import Context
-from deep_research.run.conversation import marked, words_of_user
 from deep_research.tools.engine import Found
 from deep_research.tools.internal_search import OPENING
 from deep_research.tools.redaction import note_user

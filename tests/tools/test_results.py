@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deep_research.records.sources import Source
+from deep_research.core.records.sources import Source
 from deep_research.tools.control import RESEARCH_AGENT
 from deep_research.tools.results import Result, read_results, shorten_results, write_results
 from deep_research.tools.tool import Hit, Outcome

@@ -9,8 +9,8 @@ from datetime import date
 import pytest
 from search_api import KEY, Answer, SearchApi, closed_port, found, refused
 
-from deep_research.run.context import Context
-from deep_research.run.limits import Limits
+from deep_research.core.run.context import Context
+from deep_research.core.run.limits import Limits
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
 from deep_research.tools.engines.tavily import Tavily
 from deep_research.tools.run_engines import ask

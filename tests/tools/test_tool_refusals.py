@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from searching import new_tool_context
 
-from deep_research.library.library import Library
-from deep_research.run.context import Context
-from deep_research.run.errors import DocumentsUnreadable, UnknownSetting
+from deep_research.core.library.library import Library
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import DocumentsUnreadable, UnknownSetting
 from deep_research.tools.offer import check_tools
 from deep_research.tools.open_url import OpenUrl
 from deep_research.tools.use import Time, carry_out

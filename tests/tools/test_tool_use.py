@@ -15,8 +15,8 @@ from search_api import Answer, found
 from searching import Shelf, new_tool_context, settings
 from wire import END, Script, hand_out, search_for, tool_results, wire_lab
 
-from deep_research.models.scripted import call, calls
-from deep_research.run.spending import total
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.run.spending import total
 from deep_research.tools.engine import EngineBusy, EngineFailed
 from deep_research.tools.tool import Meter, Outcome
 from deep_research.tools.use import Time, carry_out

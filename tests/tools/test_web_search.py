@@ -13,7 +13,7 @@ import tavily  # noqa: F401 - imported before anything is timed
 from search_api import KEY, Answer, SearchApi, closed_port, found, pages, refused
 from searching import Shelf, new_tool_context, settings
 
-from deep_research.run.errors import UnknownSetting
+from deep_research.core.run.errors import UnknownSetting
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found
 from deep_research.tools.run_engines import choose_engines
 from deep_research.tools.tool import Meter, Outcome, ToolContext, ToolFailed

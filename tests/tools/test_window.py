@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deep_research.evidence.checking.source_text import LONGEST_WINDOW, Windows
+from deep_research.core.evidence.checking.source_text import LONGEST_WINDOW, Windows
 from deep_research.tools.window import CUT, passages, read_on, window
 
 WORDS = "The lamp was seen from twenty miles away. " * 2000

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.language import foreign_sections, is_written_in
-from deep_research.evidence.text.sentences import paragraphs_of, prose_of, sections_of, without_names
-from deep_research.models.extractive.chat import ExtractiveChatModel
-from deep_research.models.scripted import ScriptedChatModel, calls
-from deep_research.records.research import Run
-from deep_research.run.context import Context
-from deep_research.run.errors import ModelFailed
-from deep_research.run.events.call import CallEvents
-from deep_research.run.events.log import Emitter
-from deep_research.run.events.packets import Placement
-from deep_research.run.limits import Limits
-from deep_research.writing.language import rewrite_section
+from deep_research.core.evidence.language import foreign_sections, is_written_in
+from deep_research.core.evidence.text.sentences import paragraphs_of, prose_of, sections_of, without_names
+from deep_research.core.models.extractive.chat import ExtractiveChatModel
+from deep_research.core.models.scripted import ScriptedChatModel, calls
+from deep_research.core.records.research import Run
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import ModelFailed
+from deep_research.core.run.events.call import CallEvents
+from deep_research.core.run.events.log import Emitter
+from deep_research.core.run.events.packets import Placement
+from deep_research.core.run.limits import Limits
+from deep_research.core.writing.language import rewrite_section
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "multihop" / "docs.jsonl"
 GERMAN = (

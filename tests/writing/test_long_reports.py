@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage
 from wire import wire_lab
 
 from deep_research.app.stream import areplay_thread
-from deep_research.models.scripted import calls
+from deep_research.core.models.scripted import calls
 
 LINK = re.compile(r"(\[\d+\])\([^)]*\)")
 BY_SECTION = ["outline", "opening", *SECTIONS]

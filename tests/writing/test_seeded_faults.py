@@ -9,20 +9,20 @@ from typing import get_args
 import pytest
 from mutations import Kind, mutate, names_in
 
-from deep_research.evidence.checking.source_text import SourceText
-from deep_research.evidence.citations.citing import numbered_draft
-from deep_research.evidence.citations.drafts.fix import clean_draft
-from deep_research.evidence.citations.labels import labels
-from deep_research.evidence.citations.rendering import with_marks
-from deep_research.records.report import ClaimCheck, Draft
-from deep_research.records.research import Run
-from deep_research.records.sources import Source
-from deep_research.run.context import Context
-from deep_research.run.events.call import SilentEvents
-from deep_research.run.events.log import Emitter
-from deep_research.run.events.packets import Placement
-from deep_research.writing.examination import Examination
-from deep_research.writing.fill_in import Filler
+from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.citations.citing import numbered_draft
+from deep_research.core.evidence.citations.drafts.fix import clean_draft
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.rendering import with_marks
+from deep_research.core.records.report import ClaimCheck, Draft
+from deep_research.core.records.research import Run
+from deep_research.core.records.sources import Source
+from deep_research.core.run.context import Context
+from deep_research.core.run.events.call import SilentEvents
+from deep_research.core.run.events.log import Emitter
+from deep_research.core.run.events.packets import Placement
+from deep_research.core.writing.examination import Examination
+from deep_research.core.writing.fill_in import Filler
 
 TEXTS = {
     "light": "The Skerry Light was lit for the first time on 3 May 1844. The tower stands 38 metres above the rock. "

@@ -15,10 +15,10 @@ from packet_check import READER
 from verified import BOTH, claim, rewritten
 
 from deep_research.app.embed import build_graph
-from deep_research.evidence.checking.reaudit import reaudit
-from deep_research.evidence.checking.source_text import SourceText
-from deep_research.models.scripted import ScriptedChatModel, call, calls
-from deep_research.run.errors import KeyRefused, RateLimited
+from deep_research.core.evidence.checking.reaudit import reaudit
+from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.models.scripted import ScriptedChatModel, call, calls
+from deep_research.core.run.errors import KeyRefused, RateLimited
 from deep_research.state import ResearchState
 
 PROFILE = ModelProfile(max_input_tokens=100_000)

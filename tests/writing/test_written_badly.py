@@ -9,10 +9,10 @@ import pytest
 from lab import REPORT, Lab, lab, research, search
 from verified import BOTH, audited
 
-from deep_research.models.scripted import call, calls
-from deep_research.run.errors import RateLimited
+from deep_research.core.models.scripted import call, calls
+from deep_research.core.run.errors import RateLimited
+from deep_research.core.writing.language import LONGEST
 from deep_research.state import ResearchState
-from deep_research.writing.language import LONGEST
 
 TRUE = "The Skerry Light was lit for the first time in 1844. [1] Ada Moran kept the Skerry Light from 1901 to 1932. [2]"
 HABITS = {

@@ -8,8 +8,8 @@ from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
-from ...run.concurrency import in_thread
-from ...run.context import Context
+from ...core.run.concurrency import in_thread
+from ...core.run.context import Context
 from ..engine import (
     PACKED,
     USER_AGENT,

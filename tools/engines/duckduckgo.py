@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from ...reading.policy import domains_of
-from ...run.concurrency import in_thread
-from ...run.context import Context
+from ...core.reading.policy import domains_of
+from ...core.run.concurrency import in_thread
+from ...core.run.context import Context
 from ..engine import DEFAULT_WAIT, EngineBusy, EngineFailed, Found, broke_off, too_slow, unreachable
 from .tavily import KEY
 

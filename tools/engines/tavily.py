@@ -10,9 +10,9 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from ...reading.policy import domains_of
-from ...run.context import Context
-from ...run.errors import SearchRefused
+from ...core.reading.policy import domains_of
+from ...core.run.context import Context
+from ...core.run.errors import SearchRefused
 from ..engine import PACKED, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited_async
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _open(connect_seconds: float) -> httpx.AsyncClient:
     import httpx
     import tavily  # noqa: F401 - it takes long, so it has to be done by the thread that runs this
 
-    from ...models.http import trusted_certificates
+    from ...core.models.http import trusted_certificates
 
     async def limit_connecting(request: httpx.Request) -> None:
         request.extensions["timeout"]["connect"] = connect_seconds

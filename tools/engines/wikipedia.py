@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from ...run.concurrency import in_thread
-from ...run.context import Context
+from ...core.run.concurrency import in_thread
+from ...core.run.context import Context
 from ..engine import PACKED, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited, without_notice
 
 if TYPE_CHECKING:

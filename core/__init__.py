@@ -1,0 +1,1 @@
+"""The rooms that do the work: records, run, models, reading, library, evidence, writing."""

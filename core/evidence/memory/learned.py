@@ -1,0 +1,228 @@
+"""Learnings of findings and steps, how certain they are, and what they add to the research memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from ....state import ResearchState
+from ...records.plan import Fact, Learning, Observation
+from ...records.research import Finding
+from ...records.sources import Source
+from ..checking.contradictions import contradicting
+from ..citations.scanner import KnownMarkers
+from ..editions import may_contradict
+from ..text.sentences import Sentence, sentences_of
+from ..text.similarity import interleave
+from ..text.words import tokens
+from .observations import close_gap, gap_of, open_gaps, relevance
+
+CHARACTERS_PER_TOKEN = 4
+OVERHEAD = 15
+"""Tokens around a learning that is shown: its number, its document and its step."""
+
+
+def learnings_of(finding: Finding) -> list[Learning]:
+    """Return the cited sentences of a finding, once for each source that they cite.
+
+    There are none of a finding that is withheld, or made of excerpts that no model has read.
+    """
+    return list(
+        dict.fromkeys(
+            Learning(text=sentence.text, source=key, step=finding.id, question_id=finding.question_id)
+            for sentence in _sentences(finding)
+            for key in _cited(sentence, finding)
+        )
+    )
+
+
+def without_markers(text: str) -> str:
+    """Return a text in one line without markers: the citations of a source are none of ours."""
+    markers = KnownMarkers(())
+    parts = [*markers.feed(" ".join(text.split())), *markers.finish()]
+    return "".join(part for part in parts if isinstance(part, str)).strip()
+
+
+def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
+    """Return the facts that learnings state, each once, in order of first appearance; thoughts are kept apart.
+
+    Only the same words are the same fact: sources that contradict each other do so in nearly the same words.
+    """
+    groups: dict[tuple[bool, str], list[Learning]] = {}
+    for one in learnings:
+        groups.setdefault((bool(one.source), " ".join(one.text.casefold().split())), []).append(one)
+    return [Fact(tuple(group)) for group in groups.values()]
+
+
+def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact]]]:
+    """Return each source with the facts first learned from it, in order of first appearance; no thoughts."""
+    merged: dict[str, list[Fact]] = {}
+    for fact in facts_of(one for one in learnings if one.source):
+        merged.setdefault(fact.sources[0], []).append(fact)
+    return list(merged.items())
+
+
+def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:
+    """Return the learnings that fit into a number of tokens, group by group, each in its order.
+
+    Of a group that does not fit whole, each step in turn adds its learning that is most relevant to `about`. The same
+    words of the same source are returned once.
+    """
+    kept: dict[tuple[str, str], Learning] = {}
+    for group in groups:
+        by_step: dict[str, list[Learning]] = {}
+        for one in group:
+            by_step.setdefault(one.step, []).append(one)
+        ranked = (sorted(of_step, key=lambda one: -relevance(one.text, about)) for of_step in by_step.values())
+        for one in interleave(ranked):
+            cost = OVERHEAD + len(one.text) // CHARACTERS_PER_TOKEN
+            if (one.source, one.text) not in kept and cost <= tokens:
+                tokens -= cost
+                kept[one.source, one.text] = one
+    order = {one.id: place for place, one in enumerate(one for group in groups for one in group)}
+    return sorted(kept.values(), key=lambda one: order[one.id])
+
+
+def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
+    """Return the learnings without a source, those in the same words once."""
+    first: dict[str, Learning] = {}
+    for learning in learnings:
+        if not learning.source:
+            first.setdefault(learning.text, learning)
+    return list(first.values())
+
+
+def _sentences(finding: Finding) -> list[Sentence]:
+    return [] if finding.is_withheld or finding.failures or finding.is_excerpt else sentences_of(finding.text)
+
+
+def _cited(sentence: Sentence, finding: Finding) -> tuple[str, ...]:
+    if not tokens(sentence.text):
+        return ()
+    known = [number for number in sentence.numbers if 0 < number <= len(finding.sources)]
+    return tuple(dict.fromkeys(finding.sources[number - 1] for number in known))
+
+
+CONFIDENT = 0.6
+"""Confidence above which insights are drawn from results."""
+_AGREEMENT, _COVERAGE, _PROMPTNESS = 0.5, 0.4, 0.1
+_ITERATIONS = 5
+
+
+def confidence(
+    task: str,
+    learnings: Sequence[Learning],
+    sources: Mapping[str, Source],
+    iteration: int,
+    completeness: float | None = None,
+) -> float:
+    """Return the confidence in the learnings of a task after an iteration (from 1), from 0 to 1 with two decimals.
+
+    0.5 × agreement + 0.4 × coverage + 0.1 × promptness; 0 if nothing was learned. Agreement is 1 - 0.5ⁿ for n
+    independent sources: the pages of one host count as one, each document as one, thoughts as none. Coverage is a
+    model's judgement (`completeness`, from 0 to 1), or else the share of the task's specific words that the learnings
+    contain. Promptness falls from 1 at the first iteration by a fifth with each further one, down to 0.
+    """
+    if not learnings:
+        return 0.0
+    independent = {_publisher(sources[learning.source]) for learning in learnings if learning.source in sources}
+    agreement = 1 - 0.5 ** len(independent)
+    words = " ".join(learning.text for learning in learnings)
+    coverage = relevance(words, task) if completeness is None else completeness
+    promptness = min(1.0, max(0.0, (_ITERATIONS + 1 - iteration) / _ITERATIONS))
+    return round(_AGREEMENT * agreement + _COVERAGE * coverage + _PROMPTNESS * promptness, 2)
+
+
+def is_confident(value: float) -> bool:
+    """Whether a confidence is above `CONFIDENT`, strictly."""
+    return value > CONFIDENT
+
+
+def _publisher(source: Source) -> str:
+    if source.kind == "document":
+        return source.key
+    try:
+        host = urlsplit(source.key).hostname
+    except ValueError:
+        host = None
+    return (host or source.key).removeprefix("www.")
+
+
+MOST_PAIRS = 3
+"""Contradictions of one learning noted in a round: two sources with many similar claims have very many pairs."""
+
+
+def notice_findings(
+    findings: Sequence[Finding], memory: Mapping[str, Observation]
+) -> tuple[dict[str, Learning], dict[str, Observation]]:
+    """Return the learnings of a round's findings, and the gaps that they open or close.
+
+    They close a gap that is the whole task of an earlier finding; the orchestrator decides about the others.
+    """
+    learned = {finding.id: learnings_of(finding) for finding in findings}
+    opened = [
+        gap_of(text, finding.question_id, finding.cycle, finding.id, about=finding.task)
+        for finding in findings
+        for text in _missing(finding, learned[finding.id])
+    ]
+    closed = [
+        one
+        for finding in findings
+        for gap in open_gaps(memory.values())
+        if learned[finding.id] and gap.text == finding.task and gap.question_id == finding.question_id
+        for one in close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
+    ]
+    learnings = {one.id: one for ones in learned.values() for one in ones}
+    return learnings, {gap.key: gap for gap in (*opened, *closed)}
+
+
+def notice_contradictions(
+    learnings: Mapping[str, Learning],
+    memory: Mapping[str, Observation],
+    sources: Mapping[str, Source],
+    question_id: str,
+    round: int,
+) -> dict[str, Observation]:
+    """Return the new contradictions between the learnings of this question."""
+    known = {frozenset(found.learnings) for found in memory.values() if found.kind == "contradiction"}
+    own = [one for one in learnings.values() if one.question_id == question_id]
+    noticed: dict[str, Observation] = {}
+    times: Counter[str] = Counter()
+    for one, other in contradicting(own):
+        is_new = {one.id, other.id} not in known and max(times[one.id], times[other.id]) < MOST_PAIRS
+        if is_new and may_contradict(sources[one.source], sources[other.source]):
+            times.update((one.id, other.id))
+            contradiction = _contradiction(one, other, round)
+            noticed[contradiction.key] = contradiction
+    return noticed
+
+
+def _missing(finding: Finding, learned: Sequence[Learning]) -> list[str]:
+    """Return the gaps the researcher declared, and its task if it was not finished or nothing is cited."""
+    if not learned:
+        return [finding.task]
+    return [*finding.missing, *([] if finding.ended == "done" else [finding.task])]
+
+
+def _contradiction(one: Learning, other: Learning, round: int) -> Observation:
+    return Observation(
+        kind="contradiction",
+        text=one.text,
+        other=other.text,
+        question_id=one.question_id,
+        round=round,
+        learnings=(one.id, other.id),
+    )
+
+
+def own_learnings(state: ResearchState) -> list[Learning]:
+    """Return what was learned for the present question, in order."""
+    assert state.run is not None
+    return [learning for learning in state.learnings.values() if learning.question_id == state.run.id]
+
+
+def own_observations(state: ResearchState) -> list[Observation]:
+    """Return what was noticed for the present question."""
+    assert state.run is not None
+    return [observation for observation in state.memory.values() if observation.question_id == state.run.id]

@@ -1,0 +1,371 @@
+"""The user's documents: all folders and files of `docs`, kept indexed, searched and read.
+
+Every method blocks on files and SQLite; async callers wrap it in `asyncio.to_thread`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property, partial
+from itertools import chain
+from typing import NamedTuple, TypeVar
+
+from ...prompts import fence
+from ..evidence.text.sentences import sentences_of
+from ..evidence.text.similarity import distinct, fuse_rankings, rarity, spread
+from ..evidence.text.stems import bare, sought_words
+from ..evidence.text.words import GENERIC_WORDS
+from ..records.sources import Source
+from ..run.context import Context
+from .candidates import mentions, terms_of
+from .folder import PICTURE, PICTURES, LeftOut, originals_first
+from .index import SCHEME, Entry, Root, Summary, open_roots, unreadable
+from .index_search import OF_TEXT, Found, FoundPassage, IndexReader
+from .near_words import WORD
+from .shelf import IndexShelf, OpenIndex, Passage, in_force_first, scores, with_standing
+from .trails import find_trails, passages_of
+from .upkeep import Outdated, Upkeep
+
+CANDIDATES = 100
+FIRST = 3
+"""Files that are named where none can be read."""
+FEWEST_WORDS = 5
+"""Words from which on a query counts as a question."""
+LONG = 60
+"""Words from which on it is a text of which each sentence may be about something else."""
+OF_LONG = 20
+"""Documents that such a text finds."""
+TRAILED = 10
+"""Passages that are taken from the trails through the documents; the others are those that hold the words best."""
+
+Result = TypeVar("Result")
+
+
+MOST_UNKNOWN = 3
+"""Unknown words of a question: more of them are of another language than the documents, or a pasted text."""
+
+
+class LibraryStatus(NamedTuple):
+    """What can be searched."""
+
+    documents: int
+    left_out: tuple[LeftOut, ...]
+    """What cannot, and why."""
+    shortened: tuple[str, ...]
+    """Documents of which only the beginning can."""
+    notes: tuple[str, ...] = ()
+    """Documents with pages that cannot, or only with mistakes, each with the pages and the reason."""
+
+    @property
+    def unread(self) -> int:
+        """Number of files that would be documents if they could be read."""
+        return sum(one.files for one in self.left_out if one.is_document)
+
+
+class Document(NamedTuple):
+    """One document with its text."""
+
+    source: Source
+    text: str
+
+
+class Library:
+    """The documents of a run; may be used from several threads."""
+
+    def __init__(self, context: Context) -> None:
+        """Take note of the settings; nothing is opened yet, so this may be called anywhere."""
+        self._context = context
+        self._upkeep = Upkeep(context.limits, context.clock)
+
+    @cached_property
+    def _roots(self) -> tuple[Root, ...]:
+        return tuple(open_roots(self._context))
+
+    def refresh(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
+        """Index what is new or changed; tells how many of how many documents are done.
+
+        Raises `DocumentsUnreadable`.
+        """
+        outdated = self._upkeep.refresh(self._roots, on_progress)
+        return _status(
+            [_root_status(*pair, pair[0].store.summary()) for pair in zip(self._roots, outdated, strict=True)]
+        )
+
+    def examine(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
+        """Return what `refresh` would come to: reads what is new or changed, and keeps nothing of it.
+
+        Raises `DocumentsUnreadable`.
+        """
+        examined = self._upkeep.examine(self._roots, on_progress)
+        return _status([_root_status(root, *one) for root, one in zip(self._roots, examined, strict=True)])
+
+    def search(self, query: str, limit: int) -> list[Passage]:
+        """Return the passages of all folders that answer a query, best first; a few of each document, then the rest.
+
+        A word that stands in no passage is replaced by one that is spelt alike, or by the parts of a compound.
+        """
+        if not terms_of(query):
+            return []
+        self._complete()
+        found = self._found(query)
+        if all(any(one.counts[term] for one in found) for term in terms_of(query)):
+            return self._best(query, found, limit)
+        near = self._upkeep.asked(self._roots, partial(self._with_near_words, query))
+        return self._best(near, found if near == query else self._found(near), limit)
+
+    def _with_near_words(self, query: str) -> str:
+        """Return the query with near words of the documents in place of those that stand in none."""
+        sought = frozenset(terms_of(query)) - GENERIC_WORDS
+        words = (word for word in dict.fromkeys(WORD.findall(query)) if word.casefold() in sought)
+        with self._shelf() as shelf:
+            unknown = [word for word in words if not shelf.counted([word.casefold()])]
+            if not 0 < len(unknown) <= MOST_UNKNOWN:
+                return query
+            near = {word: " ".join(shelf.near(word.casefold())) for word in unknown}
+        return WORD.sub(lambda found: near.get(found[0]) or str(found[0]), query)
+
+    def _found(self, query: str) -> list[Found]:
+        terms, titles = terms_of(query), mentions(query)
+        return [self._mended(root, partial(root.store.search, terms, titles, CANDIDATES)) for root in self._roots]
+
+    def _best(self, query: str, found: Sequence[Found], limit: int) -> list[Passage]:
+        terms, titles = terms_of(query), mentions(query)
+        passages = _each_text_once(chain.from_iterable(map(self._passages, self._roots, found)))
+        rarities = _rarities(terms, found)
+        ranked = zip(scores(passages, _weights(rarities, found), _mentioned(titles, rarities)), passages, strict=True)
+        best = sorted(ranked, key=_best_first)
+        return _spread(passage for _, passage in best)[:limit]
+
+    def unmatched(self, queries: Iterable[str]) -> list[str]:
+        """Return the words of these queries that stand in no document, each once."""
+        with self._shelf() as shelf:
+            words = distinct((word for query in queries for word in terms_of(query)), str)
+            return [word for word in words if not shelf.counted([word])]
+
+    def held(self, words: Iterable[str]) -> frozenset[str]:
+        """Return those of these words that stand in documents; in scripts without spaces, those whose neighbours do."""
+        wanted = {word: tuple(sought_words(word)) for word in words}
+        units = list({unit for parts in wanted.values() for unit in parts})
+        with self._shelf() as shelf:
+            known = shelf.held(units)
+        return frozenset(word for word, parts in wanted.items() if parts and known.issuperset(parts))
+
+    def in_a_row(self, rows: Iterable[str]) -> frozenset[str]:
+        """Return those of these rows of words that a passage has in the same order, side by side."""
+        with self._shelf() as shelf:
+            return frozenset(row for row in rows if shelf.holders(row))
+
+    def follow(self, question: str, limit: int) -> list[Passage]:
+        """Return passages that answer a question together: those of the best trail first, then others that may help.
+
+        A few words are no question: they get what matches them. Outdated versions come last and name the document that
+        is in force, which is among the passages.
+        """
+        return self._upkeep.asked(self._roots, partial(self._follow, question, limit))
+
+    def _follow(self, question: str, limit: int) -> list[Passage]:
+        if not terms_of(question):
+            return []
+        self._complete()
+        words = len(sought_words(question))
+        if words >= LONG:
+            return self._by_sentences(question)[: min(limit, OF_LONG)]
+        sought = self._with_near_words(question)
+        trailed = self._trailed(sought) if words >= FEWEST_WORDS else []
+        found = _spread(_each_text_once([*trailed, *self._best(sought, self._found(sought), limit)]))[:limit]
+        with self._shelf() as shelf:
+            return in_force_first(question, found, shelf, self._now()[:10])[:limit]
+
+    def _by_sentences(self, text: str) -> list[Passage]:
+        """Return one passage of each document that matches a long text as a whole, or one of its sentences."""
+        texts = [text, *(one.text for one in sentences_of(text))]
+        return fuse_rankings([self.search(one, CANDIDATES) for one in texts], lambda passage: passage.source.key)
+
+    def _trailed(self, question: str) -> list[Passage]:
+        with self._shelf() as shelf:
+            return [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
+
+    @contextmanager
+    def _shelf(self) -> Iterator[IndexShelf]:
+        read_at = self._now()
+        with ExitStack() as stack:
+            indexes = [self._opened(root, stack.enter_context(root.store.reading()), read_at) for root in self._roots]
+            yield IndexShelf(indexes)
+
+    def _opened(self, root: Root, reader: IndexReader, read_at: str) -> OpenIndex:
+        return OpenIndex(reader, lambda number: self._passage(root, reader.passage(number), read_at))
+
+    def _passage(self, root: Root, found: FoundPassage, read_at: str) -> Passage:
+        return Passage(self._source(root, found, read_at), found.start, found.heading, found.language, found.text)
+
+    def documents(self) -> Iterator[Document]:
+        """Return all documents that can be read, each once, folder by folder, in the order of their paths."""
+        keys: set[str] = set()
+        for root in self._roots:
+            for path in sorted(self._mended(root, root.store.stamps)):
+                document = self.read(root.address(path))
+                if document and document.source.key not in keys:
+                    keys.add(document.source.key)
+                    yield document
+
+    def standing(self) -> list[Document]:
+        """Return all documents that can be read, with their standing: draft, superseded, or not yet in force."""
+        documents = list(self.documents())
+        sources = with_standing([(one.source, one.text) for one in documents], self._now()[:10])
+        return [one._replace(source=source) for one, source in zip(documents, sources, strict=True)]
+
+    def addresses(self) -> Iterator[str]:
+        """Return the addresses of all documents that can be read."""
+        for root in self._roots:
+            stamps = self._mended(root, root.store.stamps)
+            yield from (root.address(path) for path, entry in stamps.items() if not entry.reason)
+
+    def read(self, address: str) -> Document | None:
+        """Return the document with this address, as it was indexed; none if there is no such document."""
+        for root in self._roots:
+            path = root.path_of(address)
+            entry = self._mended(root, partial(root.store.document, path)) if path else None
+            if entry:
+                return Document(self._source(root, entry, self._now()), entry.text)
+        return None
+
+    def _complete(self) -> None:
+        if not all(root.store.file.exists() for root in self._roots):
+            # The run began with another data folder.
+            self.refresh()
+
+    def _mended(self, root: Root, ask: Callable[[], Result]) -> Result:
+        """Ask an index; if it turns out to be damaged, build it anew first."""
+        return self._upkeep.asked((root,), ask)
+
+    def _passages(self, root: Root, found: Found) -> Iterator[Passage]:
+        read_at = self._now()
+        return (self._passage(root, one, read_at) for one in found.passages)
+
+    def _source(self, root: Root, found: Entry | FoundPassage, read_at: str) -> Source:
+        uri = root.uri(found.path)
+        return Source(
+            key=uri,
+            title=found.title,
+            location=uri,
+            address=root.address(found.path),
+            kind="document",
+            date=found.date,
+            is_cut=bool(found.is_cut),
+            content_hash=found.content_hash,
+            read_at=read_at,
+        )
+
+    def _now(self) -> str:
+        return self._context.clock.now().isoformat(timespec="seconds")
+
+
+def _best_first(scored: tuple[float, Passage]) -> tuple[float, str, int]:
+    score, passage = scored
+    return -score, originals_first(passage.source), passage.start
+
+
+def _each_text_once(passages: Iterable[Passage]) -> list[Passage]:
+    """Return passages so that a text that lies in several folders is shown as that of the first."""
+    return distinct(passages, _text)
+
+
+def _spread(passages: Iterable[Passage]) -> list[Passage]:
+    """Return a few passages of each document, then the others."""
+    return spread(passages, lambda passage: passage.source.key, OF_TEXT)
+
+
+def _text(passage: Passage) -> tuple[str, int]:
+    return passage.source.content_hash, passage.start
+
+
+def _rarities(terms: Sequence[str], found: Sequence[Found]) -> dict[str, float]:
+    """Return how much each word of a question says, over all indexes together."""
+    total = sum(one.total for one in found)
+    return {term: rarity(total, sum(sum(one.counts[term].values()) for one in found)) for term in terms}
+
+
+def _weights(rarities: Mapping[str, float], found: Sequence[Found]) -> dict[str, float]:
+    """Return the weight of each term that the words of a question are indexed by."""
+    return {stem: rarities[term] for one in found for term in one.counts for stem in one.counts[term]}
+
+
+def _mentioned(titles: Iterable[str], rarities: Mapping[str, float]) -> dict[str, float]:
+    """Return how much it says that a document bears one of these titles; words that say nothing add nothing."""
+    by_word = {bare(term): weight for term, weight in rarities.items()}
+    return {title: sum(by_word.get(word, 0.0) for word in title.split()) for title in titles}
+
+
+def _root_status(root: Root, outdated: Outdated, summary: Summary) -> LibraryStatus:
+    left_out = [*outdated.left_out, *_with_pictures_as_one(summary.unread)]
+    if not summary.readable:
+        first = "".join(f"; {one.path}: {one.reason}" for one in left_out[:FIRST])
+        more = f"; and {len(left_out) - FIRST} more" if len(left_out) > FIRST else ""
+        raise unreadable(root.path, f"there is no document in it that can be read{first}{more}")
+    cut = tuple(_named(root, path) for path in summary.cut)
+    notes = tuple(f"{_named(root, path)}: {note}" for path, note in summary.notes)
+    return LibraryStatus(summary.readable, tuple(_shown(root, left_out)), cut, notes)
+
+
+def _shown(root: Root, left_out: list[LeftOut]) -> Iterator[LeftOut]:
+    for one in sorted(left_out):
+        yield one._replace(path=_named(root, one.path))
+
+
+def _with_pictures_as_one(unread: Sequence[LeftOut]) -> list[LeftOut]:
+    """Return files that are not read, with one line for all pictures without text."""
+    rest = [one for one in unread if one.code != PICTURE]
+    count = len(unread) - len(rest)
+    return [*rest, LeftOut(PICTURES, f"{count} without text", PICTURE, count)] if count else rest
+
+
+def _named(root: Root, path: str) -> str:
+    return root.address(path).removeprefix(SCHEME)
+
+
+def _status(parts: list[LibraryStatus]) -> LibraryStatus:
+    return LibraryStatus(
+        sum(part.documents for part in parts),
+        tuple(one for part in parts for one in part.left_out),
+        tuple(one for part in parts for one in part.shortened),
+        tuple(one for part in parts for one in part.notes),
+    )
+
+
+LISTED = 150
+"""Documents that are listed one by one."""
+FOLDERS = 60
+"""Folders that are listed where the documents are more, those that hold most first."""
+CHARACTERS = 8000
+"""Characters of the list; a longer one is that of the folders."""
+TITLE = 120
+"""Characters of a title."""
+
+
+def catalogue(library: Library, documents: int) -> str:
+    """Return a list of the documents for a prompt: one by one, or else their folders; empty if there are none.
+
+    `documents`: how many there are.
+    """
+    lines = list(map(_line, library.standing())) if documents <= LISTED else []
+    if documents and (not lines or sum(map(len, lines)) > CHARACTERS):
+        lines = list(_folders(library.addresses()))
+    return fence("\n".join(lines), tag="documents") if lines else ""
+
+
+def _line(document: Document) -> str:
+    source = document.source
+    to_come = f"in force from {source.in_force_from}" if source.in_force_from else ""
+    standing = "draft" if source.is_draft else "superseded" if source.superseded_by else to_come
+    facts = filter(None, (source.address, source.date, standing, f"{len(document.text):,} characters"))
+    return f"- {source.title[:TITLE]} ({', '.join(facts)})"
+
+
+def _folders(addresses: Iterable[str]) -> Iterator[str]:
+    counts = Counter(address.rpartition("/")[0] for address in addresses)
+    for folder, count in counts.most_common(FOLDERS):
+        yield f"- {folder}: {count:,} documents"
+    if len(counts) > FOLDERS:
+        yield f"- {len(counts) - FOLDERS} more folders"

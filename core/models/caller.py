@@ -1,0 +1,281 @@
+"""Makes one call of a model: binds its settings, watches for silence, repeats it, and reports what it cost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, NamedTuple
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
+
+from ...prompts import with_equal_fences
+from ..records.research import Spent
+from ..run.context import Context, Role
+from ..run.errors import ModelFailed
+from ..run.events.call import CallEvents
+from ..run.limits import Limits
+from ..run.store.pages import text_hash
+from ..run.transcripts import whole_message
+from .faults import AnswerSilent, ToolsUnbound
+from .recorded import call_of, place_of, recorded_parts
+from .resolve import EXTRACTIVE, cost_of, is_extractive, profile_of
+from .retries import RetryBudget
+
+
+def spent_on(message: AIMessage, messages: Sequence[AnyMessage], role: Role, context: Context) -> Spent | None:
+    """Return tokens and money of an answer, also of one that broke off; estimated where the server does not count.
+
+    None for the extractive model: it costs nothing but time.
+    """
+    name = profile_of(role, context).name
+    if name == EXTRACTIVE:
+        return None
+    usage = message.usage_metadata
+    if not usage or not usage["input_tokens"]:
+        # Some servers do not count, or count nothing; without an estimate a limit on tokens would never be reached.
+        spent = Spent(
+            role=role,
+            input_tokens=count_tokens_approximately(messages),
+            output_tokens=count_tokens_approximately([message]),
+        )
+    else:
+        spent = Spent(
+            role=role,
+            input_tokens=usage["input_tokens"],
+            cached_tokens=usage.get("input_token_details", {}).get("cache_read", 0),
+            output_tokens=usage["output_tokens"],
+        )
+    reported = message.response_metadata.get("cost")
+    return spent.model_copy(update={"usd": cost_of(name, spent, context.prices, reported)})
+
+
+# Names instead of classes: the packages of other providers may not be installed, and all are slow to load.
+TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI", "ScriptedChatModel"})
+"""Classes that take each call as it is meant; of others only those settings are used that they are known to take."""
+FORCED_WITHOUT_EFFORT = "ChatAnthropic"
+"""The class in which an effort turns on thoughts, beside which its server takes no forced call."""
+
+
+def bind_call(
+    model: BaseChatModel,
+    tools: Sequence[dict[str, Any]],
+    tool_choice: str,
+    max_tokens: int | None,
+    effort: str,
+    settings: Mapping[str, Any],
+) -> Runnable[Any, Any]:
+    """Return the model for one call, with tools, a limit on its output and an effort where there are any.
+
+    `tool_choice` is `any`, `auto` or `none`; another provider's model whose profile rules out the first gets the
+    second, and to no such model tools are bound that may not be called.
+    `settings` are bound as they are. Raises `ToolsUnbound` for tools where the class has no place for them.
+    """
+    takes_all = not TAKE_ALL.isdisjoint(_names(model))
+    if not takes_all:
+        tools = () if tool_choice == "none" else tools
+        tool_choice = "auto" if (model.profile or {}).get("tool_choice") is False else tool_choice
+    bound = dict(settings)
+    if max_tokens is not None and "num_predict" in type(model).model_fields:
+        # Ollama's client refuses a call that brings the limit along.
+        model = model.model_copy(update={"num_predict": max_tokens})
+    elif max_tokens is not None:
+        bound[_output_limit(model)] = max_tokens
+    is_forced = bool(tools) and tool_choice == "any"
+    if effort and (takes_all or _takes_effort(model, effort, is_forced=is_forced)):
+        bound["reasoning_effort"] = effort
+    if not tools:
+        return model.bind(**bound)
+    try:
+        return model.bind_tools(tools, tool_choice=tool_choice, **bound)
+    except NotImplementedError as error:
+        raise ToolsUnbound from error
+
+
+def _output_limit(model: BaseChatModel) -> str:
+    """Return what the class calls the limit on an answer's tokens: Google's do not know the common name."""
+    return "max_output_tokens" if "max_output_tokens" in type(model).model_fields else "max_tokens"
+
+
+def _takes_effort(model: BaseChatModel, effort: str, *, is_forced: bool) -> bool:
+    if is_forced and FORCED_WITHOUT_EFFORT in _names(model):
+        return False
+    levels: Any = (model.profile or {}).get("reasoning_effort_levels") or ()
+    return "reasoning_effort" in type(model).model_fields and effort in levels
+
+
+def _names(model: BaseChatModel) -> set[str]:
+    return {cls.__name__ for cls in type(model).__mro__}
+
+
+SLICE_SECONDS = 0.02
+"""How long the parts of an answer may be taken one after the other before others have their turn."""
+
+
+async def timed_parts(
+    model: Runnable[Any, Any],
+    messages: Sequence[AnyMessage],
+    role: Role,
+    config: RunnableConfig,
+    limits: Limits,
+    *,
+    is_long: bool,
+    is_streamed: bool,
+) -> AsyncGenerator[AIMessage, None]:
+    """Yield the parts of one try; a single one if it is not streamed, which takes a fraction of the work.
+
+    `is_long` allows the longer silence of findings and reports, and so does an answer that comes whole.
+    Raises `AnswerSilent` when the stream falls silent, `ModelFailed` when it lasts longer than `call_seconds`.
+    """
+    loop = asyncio.get_running_loop()
+    stream = aiter(model.astream(list(messages), config) if is_streamed else _whole(model, messages, config))
+    limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
+    idle: float = getattr(limits, limit)
+    paused = loop.time()
+    end = paused + limits.call_seconds
+    while True:
+        left = end - loop.time()
+        silence = asyncio.timeout(min(idle, left))
+        try:
+            async with silence:
+                part = await anext(stream)
+        except StopAsyncIteration:
+            return
+        except TimeoutError as error:
+            if not silence.expired():
+                raise
+            if left < idle:
+                limited = f"{limits.call_seconds:g} s for one answer (call_seconds)"
+                raise ModelFailed(f"The {role}'s model took longer than {limited}.") from error
+            raise AnswerSilent(idle, limit) from error
+        # Parts that wait to be read come without a pause, in which others could work.
+        if loop.time() - paused > SLICE_SECONDS:
+            await asyncio.sleep(0)
+            paused = loop.time()
+        # A model that cannot stream hands over its whole message at once.
+        if isinstance(part, AIMessage):
+            yield part
+
+
+async def _whole(
+    model: Runnable[Any, Any], messages: Sequence[AnyMessage], config: RunnableConfig
+) -> AsyncGenerator[Any, None]:
+    yield await model.ainvoke(list(messages), config)
+
+
+class Assembly:
+    """Joins the parts of an answer."""
+
+    def __init__(self) -> None:
+        self.whole: AIMessage | None = None
+        """What came so far; none before the first part."""
+
+    def add(self, part: AIMessage) -> None:
+        """Take the next part."""
+        can_be_added = isinstance(self.whole, AIMessageChunk) and isinstance(part, AIMessageChunk)
+        self.whole = self.whole + part if can_be_added else part  # type: ignore[operator, assignment]  # both are chunks
+
+    def message(self, role: Role) -> AIMessage:
+        """Return the whole message with the text as it came; raises `ModelFailed` if nothing came."""
+        if self.whole is None:
+            raise ModelFailed(f"The {role}'s model broke off without an answer.")
+        return whole_message(self.whole, self.whole.text) if isinstance(self.whole, AIMessageChunk) else self.whole
+
+
+class Caller(NamedTuple):
+    """What makes the calls of a role."""
+
+    role: Role
+    context: Context
+    retries: RetryBudget
+    events: CallEvents
+
+    @property
+    def config(self) -> RunnableConfig:
+        """The tags and metadata for tracers, and whether LangGraph's `messages` mode streams the words."""
+        who = {"user_id": self.context.user, "session_id": self.context.session}
+        return {
+            "tags": [self.role, *([] if self.events.is_report else [TAG_NOSTREAM])],
+            "metadata": {"role": self.role, **{name: value for name, value in who.items() if value}},
+        }
+
+    async def parts(
+        self,
+        model: Runnable[Any, Any],
+        messages: Sequence[AnyMessage],
+        *,
+        is_long: bool = False,
+        is_streamed: bool = False,
+    ) -> AsyncGenerator[tuple[AIMessage | None, Assembly], None]:
+        """Yield the parts of the answer, each with all that came so far; None says that what came before is void.
+
+        The cost of each try is reported, also of one that broke off, which is repeated unless its words were shown. An
+        answer that the calling node got before it was stopped comes whole and costs nothing. `is_long` and
+        `is_streamed` as in `timed_parts`; raises what that and `RetryBudget.stream` raise.
+        """
+        answer, key = Assembly(), ""
+        answers = None if is_extractive(self.role, self.context) else self.events.bill.answers
+        asked = self._name(messages) if answers else ""
+        if answers and (earlier := await answers.earlier(asked)):
+            answer.add(earlier.message)
+            if spent := spent_on(earlier.message, messages, self.role, self.context):
+                self.events.bill.add(spent, earlier.key)
+            yield earlier.message, answer
+            return
+        limits, name = self.context.limits, profile_of(self.role, self.context).name
+        tries = self.retries.stream(
+            lambda: recorded_parts(
+                # What is read on this machine is read anew.
+                None if is_extractive(self.role, self.context) else self.context.recording,
+                lambda: call_of(model, messages, self.role, name),
+                place_of(self.role, self.events.placement),
+                lambda: timed_parts(
+                    model, messages, self.role, self.config, limits, is_long=is_long, is_streamed=is_streamed
+                ),
+            ),
+            name,
+            may_repeat=lambda: not self.events.has_shown,
+            on_wait=self.events.on_delay,
+        )
+        try:
+            async with aclosing(tries):
+                async for part in tries:
+                    if part is None:
+                        self._report_cost(answer, messages)
+                        answer = Assembly()
+                    else:
+                        answer.add(part)
+                    yield part, answer
+            if answers and answer.whole is not None:
+                key = await answers.keep(asked, answer.message(self.role))
+        finally:
+            self._report_cost(answer, messages, key)
+
+    async def message(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
+        """Return the whole answer to a call that nobody watches."""
+        answer = Assembly()
+        parts = self.parts(model, messages)
+        async with aclosing(parts):
+            async for _, answer in parts:  # noqa: B007 - the last one is the whole answer
+                pass
+        return answer.message(self.role)
+
+    def _report_cost(self, answer: Assembly, messages: Sequence[AnyMessage], key: str = "") -> None:
+        if answer.whole is None:
+            return
+        if spent := spent_on(answer.message(self.role), messages, self.role, self.context):
+            self.events.on_spent(spent, key)
+
+    def _name(self, messages: Sequence[AnyMessage]) -> str:
+        """Return the name of a call: the same for the same words to the same model."""
+        said = [
+            (one.type, one.content, getattr(one, "tool_calls", ""), getattr(one, "tool_call_id", ""))
+            for one in messages
+        ]
+        words = json.dumps([self.role, profile_of(self.role, self.context).name, said], default=str)
+        return text_hash(with_equal_fences(words))

@@ -1,0 +1,319 @@
+"""Examines a report unit by unit, and has the writer's model correct what its sources do not support."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...prompts import fenced_knowledge
+from ..evidence.checking.source_text import SourceText
+from ..evidence.checking.units import Unit, units_of
+from ..evidence.checking.verification import Verifier
+from ..evidence.citations.citing import Edit, numbered_draft, with_edits
+from ..evidence.citations.markers import Marker
+from ..evidence.citations.sanitizing import sanitized
+from ..evidence.citations.scanner import scan
+from ..evidence.language import is_written_in
+from ..evidence.text.sentences import LINE_MARK
+from ..evidence.text.words import UNSURE, stems, tokens
+from ..models.resolve import is_extractive, profile_of
+from ..records.report import ClaimCheck, Draft, Repair
+from ..records.sources import Source
+from ..run.context import Context
+from .fill_in import Filler
+from .forms import RewriteSentences
+from .judging import MORE, Evidence, Judgement, Key, judge, key_of
+
+SENTENCES = 40
+"""Sentences of one call."""
+_FOREIGN = re.compile(r"`|^\s{0,3}#")
+_BARS = re.compile(r"(?<!\\)\|")
+
+
+class Fault(NamedTuple):
+    """A sentence, or the row of a table, of which a part is wrong."""
+
+    raw: str
+    """As it stands in the report."""
+    start: int
+    """Where it begins."""
+    wrong: tuple[tuple[Unit, Judgement], ...]
+    """Its units that are wrong, and what was said of them."""
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.start + len(self.raw)
+
+
+class Rewrite(NamedTuple):
+    """What is to take the place of a sentence."""
+
+    fault: Fault
+    raw: str
+    """The new sentence with its markers."""
+
+
+async def ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Rewrite]:
+    """Ask the writer's model for new sentences, in at most `calls` calls; return those that keep what was right."""
+    found: dict[int, Rewrite] = {}
+    for start in range(0, min(len(faults), calls * SENTENCES), SENTENCES):
+        some = faults[start : start + SENTENCES]
+        shown = [_shown(number, fault, evidence) for number, fault in enumerate(some, 1)]
+        form = await filler.ask_if_possible(
+            RewriteSentences,
+            "writer",
+            "verify_report",
+            (),
+            asked="sentences",
+            knowledge=fenced_knowledge(sentences=shown),
+        )
+        for one in form.sentences if form else ():
+            if 0 < one.number <= len(some) and (raw := _in_place(some[one.number - 1], one.text, evidence.numbers)):
+                found[some[one.number - 1].start] = Rewrite(some[one.number - 1], raw)
+    return list(found.values())
+
+
+def kind_of(before: str, after: str) -> Repair:
+    """Return what was done to a sentence, by its plain words."""
+    if tokens(before) == tokens(after):
+        return "cited anew"
+    return "hedged" if UNSURE & set(tokens(after)) - set(tokens(before)) else "rewritten"
+
+
+def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
+    wrong = [
+        {"words": unit.raw, "verdict": said.verdict, **({"right": said.right} if said.right else {})}
+        for unit, said in fault.wrong
+    ]
+    cited = dict.fromkeys(key for unit, _ in fault.wrong for key in unit.sources or unit.of_sentence)
+    others = dict.fromkeys(key for unit, _ in fault.wrong for key in evidence.nearest(unit) if key not in cited)
+    return {
+        "number": number,
+        "sentence": fault.raw,
+        "wrong": wrong,
+        "cited": _passages(fault, list(cited), evidence),
+        "others": _passages(fault, list(others), evidence),
+    }
+
+
+def _passages(fault: Fault, keys: Sequence[str], evidence: Evidence) -> list[dict[str, Any]]:
+    shown = evidence.shown([(unit, keys) for unit, _ in fault.wrong], MORE)
+    return [{"source": one["source"], "says": passage} for one in shown for passage in one["passages"]]
+
+
+def _in_place(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
+    """Return the new sentence as it can take the place of the old one; empty if it cannot."""
+    old, line = fault.raw, " ".join(text.split())
+    found = LINE_MARK.match(old)
+    line = (found.group() if found else "") + LINE_MARK.sub("", line)
+    is_foreign = sanitized(line) != line or (_FOREIGN.search(line) and not _FOREIGN.search(old))
+    if not tokens(line) or is_foreign or len(_BARS.findall(line)) != len(_BARS.findall(old)):
+        return ""
+    same = frozenset(stems(" ".join(_spoken(old)))) & frozenset(stems(" ".join(_spoken(line))))
+    return line if same and _keeps(fault, line) and _cites(fault, line, numbers) else ""
+
+
+def _keeps(fault: Fault, line: str) -> bool:
+    """Whether all that was not wrong still stands there, in its order."""
+    right, place = list[str](), 0
+    for unit, _ in sorted(fault.wrong, key=lambda pair: pair[0].start):
+        right += _spoken(fault.raw[place : unit.start - fault.start])
+        place = unit.end - fault.start
+    right += _spoken(fault.raw[place:])
+    following = iter(_spoken(line))
+    return all(word in following for word in right)
+
+
+def _spoken(raw: str) -> list[str]:
+    return tokens("".join(part if isinstance(part, str) else " " for part in scan(raw)))
+
+
+def _cites(fault: Fault, line: str, numbers: Mapping[str, int]) -> bool:
+    """Whether it cites as many sources as before, none where there was none."""
+    before, after = _markers(fault.raw), _markers(line)
+    if not any(unit.is_cited for unit, _ in fault.wrong):
+        return before == after
+    return len(after) <= len(before) and {*after} <= {*before, *numbers.values()}
+
+
+def _markers(raw: str) -> list[int]:
+    return [number for part in scan(raw) if isinstance(part, Marker) for number in part.numbers]
+
+
+def keeps_citations(units: Sequence[Unit], fault: Fault, new: Sequence[Unit]) -> bool:
+    """Whether each unit of a sentence that was right still cites what it cited; `units` are those of the report."""
+    wrong = {unit.start for unit, _ in fault.wrong}
+    right = [one for one in units if one.sentence_start == fault.start and one.is_cited and one.start not in wrong]
+    left = {(tuple(tokens(one.text)), frozenset(one.sources)) for one in new}
+    return all((tuple(tokens(one.text)), frozenset(one.sources)) in left for one in right)
+
+
+def new_units(rewrite: Rewrite, text: str, sources: Sequence[str]) -> list[Unit]:
+    """Return the units of a new sentence in its place in the report."""
+    fault = rewrite.fault
+    changed = text[: fault.start] + rewrite.raw + text[fault.end :]
+    end = fault.start + len(rewrite.raw)
+    return [unit for unit in units_of(changed, sources) if fault.start <= unit.start < end]
+
+
+KEPT = 4
+"""One in so many calls of the verifier's model is kept for corrected sentences."""
+
+
+class Examined(NamedTuple):
+    """A report that was examined."""
+
+    text: str
+    """Its body, with numbers in order of first use, and `[0]` where a citation named no source."""
+    sources: tuple[str, ...]
+    """Keys of the cited sources by these numbers."""
+    claims: tuple[ClaimCheck, ...]
+    """What was found about its parts."""
+
+
+class Examination:
+    """One report under examination."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        texts: Mapping[str, Sequence[SourceText]],
+        sources: Mapping[str, Source],
+        context: Context,
+        filler: Filler,
+        language_code: str,
+    ) -> None:
+        """`texts` and `sources` by key; `language_code`: that of the report (ISO 639-1), empty if it is not known."""
+        self._verifier, self._context, self._filler = Verifier(texts), context, filler
+        self._language_code = language_code
+        self._text = draft.text
+        self._sources = [*draft.sources, *(key for key in texts if key not in draft.sources)]
+        self._evidence = Evidence({key: texts.get(key, ()) for key in self._sources if key}, sources, self._sources)
+        self._judged: dict[Key, Judgement] = {}
+        self._repairs: dict[str, Repair] = {}
+        self._opinions = context.limits.max_opinions
+
+    async def examine(self) -> Examined:
+        """Judge every unit; if that is wanted, have wrong ones corrected once and judge them again."""
+        is_repaired = self._context.verify == "repair" and not is_extractive("writer", self._context)
+        kept = self._opinions // KEPT if is_repaired else 0
+        await self._judge(self._units(), self._opinions - kept)
+        if is_repaired:
+            await self._rewrite()
+        self._text, sources = await asyncio.to_thread(numbered_draft, self._text, dict(enumerate(self._sources, 1)))
+        self._sources = list(sources)
+        return Examined(self._text, sources, tuple(await asyncio.to_thread(self._checks)))
+
+    def _units(self) -> list[Unit]:
+        return units_of(self._text, self._sources)
+
+    async def _judge(self, units: Sequence[Unit], calls: int) -> None:
+        """Have a model judge units, in at most `calls` calls; a unit quoted word for word needs no judgement."""
+        if calls < 1 or is_extractive("verifier", self._context):
+            return
+        open_units = await asyncio.to_thread(lambda: [unit for unit in units if not self._is_settled(unit)])
+        judged, made = await judge(open_units, self._evidence, self._filler, calls)
+        self._judged |= judged
+        self._opinions -= made
+
+    def _is_settled(self, unit: Unit) -> bool:
+        return key_of(unit) in self._judged or (
+            bool(unit.sources) and any(self._verifier.is_quoted(unit.text, key) for key in unit.sources)
+        )
+
+    def _checks(self) -> list[ClaimCheck]:
+        return [check for unit in self._units() if (check := self._check(unit))]
+
+    def _check(self, unit: Unit) -> ClaimCheck | None:
+        """Return the check of a unit; none if it needs no source."""
+        said = self._judged.get(key_of(unit))
+        if said is None:
+            return self._verifier.check(unit).model_copy(update={"repair": self._repairs.get(unit.text)})
+        if said.verdict == "own" or (said.verdict == "supported" and not unit.is_cited):
+            return None
+        check = self._verifier.check(unit)
+        verdict = "supported" if said.verdict == "supported" else "unsupported"
+        name = profile_of("verifier", self._context).name
+        update = {"verdict": verdict, "judge": name, "reasons": _reasons(said)}
+        passages = tuple(one.model_copy(update=update) for one in check.passages)
+        return check.model_copy(
+            update={"verdict": verdict, "passages": passages, "repair": self._repairs.get(unit.text)}
+        )
+
+    async def examine_parts(self, units: Sequence[Unit]) -> tuple[Mapping[Key, Judgement], list[Rewrite]]:
+        """Judge these units of the report alone, and have those that are wrong corrected once.
+
+        Returns the judgements, none of what is quoted word for word, and the new sentences that are judged right.
+        """
+        await self._judge(units, self._opinions - self._opinions // KEPT)
+        judged, can_write = dict(self._judged), not is_extractive("writer", self._context)
+        return judged, await self._rewrites(_faults(units, judged)) if can_write else []
+
+    async def _rewrite(self) -> None:
+        edits = await self._rewrites(_faults(self._units(), self._judged))
+        self._text = with_edits(self._text, [Edit(one.fault.start, one.fault.end, one.raw) for one in edits])
+
+    async def _rewrites(self, faults: Sequence[Fault]) -> list[Rewrite]:
+        """Have the writer's model correct what is wrong; a new sentence is taken only if it is judged right."""
+        if not faults:
+            return []
+        handed_in = await ask_rewrites(faults, self._evidence, self._filler, self._context.limits.max_rewrites)
+        new = {one.fault.start: new_units(one, self._text, self._sources) for one in handed_in}
+        await self._judge([unit for units in new.values() for unit in units], self._opinions)
+        before = self._units()
+        taken, told = list[Rewrite](), {unit.text for unit in before}
+        for one in handed_in:
+            units = new[one.fault.start]
+            is_whole = keeps_citations(before, one.fault, units)
+            if is_whole and self._is_right(one, units) and self._is_new(one, units, told):
+                taken.append(one)
+                told |= {unit.text for unit in units}
+                self._note(one, units)
+        return taken
+
+    def _is_right(self, rewrite: Rewrite, units: Sequence[Unit]) -> bool:
+        if is_written_in(rewrite.raw, self._language_code) is False:
+            return False
+        said = [self._judged.get(key_of(unit)) for unit in units]
+        return all(
+            one.verdict in ("supported", "own") if one else self._is_settled(unit)
+            for one, unit in zip(said, units, strict=True)
+        )
+
+    @staticmethod
+    def _is_new(rewrite: Rewrite, units: Sequence[Unit], told: Collection[str]) -> bool:
+        """Whether nothing in it stands elsewhere in the report already."""
+        own = {unit.text for unit, _ in rewrite.fault.wrong}
+        within = rewrite.fault.raw
+        return all(unit.text in own or unit.text not in told or unit.raw in within for unit in units)
+
+    def _note(self, rewrite: Rewrite, units: Sequence[Unit]) -> None:
+        """Remember how the units of a sentence were corrected."""
+        wrong = [unit for unit, _ in rewrite.fault.wrong]
+        before, known = " ".join(unit.text for unit in wrong), {key_of(unit) for unit in wrong}
+        for unit in units:
+            if key_of(unit) not in known and unit.raw not in rewrite.fault.raw:
+                self._repairs[unit.text] = kind_of(before, unit.text)
+
+
+def _faults(units: Sequence[Unit], judged: Mapping[Key, Judgement]) -> list[Fault]:
+    """Return the sentences and rows with units that are wrong."""
+    by_sentence: dict[int, list[tuple[Unit, Judgement]]] = {}
+    for unit in units:
+        said = judged.get(key_of(unit))
+        if said and said.verdict not in ("supported", "own"):
+            by_sentence.setdefault(unit.sentence_start, []).append((unit, said))
+    return [Fault(wrong[0][0].sentence, start, tuple(wrong)) for start, wrong in by_sentence.items()]
+
+
+def _reasons(said: Judgement) -> tuple[str, ...]:
+    """Return what speaks against a unit, in words for the reader."""
+    if said.verdict == "supported":
+        return ()
+    if said.verdict == "contradicted" and said.words:
+        return (f"the source says: {said.words}",)
+    words = {"contradicted": "the source says something else", "wrong_source": "another source says so"}
+    return (words.get(said.verdict, "the source does not say so"),)

@@ -1,0 +1,164 @@
+"""The facts behind the messages of a request, for a model that goes by these alone; see `models.facts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from langchain_core.messages import AIMessage, AnyMessage
+
+from ...state import ResearchState
+from ...tools.results import JOINT, Result, results_in
+from ..library.library import Library
+from ..library.shelf import Passage
+from ..models.request import Document, Facts, Found, Learned
+from ..models.resolve import is_extractive
+from ..records.plan import Learning
+from ..records.sources import Source
+from ..run import tool_names
+from ..run.branches import ResearcherState, StepState
+from ..run.context import Context, Role, within_scope
+from ..run.conversation import is_approval, mark_of, question_of
+
+MOST_SHOWN = 25
+"""Passages that a look into the documents brings."""
+
+
+def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
+    """Return the facts for a role that answers for the whole run."""
+    run = state.run
+    assert run is not None
+    reads = is_extractive(role, context)
+    mine = [finding for finding in state.findings.values() if finding.question_id == run.id]
+    return Facts(
+        request=_request(state.messages),
+        earlier=_earlier(state.messages),
+        language=run.language,
+        steps=state.plan.steps if state.plan else (),
+        most_steps=context.limits.max_plan_steps,
+        tried=_tried(state.transcript),
+        documents=_passages(state) if run.is_quick else (),
+        findings=_found(state) if state.steps else tuple(Found(one.task, one.numbered or one.text) for one in mine),
+        learnings=learned(state.learnings.values(), {one.key: one.number for one in state.sources.values()}),
+        look=_look(within_scope(context, run.scope)) if reads and run.scope.docs else None,
+    )
+
+
+def facts_of_researcher(state: ResearcherState, notes: Iterable[AnyMessage]) -> Facts:
+    """Return the facts for a researcher; `notes` with their texts."""
+    return Facts(
+        language=state.task.language,
+        task=state.task.text,
+        used=tuple((action.tool, tuple(action.inputs)) for action in state.actions),
+        documents=documents_in(results_in(notes)),
+    )
+
+
+def facts_of_step(state: StepState, results: Iterable[Result] = ()) -> Facts:
+    """Return the facts for a step; `results` are those of its last search."""
+    queries = [one.queries for one in state.iterations] + [state.queries] * state.has_results
+    return Facts(
+        request=state.task.question,
+        language=state.task.language,
+        task=state.task.step.task,
+        used=tuple((tool_names.INTERNAL_SEARCH, one) for one in queries),
+        documents=documents_in(results),
+        learnings=learned(state.learnings.values(), state.numbers),
+    )
+
+
+def documents_in(results: Iterable[Result]) -> tuple[Document, ...]:
+    """Return the documents in results, each with all its excerpts, in the order of the results."""
+    found: dict[int, Document] = {}
+    for result in results:
+        known = found.get(result["document"]) or Document(result["document"], result["title"], result["address"])
+        texts = tuple(dict.fromkeys((*known.texts, *filter(None, result["text"].split(JOINT)))))
+        # A document that was opened is shown without what the search has told of it.
+        found[known.number] = known._replace(
+            texts=texts,
+            date=result.get("date", "") or known.date,
+            superseded_by=result.get("superseded_by", 0) or known.superseded_by,
+            is_draft=result.get("is_draft", False) or known.is_draft,
+            in_force_from=result.get("in_force_from", "") or known.in_force_from,
+            is_whole=result.get("is_whole", False) or known.is_whole,
+        )
+    return tuple(found.values())
+
+
+def learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[Learned, ...]:
+    """Return learnings with the numbers of their sources, which are given by key."""
+    return tuple(Learned(one.text, numbers.get(one.source)) for one in learnings)
+
+
+def _request(messages: Sequence[AnyMessage]) -> str:
+    """Return the user's words since the last report, without a yes to a plan."""
+    return "\n".join(line for line in question_of(messages).splitlines() if not is_approval(line))
+
+
+def _earlier(messages: Sequence[AnyMessage]) -> str:
+    """Return the question that the last report answers."""
+    place = max((place for place, message in enumerate(messages) if mark_of(message) == "report"), default=0)
+    return question_of(messages[:place])
+
+
+def _tried(transcript: Iterable[AnyMessage]) -> tuple[str, ...]:
+    return tuple(
+        str(call["args"].get("task", ""))
+        for message in transcript
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+        if call["name"] == tool_names.RESEARCH_AGENT
+    )
+
+
+def _found(state: ResearchState) -> tuple[Found, ...]:
+    """Return what the steps of a typed plan have learned, as findings."""
+    assert state.run is not None
+    numbers = {source.key: source.number for source in state.sources.values() if source.number}
+    own = [one for one in state.learnings.values() if one.question_id == state.run.id]
+    return tuple(
+        Found(
+            step.task,
+            "\n\n".join(
+                f"{one.text} [{numbers[one.source]}]" for one in own if one.step == step.id and numbers.get(one.source)
+            ),
+        )
+        for step in state.steps
+    )
+
+
+def _passages(state: ResearchState) -> tuple[Document, ...]:
+    """Return the sources of a question that is answered from one search, with the passages that it found."""
+    assert state.run is not None
+    found: dict[str, list[str]] = {}
+    for one in state.learnings.values():
+        if one.question_id == state.run.id:
+            found.setdefault(one.source, []).append(one.text)
+    return tuple(_document(state.sources[key], state.sources[key].number, texts) for key, texts in found.items())
+
+
+def _look(context: Context) -> Callable[[str], Sequence[Document]]:
+    return partial(_shown, Library(context))
+
+
+def _shown(library: Library, query: str) -> list[Document]:
+    """Return what the library holds for a query, as the tool that searches it would show it."""
+    passages: dict[str, list[Passage]] = {}
+    for passage in library.follow(query, MOST_SHOWN):
+        passages.setdefault(passage.source.key, []).append(passage)
+    return [
+        _document(of_one[0].source, number, [passage.text for passage in of_one])
+        for number, of_one in enumerate(passages.values(), 1)
+    ]
+
+
+def _document(source: Source, number: int, texts: Iterable[str]) -> Document:
+    return Document(
+        number,
+        source.title,
+        source.address,
+        source.date,
+        tuple(texts),
+        is_draft=source.is_draft,
+        in_force_from=source.in_force_from,
+    )

@@ -1,0 +1,119 @@
+"""Has a model fill in a form, and once more if what it wrote cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langgraph.errors import GraphBubbleUp
+from pydantic import ValidationError
+
+from ...prompts import render
+from ...tools.results import shortener
+from ..evidence.memory.observations import WITHHELD
+from ..models.ask import ask_model
+from ..models.request import Facts, Request
+from ..records.research import Run, Task
+from ..run.context import Context, Role
+from ..run.errors import ModelFailed, failure_of
+from ..run.events.call import CallEvents, step_failed
+from ..run.events.packets import Placement
+from ..run.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
+from .forms import Form, form_name, form_schema
+
+Filled = TypeVar("Filled", bound=Form)
+NOTHING = Facts()
+
+
+class Filler:
+    """Asks the models of a run, for one question and with one listener."""
+
+    def __init__(self, context: Context, asked_by: Run | Task, events: CallEvents, place: Placement) -> None:
+        """Ask for a run or for one of its tasks; failures are emitted at `place`."""
+        self._context, self._events, self._place = context, events, place
+        self._question_id = asked_by.question_id if isinstance(asked_by, Task) else asked_by.id
+        self._always = {"date": asked_by.date, "language": asked_by.language}
+        self.failures: list[str] = []
+        """The failures, as they were emitted."""
+
+    async def ask(
+        self,
+        form: type[Filled],
+        role: Role,
+        prompt: str,
+        said: Sequence[AnyMessage],
+        *,
+        facts: Facts = NOTHING,
+        **values: Any,
+    ) -> Filled:
+        """Have the model of a role fill in a form, and return it.
+
+        `said` are messages between the system prompt and the reminder; `values` fill in the prompt.
+
+        Raises `ModelFailed` if the model cannot fill it in, and what a failed call raises.
+        """
+        values = {**self._always, **values}
+        before: list[AnyMessage] = [SystemMessage(render(prompt, "system", **values)), *said]
+        reminder, faults = HumanMessage(render(prompt, "reminder", **values)), ""
+        for _ in range(2):
+            calls = await self._ask(form, role, [*before, reminder], facts)
+            filled = _read(form, calls)
+            if isinstance(filled, form):
+                return filled
+            faults = str(filled)
+            before = [*before, *_mended(calls, faults)]
+        raise ModelFailed(f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: {faults}.")
+
+    async def ask_if_possible(
+        self,
+        form: type[Filled],
+        role: Role,
+        prompt: str,
+        said: Sequence[AnyMessage],
+        *,
+        facts: Facts = NOTHING,
+        **values: Any,
+    ) -> Filled | None:
+        """Do as `ask`; return none if that fails, and emit why. Raises what stops the whole run."""
+        try:
+            return await self.ask(form, role, prompt, said, facts=facts, **values)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a model raises costs this form alone
+            self.fail(failure_of(error))
+            return None
+
+    def fail(self, reason: str) -> None:
+        """Emit a failure and remember it."""
+        self.failures.append(reason)
+        self._events.emit(step_failed(self._place, reason))
+
+    async def _ask(self, form: type[Form], role: Role, messages: Sequence[AnyMessage], facts: Facts) -> Calls:
+        most = self._context.limits.form_tokens
+        request = Request(
+            role, self._question_id, messages, shortener(""), [form_schema(form)], max_tokens=most, facts=facts
+        )
+        reply = await ask_model(request, self._context, self._events)
+        unread = f"{form_name(form)} was filled in without some results: {WITHHELD}"
+        if reply.refused and unread not in self.failures:
+            self.fail(unread)
+        return read_calls(reply.message, {form_name(form)}, call_ids(messages))
+
+
+def _read(form: type[Filled], calls: Calls) -> Filled | str:
+    """Return the form, or what is wrong with it."""
+    if not calls.accepted:
+        return calls.refused[0].reason.removeprefix(NOT_RUN).strip(" .") if calls.refused else "no tool was called"
+    try:
+        return form.model_validate(calls.accepted[0].arguments)
+    except ValidationError as error:
+        return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+
+
+def _mended(calls: Calls, faults: str) -> list[AnyMessage]:
+    """Return the messages that show the model what could not be read in its answer."""
+    if not calls.message.tool_calls:
+        return [HumanMessage(f"<reminder>\n{faults[:1].upper()}{faults[1:]}.\n</reminder>")]
+    ids = call_ids([calls.message])
+    return [calls.message, *results_for(calls.message, dict.fromkeys(ids, f"{NOT_RUN} {faults}."))]

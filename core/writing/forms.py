@@ -1,0 +1,276 @@
+"""Forms that models fill in: each is a tool whose call is the answer. The last ones are of a report's check."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ...tools.tool import tool_schema
+
+Share = Field(ge=0, le=1)
+
+
+class Form(BaseModel):
+    """Something to fill in; what a model adds beside it is left out."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, coerce_numbers_to_str=True)
+
+
+class PlannedStep(Form):
+    """A step of the plan."""
+
+    title: str
+    """A few words."""
+    description: str = ""
+    """What the step is for, in one sentence."""
+    task: str
+    """One or two sentences: what is to be found out, as it can be understood without the other steps."""
+    requires_search: bool
+    """True: it searches. False: it only thinks over what other steps found."""
+    requires_previous: bool = False
+    """Whether it can only be done once earlier steps are done."""
+    depends_on: list[int] = Field(default_factory=list)
+    """Numbers of those earlier steps; empty: all before it."""
+
+
+class MakePlan(Form):
+    """Hand in the plan."""
+
+    steps: list[PlannedStep]
+    """The steps in their order; the first has the number 1."""
+
+    @field_validator("steps")
+    @classmethod
+    def _say_something(cls, steps: list[PlannedStep]) -> list[PlannedStep]:
+        if not any(step.title.strip() or step.task.strip() for step in steps):
+            raise ValueError("a plan has at least one step with words")
+        return steps
+
+
+class RecordSummary(Form):
+    """Hand in the summary of the conversation."""
+
+    summary: str
+    """What the user wants to know, with all that was said of it, in a few sentences."""
+
+
+class LearnedFact(Form):
+    """One fact."""
+
+    text: str
+    """The fact, in one sentence that can be understood alone."""
+    document: int
+    """The `document` number of the result that says so."""
+    also: list[int] = Field(default_factory=list)
+    """Numbers of other results that say so, too."""
+
+
+class FoundContradiction(Form):
+    """Two facts that cannot both be true."""
+
+    claim: LearnedFact
+    """The one."""
+    other: LearnedFact
+    """The other, which another result says."""
+
+
+class FoundGap(Form):
+    """Something that is not known."""
+
+    question: str
+    """What is not known, as a question."""
+    relevance: float = Share
+    """How much it matters to the task, from 0 to 1."""
+
+
+class NextStep(Form):
+    """A further step."""
+
+    title: str = ""
+    """A few words."""
+    rationale: str = ""
+    """What it should find out, as it can be understood alone."""
+    requires_search: bool = True
+    """Whether it searches or only thinks."""
+
+
+class Judged(Form):
+    """What is thought of what a step has come to."""
+
+    insights: list[str] = Field(default_factory=list)
+    """What all that was learned shows when taken together, a sentence each."""
+    gaps: list[FoundGap] = Field(default_factory=list)
+    """What the task asks for and is not known, if that is not told as an open question already."""
+    completeness: float = Field(default=0.0, ge=0, le=1)
+    """How much of what the task asks for is there by now, from 0 to 1."""
+    quality: float = Field(default=0.0, ge=0, le=1)
+    """How reliable and precise it is, from 0 to 1."""
+    next_steps: list[NextStep] = Field(default_factory=list)
+    """Further steps of the research that would help beside this one, the best first."""
+
+
+class RecordRound(Judged):
+    """Hand in what the last results say, whether the task is done, and what is searched for next."""
+
+    learnings: list[LearnedFact] = Field(default_factory=list)
+    """The facts in the last results that bear on the task and are not known yet."""
+    contradictions: list[FoundContradiction] = Field(default_factory=list)
+    """Where results say what cannot both be true of the same thing at the same time."""
+    answered_gaps: list[int] = Field(default_factory=list)
+    """Numbers of the open questions that they answer."""
+    is_complete: bool = False
+    """True if all is there that sources can be expected to say on the task."""
+    reasoning: str = ""
+    """What is there and what is missing, in a sentence or two."""
+    key_elements: list[str] = Field(default_factory=list)
+    """What the next search should go by, a few words each."""
+    open_next: list[str] = Field(default_factory=list)
+    """Addresses among the results that are worth reading, exactly as they stand there."""
+    next_queries: list[str] = Field(default_factory=list)
+    """What is searched for next: short queries of a few telling words, each about one thing."""
+
+
+class UpdateStep(Form):
+    """Word a further step of the plan, or leave it out."""
+
+    is_needed: bool
+    """Whether the plan needs it."""
+    title: str = ""
+    """A few words."""
+    task: str = ""
+    """What is to be found out, as it can be understood alone."""
+
+
+class NeedlessStep(Form):
+    """A step that need not be done."""
+
+    step: str
+    """Its id."""
+    reason: str
+    """Why, in one sentence."""
+
+
+class RewordedStep(Form):
+    """A step that should ask for something else."""
+
+    step: str
+    """Its id."""
+    task: str
+    """What is to be found out now, as it can be understood alone."""
+
+
+class AddedStep(Form):
+    """A step that the user has asked for since."""
+
+    title: str
+    """A few words."""
+    task: str
+    """What is to be found out, as it can be understood alone."""
+    requires_search: bool = True
+    """Whether it searches or only thinks."""
+
+
+class UpdatePlan(Form):
+    """Adapt what is left of the plan to what was found; leave all lists empty where it is right as it is."""
+
+    needless: list[NeedlessStep] = Field(default_factory=list)
+    """Pending steps whose answer is known already."""
+    reworded: list[RewordedStep] = Field(default_factory=list)
+    """Pending steps that what was found should steer elsewhere."""
+    added: list[AddedStep] = Field(default_factory=list)
+    """Steps that the user has asked for since; they come last."""
+
+
+class RecordAnalysis(Judged):
+    """Hand in what thinking it over has brought, and what you think of it."""
+
+    statements: list[str]
+    """What follows, a sentence each; no new facts."""
+
+
+class Inconsistency(Form):
+    """Two learnings that cannot both be true."""
+
+    claim: int
+    """Number of the one."""
+    other: int
+    """Number of the other."""
+
+
+class RecordInconsistencies(Form):
+    """Hand in which learnings contradict each other, and which open questions they answer."""
+
+    inconsistencies: list[Inconsistency]
+    """The pairs; none if there are none."""
+    answered_gaps: list[int] = Field(default_factory=list)
+    """Numbers of the open questions that the learnings answer after all."""
+
+
+UnitVerdict = Literal["supported", "contradicted", "missing", "wrong_source", "own"]
+
+
+class JudgedUnit(Form):
+    """What the sources say of a unit."""
+
+    unit: int
+    """Number of the unit."""
+    verdict: UnitVerdict
+    """Whether the sources that it cites say it, say something else, or do not say it; whether another source says it;
+    or whether it is the writer's own."""
+    words: str = ""
+    """The words of a passage that decide, copied as they stand there, as few as will do; empty if there are none."""
+    right: str = ""
+    """Where it is contradicted: what should stand there, a value or a few words; else empty."""
+
+
+class JudgeUnits(Form):
+    """Hand in the verdicts."""
+
+    verdicts: list[JudgedUnit]
+    """One for each unit."""
+
+
+class RewrittenSentence(Form):
+    """A sentence as it should stand in the report."""
+
+    number: int
+    """Its number in the list."""
+    text: str
+    """The new sentence with its citations, such as [3]."""
+
+
+class RewriteSentences(Form):
+    """Hand in the sentences."""
+
+    sentences: list[RewrittenSentence]
+    """Those that can be mended."""
+
+
+class Addition(Form):
+    """Something that was found and that the report lacks."""
+
+    number: int
+    """Its number in the list."""
+    adds: str
+    """What it adds to the report, in one sentence."""
+
+
+class RecordAdditions(Form):
+    """Hand in what adds to the report."""
+
+    additions: list[Addition] = Field(default_factory=list)
+    """Those that do; none if nothing does."""
+
+
+@cache
+def form_name(form: type[Form]) -> str:
+    """Return the name of the tool by which a model hands in a form: `MakePlan` is `make_plan`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", form.__name__).lower()
+
+
+def form_schema(form: type[Form]) -> dict[str, Any]:
+    """Return what a model is told of a form."""
+    return tool_schema(form_name(form), form)

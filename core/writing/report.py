@@ -1,0 +1,266 @@
+"""A report on its way to the reader: what is emitted while it is written and checked, its audit, its message."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from langchain_core.messages import AIMessage
+from typing_extensions import override
+
+from ...state import ResearchState
+from ..evidence.checking.source_text import SourceText
+from ..evidence.checking.units import plain_words
+from ..evidence.checking.verification import disagreements, read_sources
+from ..evidence.citations.citing import CitationStream, Cited, Piece, by_number, without_unknown
+from ..evidence.citations.labels import labels
+from ..evidence.citations.rendering import plain_citations, said_above, write_document
+from ..evidence.citations.sanitizing import sanitized
+from ..evidence.editions import may_contradict
+from ..evidence.memory.observations import comparison_table, missing_of, not_read, notes_of
+from ..evidence.text.continuation import Continuation
+from ..evidence.text.sentences import sentences_of
+from ..evidence.text.similarity import RepetitionFilter, independent, reprints
+from ..records.report import Audit, Disagreement, Draft, Report
+from ..records.research import Run
+from ..records.sources import Source
+from ..run.conversation import NUMBERS, marked
+from ..run.events.activities import activity
+from ..run.events.call import ProseEvents, final_document, stop_packet
+from ..run.events.log import Emitter
+from ..run.events.packets import (
+    Activity,
+    CitationInfo,
+    MessageDelta,
+    MessageStart,
+    NotesAdded,
+    Packet,
+    Placement,
+    ReportAudited,
+    ReportCitation,
+    ReportRevised,
+)
+from ..run.spending import total
+from .basis import disagreement, disagreement_of
+from .examination import Examined
+
+
+def draft_start(sources: Iterable[Source], place: Placement, seconds_before: float) -> MessageStart:
+    """Return the packet that begins the draft, with all sources that it may cite."""
+    documents = [final_document(source) for source in by_number(sources).values()]
+    return MessageStart(placement=place, final_documents=documents, pre_answer_processing_seconds=seconds_before)
+
+
+def piece_packets(piece: Piece, place: Placement) -> Iterator[CitationInfo | MessageDelta]:
+    """Return the packets of a piece of the draft; the first citation of a source is announced."""
+    if not isinstance(piece, Cited):
+        yield MessageDelta(placement=place, content=piece.text)
+        return
+    if piece.is_first:
+        yield CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
+    yield MessageDelta(placement=place, content=f"[{piece.number}]")
+
+
+def draft_place(state: ResearchState) -> Placement:
+    """Return the placement of the draft."""
+    return Placement(turn_index=state.progress.turn)
+
+
+def check_place(state: ResearchState) -> Placement:
+    """Return the placement of the check of the report."""
+    return Placement(turn_index=draft_place(state).turn_index + 1)
+
+
+def check_start(state: ResearchState) -> Activity:
+    """Return the packet that begins the check of the report."""
+    assert state.run is not None
+    return activity("verify", state.run.question, check_place(state))
+
+
+def report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | ReportAudited]:
+    """Return packets of the final report, if it is not the draft, and of its notes and its audit."""
+    place, draft, report = check_place(state), state.draft, state.report
+    assert draft is not None and report is not None
+    if is_revised(draft, report):
+        citations = [
+            ReportCitation(citation_number=number, document_id=key) for number, key in enumerate(report.sources, 1)
+        ]
+        yield ReportRevised(placement=place, content=plain_citations(report.text), citations=citations)
+    assert state.run is not None
+    notes, words = notes_of(state), labels(state.run.language_code)
+    above = said_above(report, words, was_researched=bool(state.sources))
+    if notes or above:
+        yield NotesAdded(placement=place, notes=notes, above=above)
+    if report.audit:
+        yield ReportAudited(placement=place, audit=report.audit)
+
+
+def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
+    """Return all packets after the draft: those of its check, and the end of the run."""
+    assert state.run is not None
+    told = list[Packet](report_packets(state))
+    last = check_place(state) if was_checked or told else draft_place(state)
+    return [*told, stop_packet(state.run, last.turn_index)]
+
+
+def is_revised(draft: Draft, report: Report) -> bool:
+    """Whether the report is another one than the one that was streamed."""
+    return (report.text, report.sources) != (draft.streamed, draft.streamed_sources)
+
+
+class ReportEvents(ProseEvents):
+    """Resolves the citations of the words that come in, shows them and keeps the text, however many calls it takes.
+
+    Between two calls `settle` is called, so that what the next one repeats is not shown twice.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        emitter: Emitter,
+        turn: int,
+        seconds: float,
+        words: Collection[str],
+    ) -> None:
+        """Take the thread's sources, the turn, the active seconds before the report, and words of what it is about."""
+        super().__init__(emitter, Placement(turn_index=turn))
+        self.sources, self.seconds_before, self.words = sources, seconds, words
+        keys = {number: source.key for number, source in by_number(sources.values()).items()}
+        self.citations = CitationStream(keys)
+        self.written = ""
+        """The text as it was shown, without its links."""
+        self.raw = ""
+        """The text as the model wrote it, as far as it was shown."""
+        self.draft = ""
+        """The same, with all of the section that is being written."""
+        self._heading = ""
+        self._seam, self._unrepeated = Continuation("", words), None
+
+    is_report = True
+    _unrepeated: RepetitionFilter | None
+
+    @override
+    def start(self) -> MessageStart:
+        return draft_start(self.sources.values(), self.placement, self.seconds_before)
+
+    @override
+    def pass_on(self, words: str) -> None:
+        self._take(self._seam.feed(words))
+
+    def settle(self) -> None:
+        """End a call; what comes next continues the text."""
+        self._take(self._seam.finish())
+        self._seam = Continuation(self.draft, self.words)
+
+    def begin_section(self, heading: str) -> None:
+        """Begin a section with this heading, which is shown if it says anything that the text so far does not.
+
+        Without a heading it goes on where the text so far ends.
+        """
+        breaks = len(self.raw) - len(self.raw.rstrip("\n"))
+        gap = "\n" * max(0, 2 - breaks) if self.raw else ""
+        self._heading = f"{gap}## {heading}\n\n" if heading else ""
+        self._unrepeated = RepetitionFilter(self.raw)
+        self.draft = self.raw + self._heading
+        self._seam = Continuation(self.draft, self.words)
+
+    def end_section(self, *, was_cut: bool) -> None:
+        """End a section; of one that `was_cut` off, the last sentence is left out."""
+        if self._unrepeated:
+            self._keep(self._unrepeated.finish(was_cut=was_cut))
+            self._unrepeated, self.draft = None, self.raw
+
+    def finish(self) -> None:
+        """Emit what is still held back of the report, at its end."""
+        self._take(self._seam.finish())
+        self.end_section(was_cut=False)
+        self._show(self.citations.finish())
+
+    def _take(self, words: str) -> None:
+        self.draft += words
+        self._keep(self._unrepeated.feed(words) if self._unrepeated else words)
+
+    def _keep(self, words: str) -> None:
+        if self._heading and words.strip():
+            words, self._heading = self._heading + words.lstrip(), ""
+        if words and not self._heading:
+            self.raw += words
+            self._show(self.citations.feed(words))
+
+    def _show(self, pieces: list[Piece]) -> None:
+        for piece in pieces:
+            self.written += f"[{piece.number}]" if isinstance(piece, Cited) else piece.text
+            self.emit(*piece_packets(piece, self.placement))
+
+
+def report_message(state: ResearchState, report: Report) -> AIMessage:
+    """Return the report as a message for the user; `state` has the run as it ends."""
+    assert state.run is not None
+    words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
+    numbers = {key: number for number, key in enumerate(report.sources, 1)}
+    table = comparison_table(disagreement_of(state, report), words, numbers)
+    document = write_document(report, cited, notes_of(state), words, bool(state.sources), table)
+    return marked(document, "report", **{NUMBERS: [source.number for source in cited]})
+
+
+def unchecked(draft: Draft) -> Report:
+    """Return the draft as the report, without a check."""
+    return Report(text=sanitized(without_unknown(draft.text)), sources=draft.sources)
+
+
+def ended(run: Run, *, has_gaps: bool, seconds: float) -> Run:
+    """Return the run as completed, with these further seconds."""
+    status = "completed_with_gaps" if has_gaps else "completed"
+    return run.model_copy(update={"active_seconds": run.active_seconds + seconds, "status": status})
+
+
+def audit_of(
+    state: ResearchState, report: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
+) -> Audit:
+    """Return the audit of an examined report; `texts` by the key of the source, `state` with all costs of the run."""
+    run, draft, claims, spent = state.run, state.draft, report.claims, total(state.spending)
+    assert run is not None and draft is not None
+    groups = reprints({key: own[0].text for key in report.sources if (own := texts.get(key))})
+    verdicts = [claim.verdict for claim in claims]
+    actions = [action for one in state.findings.values() if one.question_id == run.id for action in one.actions]
+    found = [key for action in (*state.brief.actions, *actions) for key in action.found]
+    return Audit(
+        sentences=sum(bool(plain_words(sentence)) for sentence in sentences_of(report.text)),
+        cited=sum(bool(claim.passages) for claim in claims),
+        supported=verdicts.count("supported"),
+        unchecked=verdicts.count("unchecked"),
+        unsupported=verdicts.count("unsupported"),
+        uncited=verdicts.count("uncited"),
+        repaired=sum(claim.repair is not None for claim in claims),
+        marked=sum(claim.is_marked for claim in claims),
+        removed_markers=draft.removed_markers,
+        sources_read=read_sources(state.sources, [*found, *report.sources]),
+        sources_cited=len(report.sources),
+        independent_sources=independent(report.sources, groups),
+        excerpts_cited=sum(not state.sources[key].content_hash for key in report.sources),
+        reprints=tuple(groups),
+        disagreements=tuple(_disagreements(state, report)),
+        open_gaps=tuple(missing_of(run, state.findings.values(), state.memory.values())),
+        not_read=tuple(not_read(run, state.findings.values(), state.brief.actions)),
+        model_calls=spent.calls,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        usd=spent.usd,
+        seconds=run.active_seconds,
+        failures=tuple(failures),
+    )
+
+
+def _disagreements(state: ResearchState, report: Examined) -> list[Disagreement]:
+    """Return those that the planned strategy's last check confirmed, and those among the passages behind the report."""
+    assert state.run is not None
+    confirmed = [
+        Disagreement(claims=pair.claims, sources=(pair.sources[0].key, pair.sources[1].key))
+        for pair in disagreement(state)
+    ]
+    known = {frozenset(one.claims) for one in confirmed}
+    found = [
+        one
+        for one in disagreements(report.claims, state.run.id)
+        if may_contradict(*(state.sources[key] for key in one.sources))
+    ]
+    return confirmed + [one for one in found if frozenset(one.claims) not in known]

@@ -1,0 +1,282 @@
+"""What a step of a typed plan knows, asks its model and comes back with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Coroutine, Iterable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages.tool import tool_call
+from langgraph.runtime import Runtime
+
+from ...prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge
+from ...state import ResearchState
+from ...tools.internal_search import behind_documents
+from ...tools.offer import offered_tools
+from ...tools.results import results_in
+from ...tools.tool import as_lines
+from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
+from ..evidence.memory.observations import close_gap, open_gaps
+from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
+from ..records.research import Finding, Spent, Value
+from ..records.sources import short_hash
+from ..run import tool_names
+from ..run.branches import Judgement, StepState, StepTask, assignment_of, new_observation
+from ..run.concurrency import Failed, attempt
+from ..run.context import Context, Watch
+from ..run.events.call import SilentEvents, step_done
+from ..run.events.log import Emitter, emitter
+from ..run.events.packets import SectionEnd
+from ..run.limits import Limits
+from ..run.spending import recorded
+from ..run.store.pages import Pages, pages_of
+from .facts import facts_of_step
+from .fill_in import Filler
+from .forms import Judged, LearnedFact, RecordRound
+
+
+def sources_of(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
+    """Return the sources of learnings as a model reads them, with the numbers of the thread."""
+    keys = dict.fromkeys(one.source for one in learnings if one.source)
+    return as_sources((state.sources[key] for key in keys), _numbers(state))
+
+
+def with_numbers(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
+    """Return learnings as a model reads them, each fact once, with the numbers of the thread."""
+    return as_learned(facts_of(learnings), _numbers(state))
+
+
+def _numbers(state: ResearchState) -> dict[str, int]:
+    return {source.key: source.number for source in state.sources.values() if source.number}
+
+
+def gaps_of(state: StepState) -> list[Observation]:
+    """Return the open questions of the step: those it was given and noticed, less those it has answered."""
+    return open_gaps([*state.task.gaps, *state.memory.values()])
+
+
+def given_to(task: StepTask) -> str:
+    """Return what a step was given when it was sent out, as a model reads it; empty if that is nothing."""
+    keys = dict.fromkeys(one.source for one in task.known if one.source)
+    numbers = {key: number for number, key in enumerate(keys, 1)}
+    learned, elements = as_learned(facts_of(task.known), numbers), as_elements(task.elements)
+    return fenced_knowledge(fence_name=short_hash(task.question_id, task.id)[:8], learnings=learned, elements=elements)
+
+
+def knowledge_of(state: StepState, limits: Limits) -> str:
+    """Return all that a step knows by now, as a model reads it."""
+    step = state.task.step
+    learnings = fitting_learnings([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
+    return fenced_knowledge(
+        title=step.title,
+        task=step.task,
+        learnings=as_learned(facts_of(learnings), state.numbers),
+        sources=as_sources(state.task.rests_on, state.numbers),
+        elements=as_elements(state.task.elements),
+        gaps=[gap.text for gap in gaps_of(state)][: limits.max_elements],
+    )
+
+
+class StepCall:
+    """The model calls of a step in one of its nodes, with their place, their time and their costs."""
+
+    def __init__(self, state: StepState, context: Context, runtime: Runtime[Context]) -> None:
+        task = state.task
+        self.place = task.place.model_copy(update={"sub_turn_index": state.turn})
+        self.pages = pages_of(runtime.store, task.question_id)
+        self._task, self._events = task, SilentEvents(emitter(task.question_id), self.place)
+        self._watch = Watch(context.clock, state.seconds)
+        self.filler = Filler(context, task, self._events, task.place)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the step, those of the node included: calls side by side take as long as the longest."""
+        return self._watch.seconds
+
+    @property
+    def costs(self) -> dict[str, Spent]:
+        """Return what the calls have cost."""
+        return self._events.bill.costs
+
+    async def attempt(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
+        """Return what the work brings in the time that is left to the step; raises what stops the whole run."""
+        task = self._task
+        booking = recorded(self.pages, task.question_id, self._events.bill, researcher=task.id)
+        brought = await attempt(work, task.seconds - self.seconds, booking)
+        if isinstance(brought, Failed) and not brought.is_late:
+            # A store that cannot write down what the calls have cost, say.
+            self.filler.fail(brought.reason)
+        return brought
+
+
+INSIGHT_CONFIDENCE = 0.8
+"""Confidence of an insight: it is noted only where the step's results are sure enough."""
+
+
+class Learned(NamedTuple):
+    """What was new in the results."""
+
+    learnings: dict[str, Learning]
+    """The learnings, by id."""
+    memory: dict[str, Observation]
+    """The gaps that they answer, and what of them contradicts each other, by key."""
+
+
+async def ask_round(state: StepState, context: Context, pages: Pages, filler: Filler) -> RecordRound | None:
+    """Have the form of a round filled in, in the one conversation of the step; return none if that fails.
+
+    Until something was searched, the form says only what to search for first.
+    """
+    limits, task = context.limits, state.task
+    notes = await pages.fill_in(state.notes)
+    opening = [HumanMessage(text) for text in (task.step.task, given_to(task)) if text]
+    said = behind_documents(opening, notes)
+    return await filler.ask_if_possible(
+        RecordRound,
+        "researcher",
+        "study",
+        said,
+        facts=facts_of_step(state, results_in(notes[-1:]) if state.has_results else ()),
+        offered=list(offered_tools(context, has_read_all=task.scope.reads_all)),
+        has_read_all=task.scope.reads_all,
+        max_queries=limits.max_queries,
+        documents="" if task.scope.reads_all else task.scope.documents,
+        iteration=state.iteration + (not state.has_results),
+        max_iterations=limits.max_step_iterations,
+        has_results=state.has_results,
+        gaps=fenced_knowledge(gaps=as_gaps(gaps_of(state)[: limits.max_elements])),
+    )
+
+
+def asked(form: RecordRound, call_id: str) -> AIMessage:
+    """Return the form as the model's message; the next results become its result."""
+    said = form.model_dump(exclude_defaults=True)
+    return AIMessage("", tool_calls=[tool_call(name=tool_names.RECORD_ROUND, args=said, id=call_id)])
+
+
+def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[str, ...]:
+    """Return the queries that were not asked before."""
+    before = {query.casefold() for iteration in state.iterations for query in iteration.queries}
+    before |= {query.casefold() for query in state.queries}
+    lines: list[str] = as_lines(list(queries))
+    return tuple(query for query in dict.fromkeys(lines) if query.casefold() not in before)[:most]
+
+
+def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Learned:
+    """Return what is new, and the gaps answered by now; facts of documents that were not `shown` are left out."""
+    task, open_now, numbers = state.task, gaps_of(state), set(shown)
+    noted = [*task.gaps, *state.memory.values()]
+    # What an earlier question has learned is learned for this one, too, where its sources say it again.
+    given = [one for one in task.known if one.question_id == task.question_id]
+    before = {(learning.source, _plain(learning.text)) for learning in (*given, *state.learnings.values())}
+    pairs = [
+        (one.claim, one.other) for one in form.contradictions if {one.claim.document, one.other.document} <= numbers
+    ]
+    facts = [fact for fact in form.learnings if fact.document in numbers]
+    learnings: dict[str, Learning] = {}
+    for one in (one for fact in (*facts, *chain.from_iterable(pairs)) for one in _learned(fact, state, numbers)):
+        if one.text and (one.source, _plain(one.text)) not in before:
+            before.add((one.source, _plain(one.text)))
+            learnings[one.id] = one
+    memory: dict[str, Observation] = {}
+    for claim, other in ((_learned(claim, state)[0], _learned(other, state)[0]) for claim, other in pairs):
+        if claim.source != other.source and claim.text and other.text:
+            said = new_observation(state, "contradiction", claim.text, 0.0, (claim.id, other.id), other.text)
+            memory[said.key] = said
+    # Only something that was learned can answer.
+    for number in form.answered_gaps if facts else ():
+        if 0 < number <= len(open_now):
+            closed = close_gap(open_now[number - 1], noted, task.cycle, task.step.id, state.iteration)
+            memory |= {one.key: one for one in closed}
+    return Learned(learnings, memory)
+
+
+def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence: float) -> dict[str, Observation]:
+    """Return the form's gaps, and its insights if what they rest on (ids of learnings) is sure enough."""
+    found: list[Observation] = []
+    learnings = tuple(sorted(rests_on))
+    for insight in form.insights if learnings and is_confident(confidence) else ():
+        if text := " ".join(insight.split()):
+            found.append(new_observation(state, "insight", text, INSIGHT_CONFIDENCE, learnings))
+    for gap in form.gaps:
+        if text := " ".join(gap.question.split()):
+            found.append(new_observation(state, "gap", text, gap.relevance))
+    return {one.key: one for one in found}
+
+
+def judged_by(form: Judged) -> Judgement:
+    """Return the form's judgement of the step."""
+    suggestions = tuple(
+        Suggestion(title=one.title.strip(), task=one.rationale.strip(), requires_search=one.requires_search)
+        for one in form.next_steps
+    )
+    return Judgement(completeness=form.completeness, quality=form.quality, suggestions=suggestions)
+
+
+def _learned(fact: LearnedFact, state: StepState, shown: Collection[int] = ()) -> list[Learning]:
+    """Return the fact as a learning of its source, and of the others that say so and were `shown`."""
+    task, text = state.task, without_markers(fact.text)
+    documents = dict.fromkeys([fact.document, *(one for one in fact.also if one in shown)])
+    keys = [state.keys[number - 1] for number in documents]
+    return [Learning(text=text, source=key, step=task.step.id, question_id=task.question_id) for key in keys]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".")
+
+
+NOTHING = "Nothing that bears on this was found."
+
+
+def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Finding:
+    """Return the learnings as a finding, one a line; `failures` are all that went wrong, `seconds` the time taken."""
+    lines = [
+        learning.text + (f" [{state.numbers[learning.source]}]" if learning.source else "")
+        for learning in state.learnings.values()
+    ]
+    ended, reason = state.ended, state.reason
+    if not lines and (failures or ended == "partial"):
+        ended, reason = "failed", reason or failures[-1]
+    return Finding(
+        **assignment_of(state.task),
+        text="\n".join(lines) or NOTHING,
+        sources=tuple(state.keys),
+        ended=ended,
+        reason=reason,
+        failures=tuple(failures),
+        seconds=seconds,
+        actions=tuple(state.actions),
+    )
+
+
+def outcome_of(state: StepState) -> StepOutcome:
+    """Return the iterations of the step, for its plan."""
+    return StepOutcome(step=state.task.step.id, iterations=tuple(state.iterations))
+
+
+def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
+    """Return the gap left by an incomplete step, unless it failed, or its model has declared what is open.
+
+    A step that found nothing new may have found what was known. Whether other steps have learned what it was to find is
+    for the final check to say.
+    """
+    verdict = last_verdict(state.iterations)
+    is_complete = bool(state.learnings) if verdict is None else verdict.is_complete
+    has_answer = is_complete and bool(state.learnings or state.task.known)
+    is_declared = any(noted.kind == "gap" and noted.is_open for noted in state.memory.values())
+    if finding.ended == "failed" or has_answer or is_declared:
+        return {}
+    gap = new_observation(state, "gap", state.task.step.task, 1.0)
+    return {gap.key: gap}
+
+
+def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
+    """Return the step with its final status."""
+    status = "failed" if finding.ended == "failed" else "completed"
+    return step.model_copy(update={"status": status, "reason": finding.reason})
+
+
+def emit_end(emitter: Emitter, finding: Finding, task: StepTask) -> None:
+    """Emit that the step is over."""
+    emitter.emit(step_done(ended_step(task.step, finding), task.place), SectionEnd(placement=task.place))

@@ -1,0 +1,365 @@
+"""Has a report, or a part of it, written in as many calls as its model needs."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+
+from ...prompts import fence, render
+from ...state import ResearchState
+from ..evidence.citations.citing import by_number, cited_numbers
+from ..evidence.citations.markers import Marker
+from ..evidence.citations.scanner import scan
+from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
+from ..evidence.text.continuation import join_continuation
+from ..evidence.text.sentences import cited_sentences
+from ..models.ask import ask_model
+from ..models.request import Request
+from ..models.resolve import profile_of
+from ..records.research import Finding
+from ..records.sources import Source
+from ..run.context import Context
+from ..run.errors import DeepResearchError
+from ..run.events.call import CallEvents, SilentEvents
+from ..run.transcripts import (
+    CHARACTERS_PER_TOKEN,
+    broke_off,
+    earlier_findings,
+    mark_withheld,
+    research_calls,
+    was_cut_off,
+    with_findings,
+)
+from .basis import disagreement_in_thread, intent_of, report_basis
+from .facts import facts_of_run
+from .report import ReportEvents
+
+_SEEN = {
+    "part": "read in part",
+    "excerpt": "only a search excerpt was read",
+    "not opened": "could not be opened, only a search excerpt was read",
+}
+TITLE = 100
+"""Characters of a source's title."""
+
+
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
+_DECORATION = " \t*_`:–—-"
+NOTHING = "none"
+"""What stands for an empty outline."""
+
+
+class PlannedSection(NamedTuple):
+    """A section that is to be written."""
+
+    heading: str
+    """Its heading; empty for a passage without one."""
+    numbers: tuple[int, ...] = ()
+    """The sources that it rests on."""
+
+
+def read_outline(text: str, known: Collection[int], most: int) -> list[PlannedSection]:
+    """Return the sections of an outline in their order, each once, at most `most`; `known` are the numbers of sources.
+
+    If some lines are list entries or headings, the others count as words around it.
+    """
+    lines = [line for line in text.split("\n") if line.strip()]
+    entries = [line for line in lines if _ITEM.match(line)] or lines
+    sections = (PlannedSection(_heading(line), cited_numbers(line, known)) for line in entries)
+    by_heading = {section.heading.casefold(): section for section in sections}
+    return [section for heading, section in by_heading.items() if heading.strip(".") not in ("", NOTHING)][:most]
+
+
+def _heading(line: str) -> str:
+    words = "".join("" if isinstance(part, Marker) else part for part in scan(_ITEM.sub("", line, count=1)))
+    return " ".join(words.split()).strip(_DECORATION)
+
+
+class Asked(NamedTuple):
+    """What is to be written now."""
+
+    part: Literal["report", "continuation", "outline", "opening", "section"]
+    """All of it, the next words of what was cut off, the list of its sections, what stands before these, or one."""
+    is_again: bool = False
+    """Whether the last answer was empty."""
+    section: PlannedSection | None = None
+    """The section that is written, or continued."""
+    outline: Sequence[PlannedSection] = ()
+    """All sections of a report that is written one by one."""
+    most_words: int = 0
+    """Words that the model can write of this part; 0 if that is not limited."""
+
+
+def report_request(
+    state: ResearchState, context: Context, asked: Asked, draft: str, refused: Collection[str]
+) -> Request:
+    """Return the call that writes this part after the `draft`; findings that were `refused` (ids) are withheld."""
+    run, limits = state.run, context.limits
+    assert run is not None
+    findings = {**state.findings, **mark_withheld(state.findings, refused)}
+    system = render(
+        "write_report",
+        "system",
+        date=run.date,
+        language=run.language,
+        instructions=context.instructions,
+        is_quick=run.is_quick,
+    )
+    partial = [AIMessage(draft)] if draft else []
+    progress = state.progress
+    messages = [
+        SystemMessage(system),
+        *state.messages[: progress.opening or len(state.messages)],
+        *(report_basis(state, refused) if state.steps else earlier_findings(findings, run.id)),
+        *with_findings(research_calls(state.transcript), findings),
+        *(state.messages[progress.seen_messages :] if progress.opening else []),
+        *partial,
+        HumanMessage(_reminder(state, context, asked, draft, has_findings=_has_findings(state, findings.values()))),
+    ]
+    most = limits.form_tokens if asked.part == "outline" else limits.report_tokens
+    facts = facts_of_run(state, context, "writer")
+    shorten = first_passages if run.is_quick else cited_sentences
+    return Request("writer", run.id, messages, shorten, max_tokens=most, facts=facts, is_long=True)
+
+
+def first_passages(text: str, share: float) -> str:
+    """Return fenced passages up to about this share of the text, the best of which come first.
+
+    Of a finding, its first sentences with a citation are returned.
+    """
+    if not text.startswith("<data-"):
+        return cited_sentences(text, share)
+    opening, *lines, closing = text.split("\n")
+    room, kept = int(share * len(text)), list[str]()
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return "\n".join([opening, *kept, closing])
+
+
+def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:
+    run, pairs = state.run, disagreement_in_thread(state)
+    assert run is not None
+    missing = missing_of(run, state.findings.values(), state.memory.values())
+    earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
+    return render(
+        "write_report",
+        "reminder",
+        asked=asked.part,
+        again=asked.is_again,
+        section=asked.section,
+        outline=asked.outline,
+        most_words=asked.most_words,
+        most_sections=context.limits.max_sections,
+        has_draft=bool(draft),
+        last_words=last_words(draft),
+        used=cited_numbers(draft, by_number(state.sources.values())),
+        is_start=asked.part in ("report", "opening"),
+        stop_reason=run.stop_reason,
+        has_findings=has_findings,
+        is_quick=run.is_quick,
+        assumptions=run.assumptions,
+        # The plan may have been adapted since it was shown.
+        plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or (state.plan.text if state.plan else ""),
+        intent=intent_of(state) if state.steps else "",
+        sources=_describe_sources(state),
+        gaps=fence("\n".join(missing)) if missing else "",
+        earlier_gaps=fence("\n".join(earlier)) if earlier else "",
+        contradictions=fence("\n".join(map(contradiction_line, pairs))) if pairs else "",
+    )
+
+
+def _describe_sources(state: ResearchState) -> str:
+    """Return what a reader should know of each source that findings cite: its title, its date, and what it is worth."""
+    text = "\n".join(finding.numbered or "" for finding in state.findings.values())
+    learned = {one.source for one in state.learnings.values()}
+    numbered = by_number(state.sources.values())
+    cited = {*cited_numbers(text, numbered), *(number for number, one in numbered.items() if one.key in learned)}
+    lines = [f"[{number}] {_describe(numbered[number])}" for number in sorted(cited)]
+    return fence("\n".join(lines)) if lines else ""
+
+
+def _describe(source: Source) -> str:
+    marks = (
+        source.date,
+        "superseded" if source.superseded_by else "",
+        "draft" if source.is_draft else "",
+        f"in force from {source.in_force_from}" if source.in_force_from else "",
+        _SEEN.get(source.extent, ""),
+    )
+    host = urlsplit(source.key).hostname if source.kind == "web" else ""
+    return "; ".join(filter(None, (source.title[:TITLE], host, *marks)))
+
+
+def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:
+    if state.steps:
+        return bool(state.learnings)
+    return any(finding.text and not finding.is_withheld for finding in findings)
+
+
+CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
+WORDS_PER_TOKEN = 0.5
+"""Words that a token surely holds, whatever the language."""
+LEAST_WORDS = 20
+"""Words that a section is given at least."""
+
+
+class TextWriter:
+    """Has the report of a run written.
+
+    A call that is cut off is continued. Where that cannot carry the whole report, because the model writes too little
+    at once, an outline is made, and each of its sections is written by itself.
+    """
+
+    def __init__(self, state: ResearchState, context: Context, events: ReportEvents) -> None:
+        self._state, self._context, self._events = state, context, events
+        assert state.run is not None
+        self._is_quick = state.run.is_quick
+        # What breaks is continued once, but by a further call.
+        self._is_answered, self._has_broken = False, self._is_quick
+        self.refused: set[str] = set()
+        """Findings that the model was not let read (ids)."""
+        self.shortened = 0
+        """How many findings did not fit its window whole."""
+
+    async def write(self) -> str:
+        """Write it; return what cut it off, empty if nothing did. Raises what fails before an answer has come."""
+        try:
+            return await self._write()
+        except DeepResearchError as error:
+            if not self._is_answered:
+                raise
+            # What was paid for is worth more than an error.
+            return f"{CUT_OFF}, and going on with it failed: {str(error).rstrip('.')}"
+
+    async def _write(self) -> str:
+        if self._is_quick:
+            return CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
+        limits, output = self._context.limits, profile_of("writer", self._context).output
+        capacity = output * (1 + limits.max_continuations) if output else limits.report_tokens
+        if capacity >= limits.report_tokens:
+            if not await self._passage(Asked("report")):
+                return ""
+            capacity = len(self._events.draft) // CHARACTERS_PER_TOKEN
+            # Who has written as much as was allowed has said too much, and not been stopped too early.
+            if capacity >= limits.report_tokens:
+                return CUT_OFF
+        return await self._write_by_section(capacity)
+
+    async def _write_by_section(self, tokens: int) -> str:
+        """Write what is missing part by part; `tokens` is what all calls for one part can bring."""
+        outline, is_whole = await self._outline()
+        share = self._context.limits.report_tokens / (1 + len(outline))
+        words = max(LEAST_WORDS, int(min(tokens, share) * WORDS_PER_TOKEN))
+        first = Asked("continuation" if self._has_draft else "opening", outline=outline, most_words=words)
+        cut = [await self._section(first)]
+        cut += [await self._section(Asked("section", False, section, outline, words)) for section in outline]
+        return CUT_OFF if any(cut) or not is_whole else ""
+
+    async def _outline(self) -> tuple[list[PlannedSection], bool]:
+        """Return the missing sections, and whether these are all of them; those of the plan if there is no outline."""
+        request = await self._request(Asked("outline"))
+        known = by_number(self._state.sources.values())
+        text, was_cut = await write_silently(request, self._context, self._events)
+        most = self._context.limits.max_sections
+        outline = read_outline(text.rpartition("\n")[0] if was_cut else text, known, most)
+        if outline or self._has_draft or self._state.plan is None:
+            return outline, not was_cut or len(outline) == most
+        return [PlannedSection(step) for step in self._state.plan.steps], True
+
+    async def _section(self, asked: Asked) -> bool:
+        self._events.begin_section(asked.section.heading if asked.section else "")
+        was_cut = await self._passage(asked)
+        self._events.end_section(was_cut=was_cut)
+        return was_cut
+
+    async def _passage(self, asked: Asked) -> bool:
+        """Have a part written; return whether it is still cut off after all continuations.
+
+        An empty answer is asked for once more, and one whose stream breaks is continued once in the whole report.
+        """
+        left = self._context.limits.max_continuations
+        while True:
+            draft = self._events.draft
+            answer = await self._ask(asked)
+            is_empty = self._events.draft == draft
+            if is_empty and asked.part != "continuation" and not asked.is_again:
+                asked = asked._replace(is_again=True)
+                continue
+            if not broke_off(answer):
+                if not was_cut_off(answer) or not left:
+                    return was_cut_off(answer)
+                left -= 1
+            if not is_empty:
+                asked = asked._replace(part="continuation", is_again=False)
+
+    async def _ask(self, asked: Asked) -> AIMessage:
+        """Make one call; return its answer, which may be broken off the first time."""
+        request = (await self._request(asked))._replace(keeps_broken=not self._has_broken)
+        try:
+            reply = await ask_model(request, self._context, self._events)
+        finally:
+            self._events.settle()
+        is_broken = broke_off(reply.message)
+        self._has_broken |= is_broken
+        self._is_answered |= self._has_draft and not is_broken
+        self.refused |= set(reply.refused)
+        self.shortened = max(self.shortened, reply.shortened)
+        return reply.message
+
+    @property
+    def _has_draft(self) -> bool:
+        return bool(self._events.draft.strip())
+
+    async def _request(self, asked: Asked) -> Request:
+        """Return the call for a part; reading all findings for their citations takes a while."""
+        return await asyncio.to_thread(
+            report_request, self._state, self._context, asked, self._events.draft, frozenset(self.refused)
+        )
+
+
+LAST_CHARACTERS = 60
+"""How much of a text a model is reminded of that is to continue it."""
+
+
+class Written(NamedTuple):
+    """What was written."""
+
+    text: str
+    was_cut: bool
+    """Whether it is cut off, continued though it was as often as it may be."""
+
+
+async def write_silently(request: Request, context: Context, events: CallEvents) -> Written:
+    """Return what the model writes, continued where it is cut off, without emitting it.
+
+    Its costs go on the bill of `events`. Raises what a failed call raises.
+    """
+    quiet, text, was_cut = SilentEvents(events.emitter, events.placement), "", True
+    quiet.bill = events.bill
+    for _ in range(1 + context.limits.max_continuations):
+        messages = [*request.messages, *(go_on(text) if text else ())]
+        reply = await ask_model(request._replace(messages=messages), context, quiet)
+        text = join_continuation(text, reply.message.text)
+        was_cut = was_cut_off(reply.message)
+        if not was_cut:
+            break
+    return Written(text, was_cut)
+
+
+def last_words(text: str) -> str:
+    """Return the end of a text that a model is to continue, from a whole word on."""
+    end = text[-LAST_CHARACTERS:]
+    return end if len(text) <= LAST_CHARACTERS else end.partition(" ")[2] or end
+
+
+def go_on(text: str) -> list[AnyMessage]:
+    """Return the messages that have a model continue its text."""
+    return [AIMessage(text), HumanMessage(render("_continue", "reminder", last_words=last_words(text)))]

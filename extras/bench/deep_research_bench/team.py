@@ -1,0 +1,298 @@
+"""Measures several server processes on one PostgreSQL, one of them killed: `python -m deep_research_bench.team`.
+
+It needs what the container file in `deploy` installs, and PostgreSQL's programs. Users put questions by a proxy that
+takes the processes in turn; models are fake, and so is the web. What users get is checked: each run ends once, and
+nobody sees those of others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import click
+import httpx
+
+from deep_research_bench.postgres import programs, started_cluster
+from deep_research_bench.wire.__main__ import Case, free_port, servers, wait_for
+
+DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
+GRAPH = "deep_research"
+ENDED = ("success", "error", "interrupted")
+PAUSE = 2.0
+"""Seconds between two looks at a run."""
+CALLS_BEFORE = 6
+"""Model calls a run, of about twelve, after which a process is killed."""
+RETRY_SECONDS, START_SECONDS = 120.0, 60.0
+
+
+class Process:
+    """A server process."""
+
+    def __init__(self, folder: Path, environment: dict[str, str], number: int) -> None:
+        self.port = free_port()
+        self.log = folder / f"server-{number}.txt"
+        command = [
+            sys.executable,
+            "-m",
+            "uvicorn",
+            "aegra_api.main:app",
+            "--port",
+            str(self.port),
+            "--host",
+            "127.0.0.1",
+        ]
+        with self.log.open("wb") as out:
+            self._process = subprocess.Popen(  # noqa: S603 - our own
+                command, cwd=DEPLOY, env=environment, stdout=out, stderr=out, start_new_session=True
+            )
+        try:
+            wait_for(self.port, START_SECONDS)
+        except click.ClickException:
+            raise click.ClickException(self.log.read_text("utf-8", "replace")[-4000:]) from None
+        self.is_killed = False
+        self.memory, self.seconds = 0.0, 0.0
+
+    def look(self) -> None:
+        """Note the greatest memory (MB) and the processor seconds so far."""
+        with suppress(OSError, ValueError, IndexError):
+            place = Path(f"/proc/{self._process.pid}")
+            status = dict(line.split(":", 1) for line in (place / "status").read_text().splitlines() if ":" in line)
+            self.memory = int(status["VmHWM"].split()[0]) / 1024
+            fields = (place / "stat").read_text().rpartition(")")[2].split()
+            self.seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def kill(self) -> None:
+        """End it as kill -9 does, with all that it has started."""
+        self.look()
+        self.is_killed = True
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+class Proxy:
+    """Passes each connection on to the next process that answers."""
+
+    def __init__(self, processes: list[Process]) -> None:
+        self._processes, self._turn = processes, 0
+
+    async def start(self) -> int:
+        """Listen; return the port."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1000)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in self._processes:
+            self._turn += 1
+            process = self._processes[self._turn % len(self._processes)]
+            # At the end of the measurement the loop cancels what clients have left open.
+            with suppress(OSError, asyncio.CancelledError):
+                there = await asyncio.open_connection("127.0.0.1", process.port)
+                await asyncio.gather(_pump(reader, there[1]), _pump(there[0], writer))
+                return
+        writer.close()
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    with suppress(OSError, RuntimeError):
+        writer.close()
+
+
+class Outcome(NamedTuple):
+    """What a user got for a question."""
+
+    user: str
+    thread: str
+    runs: int
+    """Runs of the thread: one, unless something was lost or doubled."""
+    status: str
+    is_answered: bool
+    seconds: float
+
+
+class User:
+    """A client with a token, which asks again when a connection breaks."""
+
+    def __init__(self, address: str, name: str, token: str) -> None:
+        self.name, self.threads = name, list[str]()
+        # A connection a request, so that each goes to the next process.
+        headers = {"X-Api-Key": token, "Connection": "close"}
+        self._http = httpx.AsyncClient(base_url=address, headers=headers, timeout=60, trust_env=False)
+
+    async def request(self, method: str, path: str, body: Any = None) -> httpx.Response:
+        """Return the answer of whichever process gives one."""
+        until = time.monotonic() + RETRY_SECONDS
+        while True:
+            with suppress(httpx.TransportError):
+                answer = await self._http.request(method, path, json=body)
+                if answer.status_code < 500:
+                    return answer
+            if time.monotonic() > until:
+                raise click.ClickException(f"{method} {path}: nobody answers.")
+            await asyncio.sleep(PAUSE)
+
+    async def ask(self, number: int) -> Outcome:
+        """Put a question and wait for its report."""
+        began, thread = time.monotonic(), str(uuid.uuid4())
+        self.threads.append(thread)
+        await self.request("POST", "/threads", {"thread_id": thread, "if_exists": "do_nothing"})
+        question = f"Question {number} of {self.name}: how can a town store surplus solar energy?"
+        body = {"assistant_id": GRAPH, "input": {"messages": [{"role": "user", "content": question}]}}
+        made = await self.request("POST", f"/threads/{thread}/runs", body)
+        # One that was made by a process that died before it said so is refused the second time.
+        if made.status_code not in (200, 409):
+            raise click.ClickException(f"{self.name}: {made.status_code} {made.text[:300]}")
+        while True:
+            runs = (await self.request("GET", f"/threads/{thread}/runs")).json()
+            if runs and runs[0]["status"] in ENDED:
+                break
+            await asyncio.sleep(PAUSE)
+        values = (await self.request("GET", f"/threads/{thread}/state")).json()["values"]
+        told = [message["content"] for message in values.get("messages", ())]
+        is_answered = told[:1] == [question] and len(told) == 2 and bool(values.get("report"))
+        return Outcome(self.name, thread, len(runs), runs[0]["status"], is_answered, time.monotonic() - began)
+
+    async def strangers(self, others: list[str]) -> int:
+        """Return how many threads of others are seen, in the list or by their ids."""
+        found = (await self.request("POST", "/threads/search", {"limit": 100})).json()
+        foreign = {one["thread_id"] for one in found} - {*self.threads}
+        body = {"assistant_id": GRAPH, "input": {"messages": [{"role": "user", "content": "And what is this?"}]}}
+        for thread in others:
+            seen = await self.request("GET", f"/threads/{thread}/state")
+            run = await self.request("POST", f"/threads/{thread}/runs/wait", body)
+            foreign |= {thread} if (seen.status_code, run.status_code) != (404, 404) else set()
+        return len(foreign)
+
+
+@contextmanager
+def _database() -> Iterator[str]:
+    place = programs()
+    if place is None:
+        raise click.ClickException("PostgreSQL's programs are needed (Debian, Ubuntu: apt install postgresql).")
+    with started_cluster(place, uuid.uuid4().hex) as cluster:
+        yield cluster.address()
+
+
+async def _measured(
+    runs: int, calls: Path, processes: list[Process], tokens: dict[str, str], address: str
+) -> tuple[list[Outcome], float, int, int, float]:
+    import psycopg
+
+    users = len(tokens)
+
+    proxy = f"http://127.0.0.1:{await Proxy(processes).start()}"
+    people = [User(proxy, name, token) for name, token in tokens.items()]
+    asked = [asyncio.create_task(people[number % users].ask(number)) for number in range(runs)]
+    most, killed, began = 0, 0.0, time.monotonic()
+    while not all(task.done() for task in asked):
+        await asyncio.sleep(1)
+        done = sum(task.done() for task in asked)
+        connection = await psycopg.AsyncConnection.connect(address)
+        async with connection:
+            query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            row = await (await connection.execute(query)).fetchone()
+            most = max(most, (row[0] if row else 0) - 1)
+        for process in processes:
+            process.look()
+        click.echo(f"{time.monotonic() - began:.0f} s: {done} of {runs} ended, {most} connections at most", err=True)
+        if _lines_of(calls) > CALLS_BEFORE * runs and len(processes) > 1 and not killed:
+            processes[0].kill()
+            killed = time.time()
+            click.echo(f"one of {len(processes)} processes is killed", err=True)
+    outcomes = await asyncio.gather(*asked)
+    seconds = time.monotonic() - began
+    others = [people[(place + 1) % users].threads[:2] for place in range(users)]
+    strangers = sum([await person.strangers(foreign) for person, foreign in zip(people, others, strict=True)])
+    return outcomes, seconds, strangers, most, killed
+
+
+def _lines_of(file: Path) -> int:
+    return file.read_bytes().count(b"\n") if file.exists() else 0
+
+
+@click.command()
+@click.option("--runs", default=100)
+@click.option("--users", default=20)
+@click.option("--processes", "number", default=2)
+@click.option("--first-token-ms", default=50.0)
+@click.option("--token-ms", default=2.0)
+def main(runs: int, users: int, number: int, first_token_ms: float, token_ms: float) -> None:
+    """Put questions to several processes, kill one of them in the middle, and print what came of it."""
+    case = Case("orchestrated", 1, 1, 2, fetches=0, first_token_ms=first_token_ms, token_ms=token_ms)
+    tokens = {f"user{place:03d}": uuid.uuid4().hex for place in range(users)}
+    with (
+        TemporaryDirectory(prefix="team-") as name,
+        servers(case.load, case.page_characters, name, case.first_token_ms, case.token_ms) as models,
+        _database() as address,
+    ):
+        folder = Path(name)
+        environment = {
+            **models,
+            "DATABASE_URL": address,
+            "DEEP_RESEARCH_DATABASE": address,
+            "PYTHONPATH": str(DEPLOY),
+            "DEEP_RESEARCH_SERVER_TOKENS": " ".join(f"{user}:{token}" for user, token in tokens.items()),
+            "DEEP_RESEARCH_DATA_DIR": str(folder / "data"),
+            "DEEP_RESEARCH_MODELS": "openai:gpt-4.1",
+            "DEEP_RESEARCH_ENGINES": "tavily",
+            "DEEP_RESEARCH_CLARIFY": "off",
+            "LOG_LEVEL": "WARNING",
+            "SQLALCHEMY_POOL_SIZE": "10",
+            "SQLALCHEMY_MAX_OVERFLOW": "20",
+        }
+        processes = [Process(folder, environment, place) for place in range(number)]
+        try:
+            measured = asyncio.run(_measured(runs, folder / "model.jsonl", processes, tokens, address))
+        finally:
+            for process in processes:
+                was_killed = process.is_killed
+                process.kill()
+                process.is_killed = was_killed
+                if not was_killed:
+                    lines = process.log.read_text("utf-8", "replace").splitlines()
+                    taken = sum("goes on here" in line for line in lines)
+                    click.echo(f"{process.log.name}: {len(lines)} lines, {taken} runs taken over", err=True)
+                    kept = Path.cwd() / f"team-{process.log.name}"
+                    kept.write_text("\n".join(lines), "utf-8")
+        calls = [json.loads(line) for line in (folder / "model.jsonl").read_text("utf-8").splitlines()]
+    for line in _lines(runs, processes, measured, calls):
+        click.echo(line)
+
+
+def _lines(runs: int, processes: list[Process], measured: Any, calls: list[dict[str, Any]]) -> Iterator[str]:
+    outcomes, seconds, strangers, connections, killed = measured
+    kinds = Counter(one.status if one.is_answered or one.status != "success" else "unanswered" for one in outcomes)
+    repeated = sum(count - 1 for count in Counter(call["request"] for call in calls).values())
+    after = sum(call["arrived"] > killed for call in calls) if killed else 0
+    many = sum(one.runs != 1 for one in outcomes)
+    yield f"runs: {runs}, ended as {dict(kinds)}; threads with more or less than one run: {many}"
+    yield f"threads of others that a user saw: {strangers}"
+    yield f"seconds: {seconds:.0f}; of a run {median(one.seconds for one in outcomes):.0f} (median)"
+    yield f"model calls: {len(calls)}, of which {after} after the kill; paid twice: {repeated}"
+    for process in processes:
+        what = "killed" if process.is_killed else "stayed"
+        yield f"process ({what}): {process.memory:.0f} MB at most, {process.seconds:.0f} s of a processor"
+    yield f"connections to the database at most: {connections}"
+    yield f"processor seconds a run: {sum(process.seconds for process in processes) / runs:.2f}"
+
+
+if __name__ == "__main__":
+    main()

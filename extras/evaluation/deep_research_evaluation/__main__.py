@@ -1,0 +1,133 @@
+"""The command `python -m deep_research_evaluation`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+
+import click
+
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False, readable=True)
+_OUT = click.Path(path_type=Path, file_okay=False)
+FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def cli() -> None:
+    """Measure how well questions are answered.
+
+    Exit codes: 0 done, 1 some questions failed (the same command goes on with them), 2 wrong call or setting, 130
+    stopped (the same command goes on).
+    """
+
+
+@cli.command("closed-corpus")
+@click.option("--corpus", type=_FOLDER, required=True, help="Folder with the documents; nothing else is searched.")
+@click.option(
+    "--questions",
+    type=_FILE,
+    required=True,
+    help="JSON lines with `id` and `question`; where they are known also `answers`, `gold_docs`, `answer_docs`, "
+    "`answerable`, and `source`, `hops`, `kind` for groups.",
+)
+@click.option("--unanswerable", type=_FILE, help="More such lines, whose questions the documents do not answer.")
+@click.option("--out", type=_OUT, required=True, help="Folder for the results.")
+@click.option("--model", default="extractive", show_default=True, help="Model that researches and writes.")
+@click.option("--strategy", type=click.Choice(["orchestrated", "planned"]), default="orchestrated", show_default=True)
+@click.option("--jobs", type=click.IntRange(1), help="Questions at the same time; without it one a processor core.")
+@click.option(
+    "--sample",
+    "share",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    help="Ask a random share of the questions only: 0.5 is half of them.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Which random share.")
+def closed_corpus(
+    corpus: Path,
+    questions: Path,
+    unanswerable: Path | None,
+    out: Path,
+    model: str,
+    strategy: str,
+    jobs: int | None,
+    share: float,
+    seed: int,
+) -> int:
+    """Ask questions over a folder, and measure the reports.
+
+    Into --out go reports/ID.md and .json, rows.jsonl (a line a question), summary.md and summary.json.
+    """
+    # What researches takes long to import, and help does without it.
+    from deep_research_evaluation.closed_corpus import evaluate
+    from deep_research_evaluation.questions import read_questions, sample
+    from deep_research_evaluation.reports import Settings
+
+    chosen = sample(read_questions(questions, unanswerable), share, seed)
+    if out.resolve().is_relative_to(corpus.resolve()):
+        raise click.UsageError(f"--out {out} lies in the corpus, where reports would be taken for documents.")
+    settings = Settings.model_validate({"corpus": corpus.resolve(), "model": model, "strategy": strategy})
+    return FAILED if evaluate(chosen, settings, out, jobs or os.cpu_count() or 1) else 0
+
+
+@cli.command()
+@click.argument("run_a", type=_FOLDER)
+@click.argument("run_b", type=_FOLDER)
+def compare(run_a: Path, run_b: Path) -> int:
+    """Compare two runs question by question: RUN_A and RUN_B are their --out folders."""
+    from deep_research_evaluation.compare import render_comparison
+    from deep_research_evaluation.summary import read_rows
+
+    click.echo(render_comparison(read_rows(run_a), read_rows(run_b), (str(run_a), str(run_b))))
+    return 0
+
+
+@cli.command()
+@click.argument("folder", type=_FOLDER)
+@click.option("--out", type=_OUT, required=True, help="Folder for the results.")
+@click.option("--model", default="extractive", show_default=True, help="Model that judges and corrects.")
+@click.option("--verify", type=click.Choice(["check", "repair"]), default="check", show_default=True)
+def checks(folder: Path, out: Path, model: str, verify: str) -> int:
+    """Check the reports of FOLDER against their documents, and write what becomes of them.
+
+    FOLDER has `reports/NAME.md`, each with a list of sources, and the documents in `corpora/NAME/`.
+    """
+    from deep_research import Context
+    from deep_research_evaluation.checks import check_reports
+    from deep_research_evaluation.reports import write_text
+
+    context = Context.model_validate({"models": {"verifier": model, "writer": model}, "verify": verify})
+    out.mkdir(parents=True, exist_ok=True)
+    for one in asyncio.run(check_reports(folder, context)):
+        write_text(out / one.name, one.text)
+        audit = one.report.audit
+        click.echo(f"{one.name}: {audit.marked} marked, {audit.repaired} corrected, {audit.input_tokens} tokens read")
+    return 0
+
+
+def main() -> None:
+    """Run the command; a mistake of the user ends in one line, never in a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # Ids may hold any character, also one that the terminal lacks.
+            stream.reconfigure(errors="replace")
+    try:
+        code = cli.main(prog_name="python -m deep_research_evaluation", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped; the same command goes on.", err=True)
+        code = INTERRUPTED
+    except OSError as error:
+        click.echo(f"Error: {error.filename or type(error).__name__}: {error.strerror or error}.", err=True)
+        code = REFUSED
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
