@@ -1,7 +1,7 @@
-"""A whole run as text: what its client hears, what is stored, the report, and marks of what its models were shown.
+"""A whole run as text: the packets that its client receives, and its final state.
 
-What is random in it bears a name, and fields of records that are empty or zero are left out. `UPDATE_GOLDEN=1` writes
-the goldens anew; where a mark differs, `shown.txt` in the folder of the test holds the words.
+Random values are replaced by names, and empty or zero fields of records are left out. `UPDATE_GOLDEN=1` rewrites
+the golden runs. The prompts are not part of them: a change of wording changes no golden run.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from lab import Lab
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
 from packet_check import merged
 from pydantic import BaseModel
-from typing_extensions import override
 
 from deep_research.app.embed import thread_config
 from deep_research.app.stream import read_packet
@@ -43,16 +41,15 @@ NAMED = (
     (re.compile(r"\bcall-(\d{1,3}|[0-9a-f]{10})-(?=\d)"), "call-…-"),
     (re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b"), r"\1…"),
     (re.compile(r'"version": "[^"]+"'), '"version": "…"'),
+    (re.compile(r'"(input_tokens|cached_tokens|usd)": (?:[\d.e-]+|\{[^}]*\})'), r'"\1": "…"'),
+    (re.compile(r"\b[0-9a-f]{16}-(?=Q\d)"), "…-"),
     (re.compile(r'"(orientation|id)": "(?:[0-9a-f]{8}…|[0-9a-f]{16})"'), r'"\1": "…"'),
 )
-"""Names of fences, of calls and of the code's version differ from run to run; paths and hashes are long."""
-IDS = re.compile(r"\b[0-9a-f]{16}-(?=Q\d)"), "…-"
-"""What begins the ids of what is learned, which differs where a step or a source has a random name."""
+"""Names of fences, calls, learnings and the code's version differ between runs; paths and hashes are long; the size of
+requests changes with the wording of prompts."""
 TIMES = re.compile(r'"(\w*seconds|\w*tokens)": (?:[\d.]+|\{[^}]*\})'), r'"\1": "…"'
 """What a run over real sockets takes."""
 Hidden = tuple[re.Pattern[str], str]
-SHOWN = ("tools", "tool_choice", "max_tokens", "reasoning_effort", "stop")
-"""What a model is given beside messages and facts."""
 
 
 def documents(name: str, texts: dict[str, str]) -> Path:
@@ -129,10 +126,8 @@ def is_golden(name: str, text: str) -> None:
     assert text.splitlines() == path.read_text(encoding="utf-8").splitlines()
 
 
-class Frozen(BaseCallbackHandler):
+class Frozen:
     """Listens to one run."""
-
-    run_inline = True
 
     def __init__(self, run: Lab, *hidden: Hidden) -> None:
         self.run, self.hidden = run, (*NAMED, *hidden)
@@ -140,19 +135,6 @@ class Frozen(BaseCallbackHandler):
         self.questions: list[str] = []
         self.heard: list[AnyPacket] = []
         """All packets of the latest question."""
-        self.shown: list[tuple[str, str]] = []
-        """Of each call of a model: who was asked for what, and all that it was shown."""
-        run.graph = run.graph.with_config(callbacks=[self])
-
-    @override
-    def on_chat_model_start(self, serialized: Any, messages: list[list[BaseMessage]], **more: Any) -> None:
-        given, asked = more["invocation_params"], messages[0]
-        tools = " ".join(tool.get("function", tool)["name"] for tool in given.get("tools") or ())
-        task = next((one.text for one in asked if one.type == "human"), "").splitlines()[0]
-        facts = given["facts"]._replace(look=None)._asdict() if given.get("facts") else {}
-        words = [[plain(one) for one in asked], {name: given.get(name) for name in SHOWN}, facts]
-        text = json.dumps(words, ensure_ascii=False, indent=1, sort_keys=True)
-        self.shown.append((f"{more['metadata']['role']} {task[:50]!r} [{tools}] {len(asked):2} messages", text))
 
     async def say(self, message: Any) -> None:
         """Say it, and note what is heard until the run ends, pauses or stops."""
@@ -175,11 +157,6 @@ class Frozen(BaseCallbackHandler):
         said = json.dumps(plain(message.update or message.resume) if isinstance(message, Command) else message)
         self.parts.append("\n".join([f"# Said: {said}\n", *lines_of(told), *filter(None, (ending, waits))]))
 
-    @property
-    def all_shown(self) -> str:
-        """What the marks of the models stand for, to be compared where one of them differs."""
-        return "\n\n".join(f"{who}: {self._named(text)}" for who, text in self.shown)
-
     async def text(self) -> str:
         """The whole run."""
         state = await self.run.state()
@@ -187,15 +164,11 @@ class Frozen(BaseCallbackHandler):
         heard = [one for one in self.heard if not isinstance(one, OverallStop)]
         differs = [line for line in ndiff(lines_of(heard), lines_of(told)) if line[0] in "+-"]
         channels = {one.name: plain(getattr(state, one.name)) for one in fields(ResearchState)}
-        # Its keys are random.
-        channels["spending"] = sorted(channels["spending"].values(), key=json.dumps)
-        marks = [f"{who}: {mark_of(self._named(text))}" for who, text in self.shown]
+        # Its keys are random, and the order must not depend on the size of requests.
+        channels["spending"] = sorted(channels["spending"].values(), key=lambda spent: named(json.dumps(spent), *NAMED))
         self.parts += [
             "\n".join(["# Replayed, where it differs\n", *(differs or ["nowhere"]), *lines_of([stop])]),
             "\n".join(["# State\n", *(f"{name}: {laid_out(channels[name])}" for name in sorted(channels))]),
-            f"# Report\n\n{state.messages[-1].text}",
-            # Several researchers may be asked at the same time.
-            "\n".join(["# Models\n", *sorted(marks)]),
         ]
         return self._named("\n\n".join(self.parts)) + "\n"
 

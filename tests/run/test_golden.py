@@ -8,20 +8,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from capped import CappedWriter, researched
-from failing_store import FailingStore
-from frozen import GOLDEN, IDS, TIMES, Frozen, Hidden, documents, golden_of, is_golden, killed, lines_of, named
+from frozen import GOLDEN, TIMES, Frozen, Hidden, documents, golden_of, is_golden, killed, lines_of, named
 from judging_model import by_figures
-from lab import CLEAR, DOCUMENTS, PLAN, QUESTION, REPORT, HandClock, lab, research, search, simple_research, think
-from langchain_core.messages import AIMessage, HumanMessage
+from lab import CLEAR, DOCUMENTS, PLAN, QUESTION, REPORT, HandClock, lab, research, search, think
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from planned_lab import RULES, USUAL, Rule, first_sentences, only_for, passing, plan, planned_lab, step, verdict
-from planned_rules import First, failing, form, in_turn, insights, judged, queries, suggestion
+from planned_lab import RULES, Rule, only_for, plan, planned_lab, step, verdict
+from planned_rules import First, form, in_turn, insights, judged, queries, suggestion
 from search_api import SearchApi, refused
 from test_answers import CAPTAIN, COMPANY, SERIES, SHIP
 from test_foreign_sections import ENGLISH, GERMAN, MENDED
-from test_planned_contradictions import ASKED, LAST_LINE, TASK
 from test_planned_contradictions import DOCUMENTS as HEIGHTS
 from test_planned_refusals import run as planned_wire
 from test_planned_web import finds, page
@@ -43,34 +40,12 @@ TURM = {
 }
 SHIPS = {name.replace("_", "."): text for name, text in {**COMPANY, **SERIES, "a_md": SHIP, "b_md": CAPTAIN}.items()}
 FOLDERS = {"light": DOCUMENTS, "heights": HEIGHTS, "turm": TURM, "ships": SHIPS}
+CAPTAIN_BORN = "Where was the captain of the Silver Heron born?"
 BRIEF = "Write a brief on Arvo Robotics:\n1. Number of employees\n2. Size of the current fleet\n3. Largest customer"
-ODD_DRAFT = """# The light
-
-It was lit in 1844[^1] and stands <b>38 metres</b> tall (see docs:light/lighthouse.md). Its `lamp[0]` is old [1, 2].
-
-| Keeper | Years |
-| --- | --- |
-| Ada Moran | 1901 to 1932 [2] |
-
-See [her page](https://evil.example/?q=1) and ![a picture](https://evil.example/x.png) [1]. [9]
-
-```python
-print(lamp[1])
-```
-
-## Sources
-
-1. Skerry Light, lighthouse.md
-2. Ada Moran, keeper.md
-
-[^1]: lighthouse.md
-"""
-WANN, ZEPPELIN, LAMP = "Wann wurde der Leuchtturm gebaut?", "When did the zeppelin rise?", "When was the lamp lit?"
+WANN, LAMP = "Wann wurde der Leuchtturm gebaut?", "When was the lamp lit?"
 LIGHT, KEEPER, HARBOUR = "Skerry Light lit", "Ada Moran keeper Tralee", "Port Anlow harbour ferry"
-ASK, HURRY = "Which light do you mean?", "Please hurry, and mind the tides."
+HURRY = "Please hurry, and mind the tides."
 BUSY, LOST = RateLimited("Come back later."), ValueError("connection lost")
-WHOLE = {"whole_characters": 30_000}
-LONG = {"max_input_tokens": 100_000}
 WRONG = "It was lit in 1844. [1] It stands 83 metres tall. [1]\n\nAda Moran kept it for 99 years. [2] The ferry sank."
 MENDING = rewritten("It stands 38 metres tall. [1]", "Ada Moran kept it for 98 years. [2]")
 
@@ -116,9 +91,8 @@ THREE: dict[str, Any] = {
     "harbour task": [search("Port Anlow ferry"), REPORT, "Its ferry sails twice a day. [1]"],
 }
 THREE_TOLD = "Lit in 1844 [1], it was kept by Ada Moran until 1932 [2].\n\n- The ferry sails twice a day. [3]"
-TALKS = {line[3:]: simple_research() for line in PLAN.splitlines()}
 TWO = research("light task", "keeper task")
-OVER_TIME, OVER_PLAN, BREAKING, LOSING = HandClock(), HandClock(), FailingStore(), FailingStore()
+OVER_TIME = HandClock()
 BAD = calls(call("browse", url="x"), call("research_agent", task=""))
 BROKEN = calls(broken_call("research_agent", '{"task": "half'))
 BOTH_AT_ONCE = calls(call("generate_report"), call("research_agent", task="more"))
@@ -131,9 +105,6 @@ ORCHESTRATED = {
         writer=[THREE_TOLD],
         prices={"scripted": (1.0, 2.0)},
     ),
-    "asked back": orchestrated(Command(resume={"words": 3}), Command(resume="The one at Skerry."), clarifier=[ASK]),
-    "assumed": orchestrated(clarifier=[ASK], clarify="assume"),
-    "plan approved": orchestrated("ok", review_plan=True),
     "plan sent back and edited": orchestrated(
         *(reply("reject", comment="Mind the ferry."), reply("edit", plan="1. The ferry\n2. The light")),
         planner=[PLAN, "1. The ferry"],
@@ -156,22 +127,10 @@ ORCHESTRATED = {
         researcher=[*ODD, search("lamp"), search("lamp"), "Nothing of it. [7]"],
         writer=["Nothing [3] is known. ![x](https://evil.example/x.png)", rewritten("It is not known.")],
     ),
-    "nothing but talk": orchestrated(orchestrator=["I would rather talk."] * 9, researcher=TALKS),
-    "last cycle": orchestrated(
-        orchestrator=[thoughtful("", "First the light.", call("research_agent", task="light"))],
-        profile={**LONG, "reasoning_output": True},
-        limits={"max_cycles_reasoning": 2},
-    ),
     "out of time": orchestrated(
         clock=OVER_TIME,
         orchestrator=[OVER_TIME.after(1200, research("light task"))],
         researcher=[OVER_TIME.after(721, search("Skerry Light")), "Lit in 1844. [1]"],
-    ),
-    "out of tokens": orchestrated(orchestrator=[research("light task")], limits={"max_tokens": 3000}),
-    "out of searches": orchestrated(
-        orchestrator=[research("light task")],
-        researcher=[search("Skerry Light", "Ada Moran"), search("Tralee"), REPORT, "Lit. [1]"],
-        limits={"max_searches": 1},
     ),
     "followed up": orchestrated(
         *("And who kept it, and what of the other?", "The one of Port Anlow."),
@@ -181,27 +140,7 @@ ORCHESTRATED = {
         researcher=THREE,
         writer=["Lit in 1844. [1]", "She kept it from 1901 to 1932 [2], and it was lit in 1844 [1]."],
     ),
-    "nothing found": orchestrated(
-        question=ZEPPELIN, researcher=[search(ZEPPELIN), missing("the year"), "Nothing."], writer=["It is not known."]
-    ),
-    "nothing researched": orchestrated(orchestrator=[REPORT, REPORT], writer=["It is lit. [1]", rewritten("Lit.")]),
-    "not verified": orchestrated(writer=[WRONG], researcher=BOTH, verify="off"),
-    "marked": orchestrated(writer=[WRONG], researcher=BOTH, verify="check"),
     "mended": orchestrated(writer=[WRONG, MENDING], researcher=BOTH),
-    "odd draft": orchestrated(writer=[ODD_DRAFT], researcher=BOTH, verify="check"),
-    "store breaks": orchestrated(
-        store=BREAKING,
-        orchestrator=[research("light task"), research("keeper task"), research("harbour task"), REPORT],
-        researcher={
-            **{**THREE, "light task": [search("light"), BREAKING.losing(REPORT, 3)]},
-            "keeper task": [BREAKING.losing(search("Ada Moran"), 1), "What I knew."],
-        },
-        writer=[BREAKING.losing("The ferry sails twice a day. [1]", 1)],
-    ),
-    "in sections": orchestrated(
-        researcher=researched(), writer=[CappedWriter(50).scripted] * 60, profile={**LONG, "max_output_tokens": 50}
-    ),
-    "continued": orchestrated(researcher=researched(), writer=[CappedWriter(22).scripted] * 60, verify="off"),
     "in German": orchestrated(
         question=WANN,
         over="turm",
@@ -209,7 +148,6 @@ ORCHESTRATED = {
         researcher=[search("Leuchtturm 1844", "Moran"), REPORT, "1844 gebaut. [1] Von Moran bewahrt. [2] [3]"],
         writer=[GERMAN + ENGLISH, MENDED, rewritten("Sie war in Tralee geboren. [2]")],
     ),
-    "read whole": orchestrated(researcher=[missing("its cost", text="It was lit in 1844. [3]")], limits=WHOLE),
     "small window": orchestrated(
         orchestrator=[TWO, REPORT],
         researcher={**THREE, "light task": [search("light"), REPORT, f"{'Much is said. ' * 999}Lit in 1844. [1]"]},
@@ -220,17 +158,8 @@ ORCHESTRATED = {
 PHASES = plan(step(LIGHT), step(KEEPER), step(HARBOUR, after=(1,)), step("Compare them", search=False))
 ROW = plan(step(LIGHT), step(KEEPER, after=(1,)), step("Compare them", search=False))
 JUDGING: dict[str, Rule] = {"judge_units": lambda asked: by_figures(asked.reminder).tool_calls[0]["args"]}
-STOPPED: dict[str, Rule] = {
-    **once("choose_queries", failing(BUSY), KEEPER),
-    **once("record_analysis", failing(BUSY)),
-    **once("report", failing(LOST)),
-    **once("judge_units", failing(BUSY)),
-}
-OTHER_STEPS = {"needless": [{"step": "3", "reason": "It is known."}], "reworded": [{"step": "4", "task": "Weigh them"}]}
 TIDES = suggestion("Tides", "spring tide Port Anlow")
 WANTING = {"evaluate_outcome": only_for(LIGHT, judged(0.3, 0.8, TIDES), judged(1.0, 1.0))}
-SLOW = CappedWriter(22)
-LATE = {"record_learnings": only_for(KEEPER, passing(OVER_PLAN, 300, first_sentences), first_sentences)}
 REPORTS = in_turn(lambda _: "She kept it until 1932. [1]", lambda _: "It is 38 metres tall. [2] She kept it. [1]")
 
 
@@ -246,48 +175,16 @@ def at_their_best() -> dict[str, Rule]:
 
 PLANNED = {
     "plain": planned(PHASES, at_their_best(), instructions="Write for sailors."),
-    "asked back": planned(ROW, {"generate_plan": lambda _: ASK}, "The one at Skerry."),
-    "assumed": planned(ROW, {"generate_plan": lambda _: ASK}, clarify="assume", language="fr"),
     "plan sent back and edited": planned(
         *(in_turn(ROW, PHASES), {}, "Mind the ferry.", reply("edit", plan=f"1. About {LIGHT}\n2. The tides")),
         review_plan=True,
     ),
-    "stopped everywhere": planned(First(1, failing(LOST), PHASES), STOPPED, *[None] * 5),
-    "steered": planned(
-        *(ROW, {**once("choose_queries", failing(BUSY), KEEPER)}, Command(update={"messages": [HumanMessage(HURRY)]}))
-    ),
     "killed": planned(ROW, once("give_verdict", killed, KEEPER), None),
-    "store breaks": planned(
-        ROW,
-        {
-            **once("choose_queries", lambda _: LOSING.losing({"queries": [LIGHT]}, 1)()),
-            "report": lambda _: LOSING.losing("She kept it until 1932. [1]", 1)(),
-        },
-        store=LOSING,
-    ),
-    "one fails": planned(PHASES, {"record_round": only_for(KEEPER, failing(LOST), lambda _: USUAL)}),
-    "adapted": planned(PHASES, once("update_plan", lambda _: OTHER_STEPS)),
-    "out of time": planned(ROW, LATE, clock=OVER_PLAN),
     "out of searches": planned(PHASES, {}, limits={"max_searches": 2}),
-    "out of tokens": planned(ROW, {}, limits={"max_tokens": 6000}),
     "never complete": planned(ROW, {"give_verdict": verdict(False), **WANTING}, limits={"max_step_iterations": 2}),
     "followed up": planned(
         *(in_turn(plan(step(KEEPER)), plan(step("Skerry Light metres tall"))), {"report": REPORTS}, "How tall is it?")
     ),
-    "nothing found": planned(plan(step("zeppelin Quito")), {}, question=ZEPPELIN),
-    "mended": planned(ROW, {**JUDGING, "report": lambda _: WRONG, "rewrite_sentences": lambda _: MENDING}),
-    "continued": planned(ROW, {"report": lambda asked: SLOW.scripted(asked.messages, {})}, verify="off"),
-    "in German": planned(plan(step("Leuchtturm")), {"report": lambda _: GERMAN}, question=WANN, over="turm"),
-    "read whole": planned(PHASES, {}, limits=WHOLE),
-    "contradicted": planned(plan(step(TASK)), {"record_learnings": LAST_LINE}, question=ASKED, over="heights"),
-}
-EXTRACTIVE: dict[str, dict[str, Any]] = {
-    "plain": {"limits": WHOLE},
-    "followed up": {"more": ("How tall is it?", "And its ferry?")},
-    "contradicted": {"question": ASKED, "over": "heights"},
-    "in German": {"question": WANN, "over": "turm"},
-    "nothing found": {"question": ZEPPELIN},
-    "brief": {"question": BRIEF, "over": "ships", "more": ("Where was the captain of the Silver Heron born?",)},
 }
 
 
@@ -297,28 +194,18 @@ def extracted(rules: dict[str, Rule] | None, more: Any = (), question: str = QUE
 
 CASES = {
     **{f"orchestrated, {name}": case for name, case in ORCHESTRATED.items()},
-    **{f"orchestrated, extractive, {name}": extracted(None, **settings) for name, settings in EXTRACTIVE.items()},
+    "orchestrated, extractive, brief": extracted(None, (CAPTAIN_BORN,), BRIEF, over="ships"),
     **{f"planned, {name}": case for name, case in PLANNED.items()},
-    **{f"planned, extractive, {name}": extracted({}, **settings) for name, settings in EXTRACTIVE.items()},
+    "planned, extractive, followed up": extracted({}, ("How tall is it?", "And its ferry?")),
 }
 LIT = "The light was lit in 1844. [1] So was the lamp. [4]"
-SOUGHT, MIXED = form("web_search", queries=["lamp", "down"]), form("web_search", queries=["lamp of Tralee", "lamp"])
-LAMPS = "The lamp was lit in 1844. [1] It is a lamp. [2]"
+MIXED = form("web_search", queries=["lamp of Tralee", "lamp"])
 SEARCHING = {"engines": ("tavily",), "robots": False}
 WEB: dict[str, Callable[[Web], Case]] = {
-    "orchestrated, web": lambda web: orchestrated(
-        question=LAMP,
-        docs=(),
-        researcher=[SOUGHT, form("open_url", urls=[*map(web.url, ("/one", "/gone", "/hidden"))]), REPORT, LAMPS],
-        writer=[LAMPS],
-    ),
     "orchestrated, web and documents": lambda web: orchestrated(
         question=f"{LAMP} See {web.url('/two')}.",
         researcher=[search("Skerry Light"), MIXED, form("open_url", urls=[web.url("/two")]), REPORT, LIT],
         writer=["The light was lit in 1844. [1] So was the lamp. [2]"],
-    ),
-    "orchestrated, engine down": lambda web: orchestrated(
-        researcher=[form("web_search", queries=["quota"]), search("Skerry Light"), REPORT, "It was lit in 1844. [1]"]
     ),
     "planned, web": lambda web: planned(
         plan(step(LAMP), step("Who made it?", after=(1,))),
@@ -328,10 +215,6 @@ WEB: dict[str, Callable[[Web], Case]] = {
         domains_deny=("evil.example",),
         published_after="2020-01-01",
     ),
-    "planned, web and documents": lambda web: planned(
-        plan(step(LIGHT)), {"choose_queries": queries("lamp of Tralee", "lamp")}
-    ),
-    "planned, no engine": lambda web: planned(plan(step(LAMP)), {"choose_queries": queries("quota")}, None, docs=()),
 }
 WIRE = {"orchestrated, wire", "planned, wire"}
 
@@ -346,7 +229,6 @@ async def freeze(name: str, case: Case, tmp_path: Path, *hidden: Hidden, over: s
     frozen = Frozen(run, *hidden)
     for message in case.said:
         await frozen.say(message)
-    (tmp_path / "shown.txt").write_text(frozen.all_shown, encoding="utf-8")
     text = await frozen.text()
     assert "ScriptExhausted" not in text, "what is frozen is a script that was too short"
     is_golden(name, text)
@@ -354,7 +236,7 @@ async def freeze(name: str, case: Case, tmp_path: Path, *hidden: Hidden, over: s
 
 @pytest.mark.parametrize("name", CASES)
 async def test_a_run_over_documents_is_what_it_was(tmp_path: Path, name: str) -> None:
-    await freeze(name, CASES[name], tmp_path, *([IDS] if "talk" in name else []), **CASES[name].settings)
+    await freeze(name, CASES[name], tmp_path, **CASES[name].settings)
 
 
 @pytest.mark.parametrize("name", WEB)
@@ -370,7 +252,7 @@ async def test_a_run_on_the_web_is_what_it_was(tmp_path: Path, api: SearchApi, n
         # Which words an activity is told in hangs on the question, and that on the address in it.
         wording = re.compile(r'(?<= activity )(.*"text": )"[^"]*"'), r'\1"…"'
         settings = {**SEARCHING, "allow_private": (web.place,), **case.settings}
-        await freeze(name, case, tmp_path, place, wording, IDS, **settings)
+        await freeze(name, case, tmp_path, place, wording, **settings)
 
 
 async def test_runs_over_the_wire_tell_what_they_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
