@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,42 +28,27 @@ from ..stream import read_packet
 from ..words import GRAPHS, Strategy, default_strategy
 
 if TYPE_CHECKING:
-    from mcp.server.lowlevel import Server
-
     from ..progress import PlainLines
-    from .tools import Research
+    from .tools import ResearchServer
 
 
 PATH = "/mcp"
 
 
-class Caller(NamedTuple):
-    """Who sent a request."""
-
-    user: str
-    token: str
-
-
-def caller_of(headers: Mapping[str, str], client: Any) -> Caller:
-    """Return who sent a request that has passed the guard."""
-    token = token_in(dict(headers))
-    return Caller(user_of(token, client[0] if client else "") or "", token)
-
-
 class Sessions:
-    """The ASGI app at `/mcp`; a session is of the user who began it, and of nobody else."""
+    """The ASGI app at `/mcp`; each session belongs to the user who began it."""
 
     def __init__(self) -> None:
         self._manager: Any = None
 
     @asynccontextmanager
-    async def serving(self, make: Callable[[], Server[Any, Any]]) -> AsyncIterator[None]:
-        """Serve the MCP server that `make` returns, as long as this is open."""
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-
-        # A client that hangs up is an error with a traceback to it.
+    async def serving(self, server: ResearchServer) -> AsyncIterator[None]:
+        """Serve an MCP server as long as this is open."""
+        # The SDK logs each client that hangs up as an error with a traceback.
         logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
-        self._manager = StreamableHTTPSessionManager(make())
+        # Only this makes the session manager.
+        server.streamable_http_app()
+        self._manager = server.session_manager
         async with self._manager.run():
             yield
 
@@ -77,53 +61,61 @@ class Sessions:
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
 
-        caller = caller_of(Headers(scope=scope), scope.get("client"))
-        owner = AuthenticatedUser(AccessToken(token=caller.token, client_id=caller.user, scopes=[]))
+        token = token_in(dict(Headers(scope=scope)))
+        user = user_of(token, (scope.get("client") or [""])[0]) or ""
+        owner = AuthenticatedUser(AccessToken(token=token, client_id=user, scopes=[]))
         await self._manager.handle_request({**scope, "user": owner}, receive, send)
 
 
 SESSIONS = Sessions()
-"""Those of LangGraph's server."""
+"""Those of this process's server."""
 
 
 @asynccontextmanager
 async def served() -> AsyncIterator[None]:
     """Serve MCP on LangGraph's server, if its package is installed."""
-    # Looking for it and importing it read files, which would block the server.
-    if await asyncio.to_thread(find_spec, "mcp") is None:
+    # Imports and settings read files, which would block the server.
+    server = await asyncio.to_thread(_server)
+    if server is None:
         yield
         return
-    mcp_server = (await asyncio.to_thread(import_module, ".tools", __package__)).mcp_server
-    settings = await asyncio.to_thread(lambda: UserSettings().operator)
-
-    def runs_of(request: Any) -> ServedRuns:
-        return ServedRuns(caller_of(request.headers, request.client))
-
-    async with SESSIONS.serving(lambda: mcp_server(runs_of, settings)):
+    async with SESSIONS.serving(server):
         yield
+
+
+def _server() -> ResearchServer | None:
+    if find_spec("mcp") is None:
+        return None
+    from .tools import ResearchServer
+
+    return ResearchServer(
+        lambda request: ServedRuns(request.user.username, request.user.access_token.token), UserSettings().operator
+    )
 
 
 class ServedRuns(NamedTuple):
-    """The runs of a user of LangGraph's server: begun by its API, where they are checked and counted."""
+    """The runs of a user of LangGraph's server, begun by its API, which checks and counts them."""
 
-    caller: Caller
+    user: str
+    token: str
 
     @property
     def settings(self) -> Context:
         """Return the operator's settings, with the caller's documents."""
-        return UserSettings().context_of(self.caller.user)
+        return UserSettings().context_of(self.user)
 
-    async def begin(self, thread: str, asked: Research, view: PlainLines) -> StoredRun:
+    async def begin(
+        self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
+    ) -> StoredRun:
         """Put a question to a new thread."""
-        given = {"docs": asked.documents, "depth": asked.depth}
-        context = {name: value for name, value in given.items() if value is not None}
-        sent = {"input": _said(asked.question), "context": context}
-        return await self._run(thread, asked.strategy or default_strategy(), asked.question, view, **sent)
+        return await self._run(
+            thread, strategy or default_strategy(), question, view, input=_said(question), context=given
+        )
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """Put an answer, a follow-up or a hint to a thread, which goes on over its own documents."""
         async with open_runs(Context().data_dir) as book:
-            strategy, message = await book._replace(user=self.caller.user).entry(thread, words)
+            strategy, message = await book._replace(user=self.user).entry(thread, words)
         run = (await self.read(thread)).state.run
         # What a question may search is kept with it, but not what a further one may.
         context = {"docs": names_below(self.settings.docs, run.scope.docs)} if run else {}
@@ -132,13 +124,13 @@ class ServedRuns(NamedTuple):
     async def read(self, thread: str) -> StoredRun:
         """Return a stored run."""
         async with open_runs(Context().data_dir) as book:
-            return await book._replace(user=self.caller.user).read(thread)
+            return await book._replace(user=self.user).read(thread)
 
     async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
         check_question([HumanMessage(words)], self.settings.limits.question_characters)
         view.begin()
         runs = list[str]()
-        async with _client(self.caller.token) as client:
+        async with _client(self.token) as client:
             try:
                 stream = client.runs.stream(
                     thread,
@@ -151,7 +143,7 @@ class ServedRuns(NamedTuple):
                     durability="sync",
                     on_run_created=lambda run: runs.append(run["run_id"]),
                 )
-                # The first part tells that the run is there; before, it could not be cancelled.
+                # The first part shows that the run exists; before, it could not be cancelled.
                 first = asyncio.ensure_future(anext(stream))
                 await asyncio.shield(first)
                 async for part in stream:

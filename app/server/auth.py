@@ -16,7 +16,7 @@ from ...core.run.store.pages import OWNER
 from ...core.run.user_settings import UserSettings
 from ..embed import RECURSION_LIMIT
 from ..settings import read_settings
-from .users import LOCAL_USER, server_settings, token_in, too_many_runs, user_of
+from .users import LOCAL_USER, server_settings, token_in, user_of
 
 auth = Auth()
 BUSY_SECONDS = 5.0
@@ -132,9 +132,9 @@ def owner_of_checkpoints(thread_id: str) -> str | None:
 
 async def _check_load(user: str, value: Mapping[str, Any]) -> None:
     """Refuse a run beyond what one user may have at once, and one that would throw away what a run under way has."""
-    client = get_client()
-    if await client.threads.count(metadata={"owner": user}, status="busy") >= server_settings().user_runs:
-        _refuse(too_many_runs(user), 429)
+    client, most = get_client(), server_settings().user_runs
+    if await client.threads.count(metadata={"owner": user}, status="busy") >= most:
+        _refuse(f"{user} has {most} runs at work, as many as one user may have (DEEP_RESEARCH_SERVER_USER_RUNS).", 429)
     is_new_input = (value.get("kwargs") or {}).get("input") is not None
     if is_new_input and value.get("multitask_strategy") == "interrupt" and value.get("thread_id"):
         busy = await client.threads.search(ids=[str(value["thread_id"])], status="busy", limit=1)

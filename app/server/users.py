@@ -78,12 +78,6 @@ def user_of(token: str, client: str) -> str | None:
     return None
 
 
-def too_many_runs(user: str) -> str:
-    """Return why a user who has as many runs at work as one may have cannot begin another."""
-    most = server_settings().user_runs
-    return f"{user} has {most} runs at work, as many as one user may have (DEEP_RESEARCH_SERVER_USER_RUNS)."
-
-
 def token_in(headers: dict[str, str]) -> str:
     """Return the token of a request: `Authorization: Bearer TOKEN`, or `X-Api-Key: TOKEN` as LangGraph's clients do."""
     scheme, _, token = headers.get("authorization", "").partition(" ")

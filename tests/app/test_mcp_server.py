@@ -97,9 +97,9 @@ async def test_a_question_back_is_answered_and_mistakes_are_one_line(tmp_path: P
         assert "docs: '/etc' is none" in await peer.fault("research", question="What?", documents=["/etc"])
         assert "docs: '../..' is none" in await peer.fault("search_documents", query="root", documents=["../.."])
         assert "The question is empty" in await peer.fault("research", question=" ")
-        assert "'question' is a required property" in await peer.fault("research")
-        assert "'deep' was unexpected" in await peer.fault("research", question="What?", deep=9)
-        assert "There is no tool 'erase'" in await peer.fault("erase")
+        assert await peer.fault("research") == "question: Field required"
+        assert "research has no argument 'deep'" in await peer.fault("research", question="What?", deep=9)
+        assert "Unknown tool: erase" in await peer.fault("erase")
 
 
 @pytest.fixture
@@ -109,10 +109,7 @@ def wires(tmp_path: Path) -> Iterator[WireDesk]:
 
 
 @pytest.mark.parametrize("how", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
-async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(
-    wires: WireDesk, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEEP_RESEARCH_SERVER_USER_RUNS", "1")
+async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(wires: WireDesk, how: str) -> None:
     wires.holds.points.add(Point("researcher", "light"))
     async with connected(how, wires.desk, "--limit", "heartbeat_seconds=0.2") as peer:
 
@@ -120,8 +117,6 @@ async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(
             await peer.told("still at work")
             thread = (await peer.told("Research ")).removeprefix("Research ")
             assert (await peer.data("read_report", thread=thread))["status"] == "running"
-            if how == "http":
-                assert "DEEP_RESEARCH_SERVER_USER_RUNS" in await peer.fault("research", question="What else?")
 
         coast = {"question": "What is on the coast?"}
         assert "cancelled" in await peer.cancelled("research", "researching: light", meanwhile=hear, **coast)
