@@ -91,7 +91,7 @@ def examine(*, is_trial: bool, **options: Any) -> int:
 
 
 def diagnose(context: Context) -> list[Diagnosis]:
-    """Return what a run with these settings would find: documents are read, local servers asked; nothing is kept."""
+    """Return what a run with these settings would find: documents are indexed, local servers asked."""
     documents = list(_documents(context))
     # Whatever else there is to search, no run starts without the documents that it is to have.
     to_search = [] if documents[0].stops_runs else [_diagnosis("something to search", lambda: _tools(context))]
@@ -160,7 +160,7 @@ def _engines(context: Context) -> str:
 def _documents(context: Context) -> Iterator[Diagnosis]:
     """Yield what can be searched, and a note for each file that cannot."""
     try:
-        status = Library(context).examine(_say_read)
+        status = Library(context).refresh(_say_indexed)
     except DeepResearchError as error:
         yield Diagnosis("missing", "documents", str(error))
         return
@@ -178,9 +178,9 @@ def _documents(context: Context) -> Iterator[Diagnosis]:
         yield Diagnosis("note", "scan", clean(note))
 
 
-def _say_read(done: int, total: int) -> None:
+def _say_indexed(done: int, total: int) -> None:
     if done % max(EVERY, total // MOST_LINES) == 0:
-        say(f"documents read: {done} of {total}")
+        say(f"documents indexed: {done} of {total}")
 
 
 def _tools(context: Context) -> str:

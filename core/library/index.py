@@ -58,12 +58,6 @@ class Summary(NamedTuple):
     """Documents with pages that were not read or are unsure, by path, and which."""
 
 
-def summary_of(read: Sequence[tuple[str, bool, str]], unread: Sequence[LeftOut]) -> Summary:
-    """Return what documents with these paths, whether cut and with which note, and files without a text come to."""
-    cut = [path for path, is_cut, note in read if is_cut and not note]
-    return Summary(len(read), unread, cut, [(path, note) for path, _, note in read if note])
-
-
 class Index:
     """One index file; every method opens it anew, blocks, and may be called from any thread.
 
@@ -87,7 +81,9 @@ class Index:
         with self._transaction() as connection:
             unread = connection.execute("SELECT path, reason, code FROM documents WHERE reason <> '' ORDER BY path")
             read = list(connection.execute("SELECT path, is_cut, note FROM documents WHERE reason = '' ORDER BY path"))
-            return summary_of(read, [LeftOut(*row) for row in unread])
+            cut = [path for path, is_cut, note in read if is_cut and not note]
+            notes = [(path, note) for path, _, note in read if note]
+            return Summary(len(read), [LeftOut(*row) for row in unread], cut, notes)
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Add these files in one transaction, in place of what was known of them."""

@@ -93,14 +93,6 @@ class Library:
             [_root_status(*pair, pair[0].store.summary()) for pair in zip(self._roots, outdated, strict=True)]
         )
 
-    def examine(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
-        """Return what `refresh` would come to: reads what is new or changed, and keeps nothing of it.
-
-        Raises `DocumentsUnreadable`.
-        """
-        examined = self._upkeep.examine(self._roots, on_progress)
-        return _status([_root_status(root, *one) for root, one in zip(self._roots, examined, strict=True)])
-
     def search(self, query: str, limit: int) -> list[Passage]:
         """Return the passages of all folders that answer a query, best first; a few of each document, then the rest.
 

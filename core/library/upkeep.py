@@ -20,7 +20,7 @@ from ..run.context import Clock
 from ..run.errors import DatabaseUnusable
 from ..run.limits import Limits
 from .folder import FoundFile, LeftOut, read_file, scan_folder
-from .index import Entry, Index, Root, Summary, summary_of, unreadable
+from .index import Entry, Index, Root, unreadable
 from .index_file import LOCK, NEW, Foreign, alone, discard, is_corrupt, is_using, remove, usable
 
 BATCH_FILES = 50
@@ -96,8 +96,8 @@ class Outdated(NamedTuple):
     """That reading one file may take."""
 
 
-def compare(root: Path, index: Index, limits: Limits, known: dict[str, Entry] | None = None) -> Outdated:
-    """Compare files with the index, or with what is `known` in place of it; blocks.
+def compare(root: Path, index: Index, limits: Limits) -> Outdated:
+    """Compare files with the index; blocks.
 
     A file counts as unchanged if its size and its date, to the nanosecond, are the same. A change that leaves both as
     they were is not noticed: within one tick of the file system's clock after indexing, or by a program that sets the
@@ -105,7 +105,7 @@ def compare(root: Path, index: Index, limits: Limits, known: dict[str, Entry] | 
     there is more time for it than before. Raises `OSError` if the folder cannot be listed.
     """
     scan = scan_folder(root, limits.max_document_bytes, limits.max_documents)
-    known = index.stamps() if known is None else known
+    known = index.stamps()
     seconds = limits.parse_seconds
     files = tuple(file for file in scan.files if not _is_known(file, known.get(file.path), seconds))
     gone = tuple(sorted(known.keys() - {file.path for file in scan.files}))
@@ -123,19 +123,6 @@ def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Calla
             outdated.store.restamp([entry for entry, same in zip(entries, is_same, strict=True) if same])
     # Last, so that the text of a file that was moved is still there to be taken over.
     outdated.store.remove(outdated.gone)
-
-
-def examine(outdated: Outdated, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> Summary:
-    """Return what the index would hold after `update`; reads what is new or changed and stores nothing; blocks."""
-    entries = {path: entry for path, entry in outdated.known.items() if path not in set(outdated.gone)}
-    with closing(_read_ahead(outdated, parser, threads)) as batches_read:
-        for entry in (entry for futures in batches_read for future in futures for entry in future.result()):
-            on_step()
-            if not _is_same(entry, outdated):
-                entries[entry.path] = entry._replace(text="")
-    found = [entries[path] for path in sorted(entries)]
-    read = [(entry.path, entry.is_cut, entry.note) for entry in found if not entry.reason]
-    return summary_of(read, [LeftOut(entry.path, entry.reason, entry.code) for entry in found if entry.reason])
 
 
 def _is_known(file: FoundFile, entry: Entry | None, seconds: float) -> bool:
@@ -309,15 +296,6 @@ class Upkeep:
         self._tidy({root.store.file for root in roots})
         return outdated
 
-    def examine(
-        self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None
-    ) -> list[tuple[Outdated, Summary]]:
-        """Read what is new or changed and keep nothing; tells what would be in each index."""
-        outdated = [self._compare(root, root.store, _known(root.store)) for root in roots]
-        step = _counter(outdated, on_progress)
-        with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
-            return [(one, examine(one, parser, threads, step)) for one in outdated]
-
     def _tidy(self, files: set[Path]) -> None:
         now = self._clock.now().timestamp()
         for file in files:
@@ -354,23 +332,15 @@ class Upkeep:
         with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
             update(self._compare(root, fresh), parser, threads, lambda: None)
 
-    def _compare(self, root: Root, index: Index, known: dict[str, Entry] | None = None) -> Outdated:
+    def _compare(self, root: Root, index: Index) -> Outdated:
         try:
-            return compare(root.path, index, self._limits, known)
+            return compare(root.path, index, self._limits)
         except OSError as error:
             raise unreadable(root.path, f"cannot be opened ({error.strerror or error})") from error
 
     def _parser(self) -> Parser:
         today = self._clock.now().date().isoformat()
         return Parser(self._limits.parse_seconds, self._limits.max_document_bytes, today=today)
-
-
-def _known(index: Index) -> dict[str, Entry]:
-    """Return what the index holds; nothing if there is none or it has to be built anew, and none is made."""
-    try:
-        return index.stamps() if index.file.exists() else {}
-    except Foreign:
-        return {}
 
 
 def _counter(outdated: Sequence[Outdated], on_progress: Callable[[int, int], None] | None) -> Callable[[], None]:

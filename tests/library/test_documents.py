@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shelf import BRIDGE, HARBOUR, Place
 
 from deep_research.core.library.folder import MOST_NAMED, First, LeftOut, read_file, scan_folder
-from deep_research.core.library.library import Library, LibraryStatus
+from deep_research.core.library.library import Library
 from deep_research.core.reading.records import Unreadable
 from deep_research.core.run.errors import DocumentsUnreadable
 
@@ -235,29 +235,6 @@ def test_files_of_other_kinds_are_counted_in_one_line(place: Place) -> None:
 def test_a_long_document_says_that_only_its_beginning_is_searched(place: Place) -> None:
     (place.docs / "long.txt").write_text("harbour and more of it. " * 20_000)
     assert place.library().refresh().shortened == ("papers/long.txt",)
-
-
-def test_a_look_beforehand_finds_what_indexing_would_and_keeps_nothing(place: Place) -> None:
-    (place.docs / "broken.pdf").write_bytes(b"%PDF-")
-    (place.docs / "long.txt").write_text("harbour and more of it. " * 20_000)
-    library = place.library()
-    before = library.examine()
-    assert not place.data.exists()
-    assert before == library.refresh() == library.examine()
-    assert (before.documents, before.unread) == (4, 1)
-
-
-def test_a_look_beforehand_reads_only_what_the_index_does_not_know(place: Place) -> None:
-    library = place.indexed()
-    (place.docs / "harbour.md").write_text("")
-    (place.docs / "salt.txt").unlink()
-    seen: list[tuple[int, int]] = []
-    status = library.examine(lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 1)]
-    assert status == LibraryStatus(1, (LeftOut("papers/harbour.md", "it is empty", "empty"),), ())
-    assert library.search("deepened", 5), "the index is as it was"
-    place.index_file().write_bytes(b"not a database, but long enough to be taken for one" * 100)
-    assert library.examine() == status
 
 
 @pytest.mark.parametrize("name", ["nothing", "empty", "unread", "table.docx", "broken.pdf", "null"])

@@ -26,7 +26,7 @@ from ..limits import DATABASE
 from .lease import FENCED, Holder, Lease, Leases, Process
 from .saver import Dialect, Place, RunSaver, config_of
 from .serializer import StrictSerializer
-from .texts import TEXT, CachedStore, packed, unpacked
+from .texts import TEXT, packed, unpacked
 
 CONNECT_SECONDS = 10
 CONNECTIONS = 8
@@ -261,20 +261,19 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
             return False
 
 
-class PostgresPageStore(CachedStore, AsyncPostgresStore):
+class PostgresPageStore(AsyncPostgresStore):
     """LangGraph's PostgreSQL store over a pool of connections."""
 
     def __init__(self, pool: Pool, address: str) -> None:
-        CachedStore.__init__(self)
         AsyncPostgresStore.__init__(self, pool)
         self._pool, self._address = pool, address
         self.shielded = ShieldedTasks()
 
-    async def carry_out(self, ops: Sequence[Op]) -> list[Result]:
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out the operations in one transaction; raises `DatabaseUnusable`."""
         every = [_as_text(op) if isinstance(op, PutOp) else op for op in ops]
         try:
-            results = await self.shielded.do(AsyncPostgresStore.abatch(self, every))
+            results = await self.shielded.do(super().abatch(every))
         except psycopg.Error as error:
             raise unusable(self._address, error) from error
         return [_from_text(result) for result in results]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,20 +14,19 @@ from langgraph.store.sqlite import SqliteStore
 
 from ..concurrency import Threads
 from ..errors import DatabaseUnusable
-from .texts import CachedStore, packed, unpacked
+from .texts import packed, unpacked
 
 BUSY_SECONDS = 30.0
 """Seconds to wait for another process that is writing."""
 
 
-class PageStore(CachedStore, SqliteStore):
+class PageStore(SqliteStore):
     """LangGraph's SQLite store, with one thread task for each batch; reads do not wait for writers.
 
     A batch that was begun is carried out, though whoever asked for it is cancelled meanwhile.
     """
 
     def __init__(self, path: Path) -> None:
-        CachedStore.__init__(self)
         SqliteStore.__init__(self, _connect(path), deserializer=unpacked)
         self._path = path
         self._reader = _connect(path)
@@ -44,10 +43,11 @@ class PageStore(CachedStore, SqliteStore):
             # Else a disk that is full would look like the failure of one researcher.
             raise unusable(self._path, error) from error
 
-    async def carry_out(self, ops: Sequence[Op]) -> list[Result]:
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out the operations in a thread."""
-        threads = self._readers if all(isinstance(op, GetOp) for op in ops) else self._writers
-        return await threads.run(partial(self.batch, ops))
+        every = list(ops)
+        threads = self._readers if all(isinstance(op, GetOp) for op in every) else self._writers
+        return await threads.run(partial(self.batch, every))
 
     def _read(self, gets: Iterable[GetOp]) -> list[Result]:
         # LangGraph would write for each item that is read when it is to be forgotten; nothing here ever is.
