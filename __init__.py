@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from .app.as_tool import deep_research_tool
     from .app.check_report import SourceDocument, check_report
     from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research, thread_id
-    from .app.recorded import recorded_settings
     from .app.stream import apackets, areplay_thread, packets, replay_thread
     from .core.evidence.checking.score import check_claim, score_support
     from .core.library.library import Library
@@ -36,7 +35,6 @@ __all__ = [
     "deep_research_tool",
     "errors",
     "packets",
-    "recorded_settings",
     "replay_thread",
     "research",
     "score_support",
@@ -60,7 +58,6 @@ _PLACES = {
     "check_report": "app.check_report",
     "deep_research_tool": "app.as_tool",
     "packets": "app.stream",
-    "recorded_settings": "app.recorded",
     "replay_thread": "app.stream",
     "research": "app.embed",
     "score_support": "core.evidence.checking.score",

@@ -111,15 +111,6 @@ OUT = click.option(
 )
 
 
-RECORD = click.option(
-    "--record",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Add all calls to models, search engines, pages and tools to this file, without keys: for `replay`, and for "
-    "reports of bugs. Documents are not in it.",
-)
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="deep-research", message="%(version)s")
 def cli() -> None:
@@ -152,7 +143,6 @@ def cli() -> None:
 @click.option("--thread", metavar="NAME", help="Name of the run; a known name continues its conversation.")
 @click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")
-@RECORD
 @click.option(
     "--estimate",
     "is_estimate",
@@ -183,7 +173,6 @@ def ask(question: str, out: Path | None, output_format: Format | None, as_json: 
 )
 @MODEL
 @LIMIT
-@RECORD
 @OUT
 @REPORT_FORMAT
 @JSON
@@ -293,31 +282,6 @@ def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) 
     from .commands import run_demo
 
     return run_demo(data_dir, _output(out, output_format))
-
-
-@cli.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--docs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder or file that the recorded run searched, in the same order (repeatable).",
-)
-@click.option("--diff", "with_diff", is_flag=True, help="Show the words that are not as recorded.")
-@OUT
-@REPORT_FORMAT
-def replay(file: Path, docs: tuple[Path, ...], with_diff: bool, out: Path | None, output_format: Format | None) -> int:
-    """Carry out a recorded run again, offline, and print its report.
-
-    FILE was made by `ask --record`; all calls are answered from it. A model that is asked in other words than recorded,
-    because prompts or code have changed, gets the answer to the call that it makes in its place.
-
-    Exit codes: 0 all was as recorded, 1 a call or the report was not, 2 wrong call.
-    """
-    from .replay_run import replay_run
-
-    return replay_run(file, docs, _output(out, output_format), with_diff=with_diff)
 
 
 @cli.command("fix-citations")

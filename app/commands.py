@@ -42,7 +42,6 @@ def ask_question(
     strategy: Strategy | None,
     is_estimate: bool,
     data_dir: Path | None,
-    record: Path | None,
     outlet: Outlet,
     **options: Any,
 ) -> int:
@@ -55,7 +54,7 @@ def ask_question(
             raise UnknownSetting(
                 "--estimate goes by a plan, and a quick answer has none (depth): it takes two calls of models."
             )
-        return _start(name, clean(question), given, outlet, strategy, record, is_estimate=is_estimate)
+        return _start(name, clean(question), given, outlet, strategy, is_estimate=is_estimate)
 
     return reported(work, name, _lines(outlet))
 
@@ -66,7 +65,6 @@ def resume_run(
     answer: str,
     from_last_good: bool,
     data_dir: Path | None,
-    record: Path | None,
     outlet: Outlet,
     **options: Any,
 ) -> int:
@@ -84,7 +82,7 @@ def resume_run(
             return await resume(book, view)
 
         check_not_empty(folder)
-        return _research(name, folder, outlet, step, record)
+        return _research(name, folder, outlet, step)
 
     return reported(work, name, _lines(outlet))
 
@@ -126,7 +124,6 @@ def _start(
     given: dict[str, Any],
     outlet: Outlet,
     strategy: Strategy | None,
-    record: Path | None = None,
     *,
     is_estimate: bool = False,
 ) -> int:
@@ -134,7 +131,7 @@ def _start(
         return await book.ask(name.thread, question, given, view, strategy, is_estimate=is_estimate)
 
     # What is wrong in the settings is said before a database is made.
-    return _research(name, read_context(given).data_dir, outlet, step, record, is_estimate=is_estimate)
+    return _research(name, read_context(given).data_dir, outlet, step, is_estimate=is_estimate)
 
 
 def _resumption(thread: str, answer: str, given: Mapping[str, Any], *, is_estimate: bool = False) -> Step:
@@ -145,14 +142,12 @@ def _resumption(thread: str, answer: str, given: Mapping[str, Any], *, is_estima
     return step
 
 
-def _research(
-    name: RunName, data_dir: Path, outlet: Outlet, step: Step, record: Path | None, *, is_estimate: bool = False
-) -> int:
+def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_estimate: bool = False) -> int:
     """Carry out a run up to its report, or for an estimate up to its plan, asking the user what it asks."""
     if not name.thread:
         raise UnknownSetting("The name of the run is an empty text (--thread); is a variable not set?")
     if isinstance(outlet, PacketLines):
-        stored = _carry_out(name, data_dir, step, record, outlet)
+        stored = _carry_out(name, data_dir, step, outlet)
         # A run that was not resumed because it is finished, or waits, has emitted nothing yet.
         if not outlet.has_stopped:
             for packet in read_packets(name.thread, data_dir):
@@ -163,9 +158,9 @@ def _research(
     # What cannot be written is said before the run is paid for.
     check_format(chosen_format(outlet.format, outlet.path))
     check_output(outlet.path)
-    stored = _carry_out(name, data_dir, step, record)
+    stored = _carry_out(name, data_dir, step)
     while stored.asks and not (is_estimate and stored.is_planned) and can_ask() and (answer := ask(stored.asks)):
-        stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}, is_estimate=is_estimate), record)
+        stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}, is_estimate=is_estimate))
     if is_estimate and stored.is_planned:
         return _deliver_plan(stored, outlet, name)
     if not stored.asks:
@@ -208,11 +203,9 @@ def _wait(name: RunName, question: str) -> int:
     return WAITING
 
 
-def _carry_out(
-    name: RunName, data_dir: Path, step: Step, record: Path | None, lines: PacketLines | None = None
-) -> StoredRun:
+def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> StoredRun:
     async def work() -> StoredRun:
-        async with open_runs(data_dir, record) as book:
+        async with open_runs(data_dir) as book:
             with lines or progress_view(f"Run {name.thread}", is_terminal(sys.stderr)) as view:
                 return await step(book, view)
 

@@ -38,11 +38,10 @@ from ..tools.offer import check_tools
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress, estimate_line
-from .recorded import recorded_run
 from .server.users import LOCAL_USER
 from .settings import read_context
 from .stream import apackets, replay
-from .words import GRAPHS, Strategy, default_strategy, strategy_of
+from .words import Strategy, default_strategy, strategy_of
 
 APPROVED = "yes"
 KEY = "settings"
@@ -70,9 +69,6 @@ class Notes(NamedTuple):
 
         What comes from the environment is left out: whatever it gives when the run is resumed holds then.
         """
-        if context.recording:
-            # What stands for the models and engines of a recorded run cannot be kept, and is given each time.
-            return
         chosen: dict[str, Any] = dict.fromkeys(choices.keys() - {"data_dir"}, True)
         chosen["limits"] = set(choices["limits"])
         name = {} if self.thread == thread_id(self.thread) else {"name": self.thread}
@@ -151,8 +147,6 @@ class RunBook(NamedTuple):
     data_dir: Path
     user: str = ""
     """The user of a server whose runs these are; empty: whoever's they are."""
-    record: Path | None = None
-    """The file into which the calls of a run go that is carried out; none: into none."""
 
     async def ask(
         self,
@@ -296,25 +290,18 @@ class RunBook(NamedTuple):
     async def _run(
         self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: Progress
     ) -> StoredRun:
-        begun_by = await self._begun_by(thread)
-        strategy: Strategy = "planned" if graph.name == GRAPHS["planned"] else "orchestrated"
-        async with recorded_run(
-            self.record, context, strategy, thread_id(thread), message, is_new=begun_by is None
-        ) as part:
-            # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
-            config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
-            packets = apackets(graph, message, {"configurable": config}, context=part.context, durability="sync")
-            try:
-                async with aclosing(packets):
-                    async for packet in packets:
-                        view(packet)
-            except UserMistake as error:
-                if await _has_begun(graph, thread):
-                    error.add_note(KEPT)
-                raise
-            stored = await self.read(thread, lease)
-            part.report, part.asks = stored.report, stored.asks
-        return stored
+        # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
+        config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
+        packets = apackets(graph, message, {"configurable": config}, context=context, durability="sync")
+        try:
+            async with aclosing(packets):
+                async for packet in packets:
+                    view(packet)
+        except UserMistake as error:
+            if await _has_begun(graph, thread):
+                error.add_note(KEPT)
+            raise
+        return await self.read(thread, lease)
 
     def _notes(self, thread: str) -> Notes:
         return Notes(self.database.store, thread)
@@ -358,18 +345,11 @@ def unknown_thread(thread: str) -> UnknownThread:
 
 
 @asynccontextmanager
-async def open_runs(data_dir: Path, record: Path | None = None, place: Path | None = None) -> AsyncIterator[RunBook]:
-    """Open the runs of a data folder, or those of the database that the environment names, or of the file `place`.
-
-    What a run calls that is carried out goes into the file `record`, if there is one.
-    """
-    async with open_database(place or place_of_runs(data_dir)) as database:
-        yield RunBook(
-            cache(partial(build_graph, checkpointer=database.saver, store=database.store)),
-            database,
-            data_dir,
-            record=record,
-        )
+async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
+    """Open the runs of a data folder, or those of the database that the environment names."""
+    async with open_database(place_of_runs(data_dir)) as database:
+        graph = cache(partial(build_graph, checkpointer=database.saver, store=database.store))
+        yield RunBook(graph, database, data_dir)
 
 
 async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -91,24 +91,6 @@ class EngineBusy(EngineFailed):
 
 
 DEFAULT_WAIT = 1.0
-
-
-def dump_found(came: list[Found] | Exception) -> dict[str, Any]:
-    """Return results, or a failure in words without keys, as they are recorded."""
-    if isinstance(came, EngineFailed):
-        return {"failed": came.words, "is_lasting": came.is_lasting}
-    if isinstance(came, Exception):
-        return {"raised": type(came).__name__}
-    return {"found": [one._asdict() for one in came]}
-
-
-def load_found(answer: Mapping[str, Any]) -> list[Found]:
-    """Return recorded results, or raise what is recorded of a failure."""
-    if "failed" in answer:
-        raise EngineFailed(answer["failed"], is_lasting=answer["is_lasting"])
-    if "raised" in answer:
-        raise type(answer["raised"], (Exception,), {})
-    return [Found(**one) for one in answer["found"]]
 
 
 def failed_status(title: str, status: int, retry_after: str = "") -> EngineFailed:

@@ -27,9 +27,8 @@ from ..core.run import tool_names
 from ..core.run.concurrency import in_thread
 from ..core.run.context import Context, Engine, engine_name
 from ..core.run.errors import DeepResearchError, ExtraMissing, UnknownSetting
-from ..core.run.recording import Recorder, exchanged
 from ..core.run.registered import TOOLS, load_registered, registered
-from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, dump_found, hit_of, load_found, usable
+from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, hit_of, usable
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed
 
@@ -48,9 +47,6 @@ async def load_servers(context: Context) -> None:
         key = _key(name, connection)
         if key not in _loaded:
             _loaded[key] = await _tools(name, connection, context.limits.search_seconds)
-    if isinstance(context.recording, Recorder) and (context.tools or context.mcp):
-        tools = [passed_schema(one)["function"] for one in passed_tools(context).values()]
-        context.recording.write("tools", tools=tools)
 
 
 def server_tools(context: Context) -> list[BaseTool]:
@@ -203,10 +199,7 @@ class PassedTool:
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Carry out one call; raises `ToolFailed` with what the tool says is wrong."""
-        values = arguments.model_dump()
-        asked = {"tool": self.name, "arguments": values}
-        found = await exchanged(self._context.recording, "tool", asked, partial(self._ask, values), _dump, _load)
-        hits = await asyncio.to_thread(self._hits, found)
+        hits = await asyncio.to_thread(self._hits, await self._ask(arguments.model_dump()))
         return Outcome(hits, () if hits else (f"{self.name} brought nothing that may be shown.",))
 
     async def _ask(self, values: dict[str, Any]) -> list[Found]:
@@ -224,20 +217,6 @@ class PassedTool:
         found = usable(came, self._context)
         hits = [hit_of(one, source_key(one.address) if one.is_page else one.address, now) for one in found]
         return shortened(hits, self._topic, self._context.limits)
-
-
-def _dump(came: list[Found] | Exception) -> dict[str, Any]:
-    if isinstance(came, ToolFailed):
-        return {"failed": str(came)}
-    return dump_found(came)
-
-
-def _load(answer: dict[str, Any] | None) -> list[Found]:
-    if answer is None:
-        raise ToolFailed("This call is not in the recording.")
-    if "failed" in answer:
-        raise ToolFailed(answer["failed"])
-    return load_found(answer)
 
 
 async def _call(given: BaseTool, arguments: Mapping[str, Any]) -> Any:

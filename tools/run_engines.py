@@ -10,35 +10,19 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
 
 from ..core.run.concurrency import PerLoop
 from ..core.run.context import AnyEngine, Context, engine_name
 from ..core.run.errors import UnknownSetting
-from ..core.run.recording import exchanged
 from ..core.run.registered import ENGINES, load_registered, registered
 from . import engines
-from .engine import EngineBusy, EngineFailed, Found, SearchEngine, cleaned, dump_found, load_found, too_slow
+from .engine import EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow
 from .engines import tavily
 from .passed import PassedEngine
 from .tool import Meter, ToolContext
 
 LONGEST_PAUSE = 600.0
 """Seconds after which an engine is asked anew, whatever it has said: a process may live for months."""
-
-
-class RecordedEngine:
-    """Stands for an engine of a recorded run; it is never asked."""
-
-    parallel, gap = 1, 0.0
-
-    def __init__(self, name: str, title: str, *, is_passed: bool) -> None:
-        """`is_passed`: an app had passed it."""
-        self.name, self.title, self.is_passed = name, title, is_passed
-
-    async def search(self, query: str, count: int) -> list[Found]:  # noqa: ARG002 - the protocol names them
-        """Raise `EngineFailed`."""
-        raise EngineFailed(f"{self.title} is only known from a recording.")
 
 
 class _Pace:
@@ -112,25 +96,8 @@ async def search(engine: SearchEngine, query: str, context: Context, tool_contex
     async with tool_context.pages.alone(name):
         if noted := await tool_context.pages.read_note(name):
             return [Found(**found) for found in noted["found"]]
-        limits, sent = context.limits, Meter()
-        most = limits.max_web_results
-
-        async def work() -> list[Found]:
-            try:
-                return cleaned(await ask(engine, query, most, limits.search_seconds, sent), most)
-            finally:
-                tool_context.meter.searches += sent.searches
-
-        def load(answer: Mapping[str, Any] | None) -> list[Found]:
-            if answer is None:
-                raise EngineFailed(f"{engine.title} was asked for what is not in the recording.")
-            tool_context.meter.searches += answer["searches"]
-            return load_found(answer)
-
-        asked = {"engine": engine.name, "query": query, "count": most}
-        results = await exchanged(
-            context.recording, "search", asked, work, lambda came: {**dump_found(came), "searches": sent.searches}, load
-        )
+        most, seconds = context.limits.max_web_results, context.limits.search_seconds
+        results = cleaned(await ask(engine, query, most, seconds, tool_context.meter), most)
         if results:
             await tool_context.pages.note({name: {"found": [one._asdict() for one in results]}})
     return results
@@ -178,8 +145,6 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
 
 
 def _engine(given: AnyEngine, context: Context) -> SearchEngine:
-    if isinstance(given, RecordedEngine) and not given.is_passed:
-        return given
     return _named(given)(context) if isinstance(given, str) else PassedEngine(given)
 
 

@@ -12,7 +12,7 @@ from ..core.records.research import Spent, Task
 from ..core.records.sources import Source, short_hash
 from ..core.run import tool_names
 from ..core.run.context import Context
-from ..core.run.errors import CutOff, DeepResearchError, SearchFailed
+from ..core.run.errors import DeepResearchError, SearchFailed
 from ..core.run.limits import Limits
 from ..core.run.spending import seconds_left, total
 from ..core.run.store.pages import Pages, text_hash
@@ -48,7 +48,7 @@ async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -
     except ToolFailed as failure:
         return Outcome(problems=(str(failure),), not_read=failure.not_read, redacted=failure.redacted)
     except Exception as error:
-        if isinstance(error, CutOff) or (isinstance(error, TimeoutError) and clock.expired()):
+        if isinstance(error, TimeoutError) and clock.expired():
             return _broken(f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).")
         if isinstance(error, DeepResearchError):
             raise

@@ -18,7 +18,6 @@ from ..run import tool_names
 from ..run.context import Context, Role
 from ..run.conversation import NUMBERS, clean, mark_of
 from ..run.events.call import CallEvents
-from ..run.recording import Replay, no_wait
 from ..run.transcripts import (
     BROKEN,
     CHARACTERS_PER_TOKEN,
@@ -158,10 +157,7 @@ async def ask_model(request: Request, context: Context, events: CallEvents) -> R
 
 
 async def _ask(request: Request, context: Context, events: CallEvents) -> Reply:
-    # What is answered from a recording has been waited for.
-    waits = (no_wait,) if isinstance(context.recording, Replay) else ()
-    budget = retry_budget_of(request.question_id, context.limits, *waits)
-    caller = Caller(request.role, context, budget, events)
+    caller = Caller(request.role, context, retry_budget_of(request.question_id, context.limits), events)
     needs_tools = bool(request.tools) or any(isinstance(message, ToolMessage) for message in request.messages)
     ability = await ability_of(caller, may_try=needs_tools)
     tools = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN

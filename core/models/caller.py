@@ -23,7 +23,6 @@ from ..run.limits import Limits
 from ..run.store.pages import text_hash
 from ..run.transcripts import whole_message
 from .faults import AnswerSilent, ToolsUnbound
-from .recorded import call_of, place_of, recorded_parts
 from .resolve import EXTRACTIVE, cost_of, is_extractive, profile_of
 from .retries import RetryBudget
 
@@ -229,14 +228,8 @@ class Caller(NamedTuple):
             return
         limits, name = self.context.limits, profile_of(self.role, self.context).name
         tries = self.retries.stream(
-            lambda: recorded_parts(
-                # What is read on this machine is read anew.
-                None if is_extractive(self.role, self.context) else self.context.recording,
-                lambda: call_of(model, messages, self.role, name),
-                place_of(self.role, self.events.placement),
-                lambda: timed_parts(
-                    model, messages, self.role, self.config, limits, is_long=is_long, is_streamed=is_streamed
-                ),
+            lambda: timed_parts(
+                model, messages, self.role, self.config, limits, is_long=is_long, is_streamed=is_streamed
             ),
             name,
             may_repeat=lambda: not self.events.has_shown,

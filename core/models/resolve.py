@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -21,11 +20,9 @@ from ..run.concurrency import PerLoop, in_thread
 from ..run.context import ROLES, Context, Model, Price, Role
 from ..run.errors import DeepResearchError, KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
 from ..run.imports import frozen_imports
-from ..run.recording import Replay
 from ..run.user_settings import UserSettings
 from .extractive import ExtractiveChatModel
 from .faults import host_in
-from .recorded import stand_in
 
 OPENAI = "openai:"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -254,9 +251,6 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
         return model
     if model == EXTRACTIVE:
         return ExtractiveChatModel(role=role)
-    if isinstance(context.recording, Replay):
-        known = context.recording.run["models"][role]
-        return _kept(("recorded", json.dumps(known)), lambda: stand_in(known))
     return make_model(model, role, context)
 
 

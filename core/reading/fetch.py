@@ -6,15 +6,13 @@ import asyncio
 import ipaddress
 import re
 import socket
-from base64 import b64decode, b64encode
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from ..run.concurrency import Threads, in_thread
 from ..run.context import Context
-from ..run.recording import exchanged
 from .addresses import Address, IPAddress, join_address, parse_address
 from .connection import AGENT, Answer, Connections
 from .documents.decode import CONTROL_SHARE, NOT_IN_TEXT
@@ -154,7 +152,6 @@ class Fetcher:
         self._resolve = resolve or look_up
         self._connections = Connections(self._limits.connect_seconds)
         self._obeys_robots = context.robots
-        self._recording = context.recording
         self._robots: dict[str, Robots] = {}
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -169,11 +166,7 @@ class Fetcher:
 
     async def fetch(self, address: str) -> Fetched:
         """Return the page at an address, within `page_seconds`. Raises `Unread`."""
-        first = parse_address(address)
-        return await exchanged(self._recording, "page", {"address": address}, partial(self._fetch, first), _dump, _load)
-
-    async def _fetch(self, first: Address) -> Fetched:
-        seconds = self._limits.page_seconds
+        first, seconds = parse_address(address), self._limits.page_seconds
         try:
             async with asyncio.timeout(seconds):
                 return await self._follow(first, self._receive, self._obeys_robots)
@@ -260,29 +253,6 @@ class Fetcher:
             # A site that cannot say what it forbids forbids nothing.
             data = b""
         return await in_thread(partial(Robots, data.decode("utf-8-sig", errors="replace"), AGENT))
-
-
-def _dump(came: Fetched | Exception) -> dict[str, Any]:
-    """Return a page as it is recorded: its text where it is one, or why it was not read."""
-    if isinstance(came, Unread):
-        return {"code": came.code, "words": str(came)}
-    if isinstance(came, Exception):
-        return {"code": "broken", "words": f"reading it failed ({type(came).__name__})"}
-    try:
-        data = {"text": came.data.decode()}
-    except UnicodeDecodeError:
-        data = {"bytes": b64encode(came.data).decode()}
-    return {**came._asdict(), "data": data}
-
-
-def _load(answer: Mapping[str, Any] | None) -> Fetched:
-    if answer is None:
-        raise Unread("unreachable", "it is not in the recording")
-    if "code" in answer:
-        raise Unread(answer["code"], answer["words"])
-    kept = answer["data"]
-    data = kept["text"].encode() if "text" in kept else b64decode(kept["bytes"])
-    return Fetched(answer["address"], answer["kind"], answer["charset"], data)
 
 
 async def look_up(host: str, port: int) -> list[str]:

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from langgraph.errors import GraphBubbleUp
 
 from ..records.research import Value
-from .errors import TIME_OVER, CutOff, failure_of
+from .errors import TIME_OVER, failure_of
 
 Kept = TypeVar("Kept")
 
@@ -200,8 +200,7 @@ async def attempt(
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a model raises ends this researcher alone
-        is_late = clock.expired() or isinstance(error, CutOff)
-        return Failed(TIME_OVER if is_late else failure_of(error), is_late)
+        return Failed(TIME_OVER if clock.expired() else failure_of(error), is_late=clock.expired())
 
 
 async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:

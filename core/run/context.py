@@ -23,7 +23,6 @@ from typing_extensions import TypedDict, Unpack
 
 from ..records.research import Depth, Scope
 from .limits import ENVIRONMENT_PREFIX, Limits
-from .recording import Recorder, Recording, Replay
 
 
 @runtime_checkable
@@ -136,7 +135,6 @@ class Settings(TypedDict, total=False):
     limits: Limits | Mapping[str, float | None]
     notices: Sequence[str]
     clock: Clock
-    recording: Recording | None
 
 
 class Context(BaseSettings):
@@ -241,10 +239,6 @@ class Context(BaseSettings):
     """What the report notes beside what the run finds out by itself."""
     clock: SkipJsonSchema[InstanceOf[Clock]] = Field(default_factory=SystemClock, exclude=True, repr=False)
     """The clock that the run goes by."""
-    recording: SkipJsonSchema[InstanceOf[Recorder] | InstanceOf[Replay] | None] = Field(
-        default=None, exclude=True, repr=False
-    )
-    """What takes down the calls of the run to the outside, or answers them."""
 
     def at_depth(self) -> Context:
         """Return the settings with the limits of their depth."""

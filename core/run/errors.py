@@ -19,7 +19,6 @@ DeepResearchError
 │   └── DatabaseUnusable        corrupt, foreign, locked or read-only database
 ├── StateUnreadable             what is stored of a run is damaged, or not ours
 │   └── NewerVersion            a newer version has written it
-├── CutOff                      what a replayed run asks was under way when the recorded one stopped
 ├── ThreadBusy                  exit code 4: another run is at work on the thread
 └── RunFailed                   exit code 1: the run stopped and can be resumed
     ├── NoPlan                  the planner wrote nothing, twice
@@ -129,10 +128,6 @@ class StateUnreadable(DeepResearchError, StopsTheRun):
 
 class NewerVersion(StateUnreadable):
     """What is stored was written by a newer version, which may mean something else by it."""
-
-
-class CutOff(DeepResearchError):
-    """What is asked was cut off when the run was recorded: its time was over."""
 
 
 class ThreadBusy(DeepResearchError, RuntimeError):
