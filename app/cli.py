@@ -259,13 +259,12 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
 def refresh(
     thread: str, out: Path | None, refresh_format: RefreshFormat | None, data_dir: Path | None, **options: Any
 ) -> int:
-    """Read the sources of a finished report again, make its searches anew, and say sentence by sentence what holds.
+    """Read the sources of a finished report again and say sentence by sentence what holds.
 
-    What changed is shown as a difference, and what is new is listed. The run itself stays as it is, and its settings
-    hold; --model extractive lets rules judge, offline but for the web pages of the report.
+    What changed is shown as a difference. The run itself stays as it is, and its settings hold; --model extractive
+    compares the words of the sources alone, offline but for the web pages of the report.
 
-    Exit codes: 0 all sentences hold and nothing is new; 1 something changed, cannot be read or is new; 2 wrong call or
-    setting.
+    Exit codes: 0 all sentences hold; 1 a sentence changed or can no longer be checked; 2 wrong call or setting.
     """
     from .refresh import refresh_run
     from .settings import settings_from_options

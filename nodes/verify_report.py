@@ -56,7 +56,9 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
             draft = draft.model_copy(update={"text": text})
             run = run.model_copy(update={"notices": (*run.notices, *notices)})
             texts = await source_texts(state.sources, _readable(state, draft), pages)
-            examination = Examination(draft, texts, state.sources, context, filler, run.language_code)
+            examination = Examination(
+                draft.text, draft.sources, texts, state.sources, context, filler, run.language_code
+            )
             examined = await examination.examine()
     spending = {**lost.new(state.spending), **events.bill.costs}
     run = ended(run, has_gaps=draft.has_gaps, seconds=context.clock.seconds() - started)

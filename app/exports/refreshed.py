@@ -1,15 +1,15 @@
-"""A report read again: which sentences hold, what changed and what is new, as Markdown, as a page and as data."""
+"""A report whose sources were read again: which sentences hold and what changed, as Markdown, as a page and as data."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from ...core.evidence.citations.rendering import link_to, plain_line, shown_title, source_place
-from ...core.evidence.text.wording import difference
 from ...core.records.sources import Source
 from ...core.run.conversation import clean, clean_nested
 from ..words import counted
@@ -17,20 +17,20 @@ from .page import render_page
 
 State = Literal["holds", "changed", "unchecked"]
 STATES: Mapping[State, str] = {"changed": "Changed", "unchecked": "Can no longer be checked"}
-"""What is shown of a sentence that does not hold as it did."""
+"""Heading of a sentence that does not hold as it did."""
 
 
 class Ground(NamedTuple):
-    """What one source of a sentence says then and now."""
+    """What one source of a sentence said then and says now."""
 
     number: int
     """Number of the source in the report."""
     before: str
-    """The passage that the sentence rested on; empty if that is not known."""
+    """The passage that the sentence rested on; empty if it is not known."""
     now: str
-    """The one in its place; empty if there is none."""
+    """The passage that took its place; empty if there is none."""
     reason: str
-    """What is different, or why it cannot be told."""
+    """What is different, or why the source could not be compared."""
 
 
 class Sentence(NamedTuple):
@@ -39,24 +39,12 @@ class Sentence(NamedTuple):
     section: str
     """The heading above it; empty if there is none."""
     before: str
-    """As it stands in the report."""
+    """The sentence as it stands in the report."""
     now: str
-    """As it would have to stand there; empty if that is not known, or it has to go."""
+    """The sentence corrected by the new text; empty if the correction is not known."""
     state: State
     grounds: tuple[Ground, ...] = ()
-    """Why it does not hold, or cannot be told to; none if it holds."""
-
-
-class New(NamedTuple):
-    """What the searches find now and did not find before."""
-
-    source: Source
-    passages: tuple[str, ...]
-    """What answers the question in it, the best first."""
-    adds: str = ""
-    """What it adds to the report, as a model says; empty without one."""
-    number: int = 0
-    """Number of the source in the report; 0 if it is none."""
+    """Why it no longer holds or could not be checked; empty if it holds."""
 
 
 class SourceNow(NamedTuple):
@@ -65,51 +53,47 @@ class SourceNow(NamedTuple):
     number: int
     source: Source
     words: str
-    """How it is now; empty if it is as it was."""
+    """How it differs from before; empty if it does not."""
 
 
 class Refreshed(NamedTuple):
-    """A report read again."""
+    """A report whose sources were read again."""
 
     thread: str
     question: str
     asked: str
-    """When it was asked, in words."""
+    """When the question was asked, in words."""
     read: str
-    """When its sources were read again, in words."""
+    """When the sources were read again, in words."""
     sentences: Sequence[Sentence]
-    """Those that cite a source, in order."""
-    new: Sequence[New]
-    """The newest first."""
+    """The sentences that cite a source, in order."""
     sources: Sequence[SourceNow]
     notes: Sequence[str]
-    """What could not be searched or judged, and why."""
+    """What could not be judged, and why."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many sentences hold, changed and can no longer be checked, and how much is new."""
-        states = Counter(one.state for one in self.sentences)
-        return {**{state: states[state] for state in ("holds", "changed", "unchecked")}, "new": len(self.new)}
+        """How many sentences hold, changed and can no longer be checked."""
+        states = Counter(sentence.state for sentence in self.sentences)
+        return {state: states[state] for state in ("holds", "changed", "unchecked")}
 
     @property
     def is_as_before(self) -> bool:
-        """Whether all sentences hold and nothing is new."""
-        return self.counts["holds"] == len(self.sentences) and not self.new
+        """Whether all sentences hold."""
+        return self.counts["holds"] == len(self.sentences)
 
     @property
     def sections(self) -> list[tuple[str, list[Sentence]]]:
-        """The sentences that do not hold as they did, below the headings of the report."""
-        shown = (one for one in self.sentences if one.state != "holds")
-        return [(section or "Report", [*own]) for section, own in groupby(shown, key=lambda one: one.section)]
+        """The sentences that do not hold as they did, by the headings of the report."""
+        shown = (sentence for sentence in self.sentences if sentence.state != "holds")
+        return [(section or "Report", [*own]) for section, own in groupby(shown, key=lambda sentence: sentence.section)]
 
     @property
     def summary(self) -> str:
         """The counts in words."""
-        holds, changed, unchecked, new = self.counts.values()
+        holds, changed, unchecked = self.counts.values()
         verb = "holds" if holds == 1 else "hold"
-        return (
-            f"{counted(holds, 'sentence')} {verb}, {changed} changed, {unchecked} can no longer be checked, {new} new"
-        )
+        return f"{counted(holds, 'sentence')} {verb}, {changed} changed, {unchecked} can no longer be checked"
 
 
 def refreshed_markdown(found: Refreshed) -> str:
@@ -120,10 +104,8 @@ def refreshed_markdown(found: Refreshed) -> str:
         lines += [f"## {plain_line(section)}", ""]
         for sentence in sentences:
             lines += [*_sentence_lines(sentence, found.sources), ""]
-    if found.new:
-        lines += ["## New", "", *(line for one in found.new for line in _new_lines(one)), ""]
-    if other := [one for one in found.sources if one.words]:
-        lines += ["## Sources", "", *(f"- {_name(one)}: {plain_line(one.words)}" for one in other), ""]
+    if other := [source for source in found.sources if source.words]:
+        lines += ["## Sources", "", *(f"- {_name(source)}: {plain_line(source.words)}" for source in other), ""]
     if found.notes:
         lines += ["## Notes", "", *(f"- {plain_line(note)}" for note in found.notes), ""]
     return clean("\n".join(lines)).rstrip()
@@ -132,45 +114,34 @@ def refreshed_markdown(found: Refreshed) -> str:
 def _sentence_lines(sentence: Sentence, sources: Sequence[SourceNow]) -> Iterator[str]:
     yield f"**{STATES[sentence.state]}**"
     yield "\n```diff"
-    is_gone = sentence.state == "changed"
-    yield f"{'-' if is_gone else ' '} {_one_line(sentence.before)}"
+    yield f"{'-' if sentence.state == 'changed' else ' '} {' '.join(sentence.before.split())}"
     if sentence.now:
-        yield f"+ {_one_line(sentence.now)}"
+        yield f"+ {' '.join(sentence.now.split())}"
     yield "```"
     for ground in sentence.grounds:
         yield f"\n{_name(sources[ground.number - 1])}: {plain_line(ground.reason)}."
-        if ground.now:
-            yield f"\n> {_marked(ground)}"
-        elif ground.before and is_gone:
-            yield f"\n> ~~{plain_line(ground.before)}~~"
+        if ground.before or ground.now:
+            signs = {"same": "", "deleted": "~~", "inserted": "**"}
+            marked = (f"{signs[kind]}{plain_line(text)}{signs[kind]}" for kind, text in difference(ground))
+            yield f"\n> {' '.join(marked)}"
 
 
-def _marked(ground: Ground) -> str:
-    """Return both passages as one line, with what went struck through and what came in bold."""
-    signs = {"same": "", "deleted": "~~", "inserted": "**"}
-    return "".join(
-        f"{signs[piece.kind]}{plain_line(piece.text)}{signs[piece.kind]}{piece.space}"
-        for piece in difference(ground.before, ground.now)
-    )
+def difference(ground: Ground) -> Iterator[tuple[str, str]]:
+    """Yield the words of both passages as one text: what is the `same`, what was `deleted`, what was `inserted`."""
+    before, now = ground.before.split(), ground.now.split()
+    for kind, i1, i2, j1, j2 in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
+        if kind == "equal":
+            yield "same", " ".join(now[j1:j2])
+            continue
+        if i2 > i1:
+            yield "deleted", " ".join(before[i1:i2])
+        if j2 > j1:
+            yield "inserted", " ".join(now[j1:j2])
 
 
-def _new_lines(new: New) -> Iterator[str]:
-    facts = ", ".join(plain_line(fact) for fact in (source_place(new.source), new.source.date) if fact)
-    known = f" (source [{new.number}] of the report)" if new.number else ""
-    link = link_to(new.source)
-    yield f"- **{plain_line(shown_title(new.source))}** — {facts}{known}{f' <{link}>' if link else ''}"
-    if new.adds:
-        yield f"  {plain_line(new.adds)}"
-    yield from (f"\n  > {plain_line(passage)}\n" for passage in new.passages)
-
-
-def _name(one: SourceNow) -> str:
-    title, place = shown_title(one.source), source_place(one.source)
-    return f"[{one.number}] {plain_line(title)}" + (f" — {plain_line(place)}" if place and place != title else "")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _name(source: SourceNow) -> str:
+    title, place = shown_title(source.source), source_place(source.source)
+    return f"[{source.number}] {plain_line(title)}" + (f" — {plain_line(place)}" if place and place != title else "")
 
 
 def refreshed_page(found: Refreshed) -> str:
@@ -191,18 +162,17 @@ def refreshed_page(found: Refreshed) -> str:
 
 def refreshed_json(found: Refreshed) -> str:
     """Return it as data."""
+    sentences = [
+        {**sentence._asdict(), "grounds": [ground._asdict() for ground in sentence.grounds]}
+        for sentence in found.sentences
+    ]
+    sources = [{"n": one.number, **_place(one.source), "change": one.words} for one in found.sources]
     data = {
         "thread": found.thread,
         "question": found.question,
         "counts": found.counts,
-        "sentences": [
-            {**one._asdict(), "grounds": [ground._asdict() for ground in one.grounds]} for one in found.sentences
-        ],
-        "new": [
-            {**_place(one.source), "passages": list(one.passages), "adds": one.adds, "n": one.number}
-            for one in found.new
-        ],
-        "sources": [{"n": one.number, **_place(one.source), "change": one.words} for one in found.sources],
+        "sentences": sentences,
+        "sources": sources,
         "notes": list(found.notes),
     }
     return json.dumps(clean_nested(data), ensure_ascii=False, indent=2)

@@ -19,7 +19,7 @@ from ..evidence.language import is_written_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
-from ..records.report import ClaimCheck, Draft, Repair
+from ..records.report import ClaimCheck, Repair
 from ..records.sources import Source
 from ..run.context import Context
 from .fill_in import Filler
@@ -179,18 +179,29 @@ class Examination:
 
     def __init__(
         self,
-        draft: Draft,
+        text: str,
+        cited: Sequence[str],
         texts: Mapping[str, Sequence[SourceText]],
         sources: Mapping[str, Source],
         context: Context,
         filler: Filler,
         language_code: str,
     ) -> None:
-        """`texts` and `sources` by key; `language_code`: that of the report (ISO 639-1), empty if it is not known."""
+        """Take a report with markers by the numbers of its sources.
+
+        Args:
+            text: The report.
+            cited: Keys of its sources by their numbers.
+            texts: What was read of the sources that it cites or may cite, by key.
+            sources: The sources by key.
+            context: The settings.
+            filler: Asks the models.
+            language_code: Language of the report (ISO 639-1); empty if it is not known.
+        """
         self._verifier, self._context, self._filler = Verifier(texts), context, filler
         self._language_code = language_code
-        self._text = draft.text
-        self._sources = [*draft.sources, *(key for key in texts if key not in draft.sources)]
+        self._text = text
+        self._sources = [*cited, *(key for key in texts if key not in cited)]
         self._evidence = Evidence({key: texts.get(key, ()) for key in self._sources if key}, sources, self._sources)
         self._judged: dict[Key, Judgement] = {}
         self._repairs: dict[str, Repair] = {}

@@ -249,22 +249,6 @@ class RewriteSentences(Form):
     """Those that can be mended."""
 
 
-class Addition(Form):
-    """Something that was found and that the report lacks."""
-
-    number: int
-    """Its number in the list."""
-    adds: str
-    """What it adds to the report, in one sentence."""
-
-
-class RecordAdditions(Form):
-    """Hand in what adds to the report."""
-
-    additions: list[Addition] = Field(default_factory=list)
-    """Those that do; none if nothing does."""
-
-
 @cache
 def form_name(form: type[Form]) -> str:
     """Return the name of the tool by which a model hands in a form: `MakePlan` is `make_plan`."""

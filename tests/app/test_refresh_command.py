@@ -1,4 +1,4 @@
-"""`refresh` reads the sources of a finished report again: what holds, what changed, what is new, and nothing else."""
+"""`refresh` reads the sources of a finished report again and says which of its sentences still hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from command import Desk, Ended, desk_in
 QUESTION = "When was the Skerry Light lit, who keeps it and how tall is it?"
 LIGHT = "The Skerry Light was lit for the first time in 1844. [1]"
 KEEPER = "Ada Moran kept the Skerry Light from 1901 to 1932. [2]"
-SURVEY = "The Skerry Light was lit on 3 May 1846 and not in 1844, as its own logbook says."
 NOTES = """
 ## Visitors
 
@@ -66,24 +65,18 @@ def states(found: Mapping[str, Any]) -> dict[str, str]:
     return {one["before"]: one["state"] for one in found["sentences"] if one["state"] != "holds"}
 
 
-def test_three_changes_of_a_folder_are_told_and_no_others(desk: Desk) -> None:
+def test_two_changes_of_a_folder_are_shown_and_no_others(desk: Desk) -> None:
     report = desk.call("export", "light").out
     edit(desk, "lighthouse.md", old="1844|300 people", new="1846|412 people")
     (desk.docs / "keeper.md").unlink()
-    (desk.docs / "survey.md").write_text(f"# Survey of the Skerry Light\n\n{SURVEY}\n", encoding="utf-8")
-    (desk.docs / "bread.md").write_text(
-        "# Bread\n\nBread is kept in a port of call, and it is light.\n", encoding="utf-8"
-    )
     ended = desk.run("refresh", "light")
     assert ended.code == 1
     assert ended.out.count("**Changed**") == ended.out.count("**Can no longer be checked**") == 1
-    assert f"```diff\n- {LIGHT}\n+ {LIGHT.replace('1844', '1846')}\n```" in ended.out
+    assert f"```diff\n- {LIGHT}\n```" in ended.out
     assert "> The Skerry Light was lit for the first time in ~~1844.~~ **1846.**" in ended.out
     assert f"```diff\n  {KEEPER}\n```" in ended.out and "there is no such document any more" in ended.out
-    new = ended.out.partition("## New\n")[2].partition("## Sources\n")[0]
-    assert new.count("\n- **") == 1 and SURVEY in new
-    assert "bread" not in ended.out.lower() and "412" not in ended.out
-    assert ", 1 changed, 1 can no longer be checked, 1 new." in ended.out.splitlines()[2]
+    assert "412" not in ended.out
+    assert ", 1 changed, 1 can no longer be checked." in ended.out.splitlines()[2]
     assert desk.call("export", "light").out == report
 
 
@@ -94,13 +87,13 @@ def test_a_sentence_rests_on_the_citation_at_the_end_of_its_paragraph(desk: Desk
     assert desk.call("refresh", "planned").code == 0
     edit(desk, "lighthouse.md", old="1844", new="1846")
     found = read(desk.call("refresh", "planned", "--format", "json"))
-    assert states(found) == {LIGHT.removesuffix(" [1]"): "changed"} and found["new"] == []
+    assert states(found) == {LIGHT.removesuffix(" [1]"): "changed"}
 
 
 def test_an_untouched_folder_has_changed_nothing(desk: Desk) -> None:
     ended = desk.run("refresh", "light")
     assert ended.code == 0
-    assert "0 changed, 0 can no longer be checked, 0 new" in ended.out and "##" not in ended.out
+    assert "0 changed, 0 can no longer be checked" in ended.out and "##" not in ended.out
 
 
 def test_layout_order_and_name_of_a_document_change_no_sentence(desk: Desk) -> None:
@@ -116,31 +109,29 @@ def test_layout_order_and_name_of_a_document_change_no_sentence(desk: Desk) -> N
     (desk.docs / "keeper.md").rename(desk.docs / "keepers.txt")
     ended = desk.call("refresh", "light")
     assert ended.code == 0
-    assert "0 changed, 0 can no longer be checked, 0 new" in ended.out
-    assert "keeper.md: its words stand in keepers.txt now" in ended.out
+    assert "0 changed, 0 can no longer be checked" in ended.out
+    assert "keeper.md: its text stands in keepers.txt now" in ended.out
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("1901 to 1932", "1901 to 1935", "another figure or date"),
-        ("Ada Moran kept", "Ada Brennan kept", "names somebody or something else"),
-        ("Moran kept", "Moran never kept", "denies now"),
+        ("Moran kept", "Moran never kept", "words it otherwise"),
         (" Ada Moran kept the Skerry Light from 1901 to 1932.", "", "no longer says it"),
     ],
 )
-def test_what_takes_a_sentence_away_is_named(desk: Desk, old: str, new: str, reason: str) -> None:
+def test_a_passage_that_was_edited_is_shown_beside_the_new_one(desk: Desk, old: str, new: str, reason: str) -> None:
     (desk.docs / "keeper.md").write_text(
         "# Keepers\n\nShe was born in Tralee. Ada Moran kept the Skerry Light from 1901 to 1932. She had a dog.\n",
         encoding="utf-8",
     )
     edit(desk, "keeper.md", old=old, new=new)
-    ended = desk.call("refresh", "light", "--format", "json")
-    found = read(ended)
-    [sentence] = [one for one in found["sentences"] if one["state"] == "changed"]
-    assert sentence["before"] == KEEPER and reason in sentence["grounds"][0]["reason"]
-    assert sentence["now"] == (KEEPER.replace(old, new) if new else "")
-    assert states(found) == {KEEPER: "changed"} and found["new"] == []
+    found = read(desk.call("refresh", "light", "--format", "json"))
+    [sentence] = [one for one in found["sentences"] if one["state"] != "holds"]
+    [ground] = sentence["grounds"]
+    assert (sentence["before"], sentence["state"]) == (KEEPER, "changed") and reason in ground["reason"]
+    before = KEEPER.removesuffix(" [2]")
+    assert (ground["before"], ground["now"]) == (before, before.replace(old, new) if new else "")
 
 
 def test_a_folder_that_is_gone_leaves_all_sentences_unchecked(desk: Desk) -> None:

@@ -14,7 +14,7 @@ from deep_research.core.evidence.citations.citing import numbered_draft
 from deep_research.core.evidence.citations.drafts.fix import clean_draft
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import with_marks
-from deep_research.core.records.report import ClaimCheck, Draft
+from deep_research.core.records.report import ClaimCheck
 from deep_research.core.records.research import Run
 from deep_research.core.records.sources import Source
 from deep_research.core.run.context import Context
@@ -53,20 +53,12 @@ def examined(text: str) -> tuple[str, tuple[ClaimCheck, ...]]:
     }
     cleaned = clean_draft(text, numbered)
     words, sources = numbered_draft(cleaned.text, dict(enumerate(KEYS, 1)))
-    draft = Draft(
-        text=words,
-        sources=sources,
-        streamed="",
-        streamed_sources=(),
-        removed_markers=cleaned.removed,
-        has_gaps=False,
-    )
     context, place = Context(models="extractive"), Placement(turn_index=0)
     run = Run(id="q", question="q", date="", language="", is_resumable=False, version="0")
     filler = Filler(context, run, SilentEvents(Emitter(lambda _: None), place), place)
     texts = {key: [SourceText(key, own)] for key, own in TEXTS.items()}
     known = {one.key: one for one in numbered.values()}
-    found = asyncio.run(Examination(draft, texts, known, context, filler, "en").examine())
+    found = asyncio.run(Examination(words, sources, texts, known, context, filler, "en").examine())
     return with_marks(found.text, found.claims, labels("en"))
 
 

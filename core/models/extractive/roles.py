@@ -196,14 +196,6 @@ def queries_for(task: Task) -> list[str]:
     return list(dict.fromkeys(" ".join(text.split())[:QUERY_CHARACTERS] for text in texts))
 
 
-def answers_to(words: str, documents: Sequence[Document]) -> list[Sentence]:
-    """Return the units of documents that would be quoted for a task in these words; none if they do not answer it."""
-    task = read_task(words)
-    chooser = Chooser(_pool(documents, task), is_topic=task.is_topic)
-    answer, _ = choose(chooser, task)
-    return answer if task.is_topic or not missing_in(chooser.pool, answer) else []
-
-
 def write_finding(facts: Facts) -> str:
     """Quote what answers the task; or say that nothing does, and quote what comes nearest."""
     labels, task = labels_of_named(facts.language), read_task(facts.task)
