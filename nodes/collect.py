@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from typing_extensions import TypedDict
 
 from ..core.evidence.citations.citing import number_findings
-from ..core.evidence.memory.learned import notice_contradictions, notice_findings
+from ..core.evidence.memory.learned import notice_findings
 from ..core.records.plan import Learning, Observation
 from ..core.records.research import Finding, Run, Task
 from ..core.records.sources import Source
@@ -34,15 +32,6 @@ async def collect(state: ResearchState) -> CollectUpdate:
     # A step of a plan has written its learnings and gaps itself.
     researched = [] if state.steps else list(findings.values())
     learnings, memory = notice_findings(researched, state.memory)
-    last = max((finding.cycle for finding in findings.values()), default=0)
-    memory |= await asyncio.to_thread(
-        notice_contradictions,
-        {**state.learnings, **learnings},
-        state.memory,
-        {**state.sources, **sources},
-        run.id,
-        last,
-    )
     return {
         "run": run,
         "tasks": [],

@@ -32,6 +32,12 @@ def facts(*texts: str) -> Rule:
     return lambda asked: {"learnings": [fact(text, asked.results[0]["document"]) for text in texts]}
 
 
+def contrary(claim: str, other: str) -> Rule:
+    """Two facts of the first two results, which cannot both be true."""
+    pair = {"claim": fact(claim, 1), "other": fact(other, 2)}
+    return lambda _: {"learnings": [*pair.values()], "contradictions": [pair]}
+
+
 def holding(words: int) -> Rule:
     """One fact that holds so many of `WORDS`."""
     return facts(" ".join(WORDS[:words]))

@@ -10,13 +10,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .text.words import FUNCTION_WORDS, all_month_names, dates_in, stem, tokens
-
-if TYPE_CHECKING:
-    # The child that parses needs the dates alone, and starts in half the time without pydantic.
-    from ..records.sources import Source
 
 DOCUMENT_SCHEME = "docs:"
 """How the addresses of the user's own documents begin."""
@@ -177,14 +173,6 @@ def superseded(editions: Iterable[Edition]) -> dict[str, str]:
     return found
 
 
-def may_contradict(one: Source, other: Source) -> bool:
-    """Whether two sources may contradict each other: editions of different times, by their names, do not."""
-    if one.superseded_by or other.superseded_by:
-        return False
-    first, second = (Edition(source.key, source.title, source.address) for source in (one, other))
-    return not _have_one_name(first, second) or _marks(first) == _marks(second)
-
-
 def _gives_way(old: Edition, new: Edition) -> bool:
     if old.is_draft != new.is_draft:
         return not new.is_shelved
@@ -200,12 +188,6 @@ def _gives_way(old: Edition, new: Edition) -> bool:
 def _have_one_name(one: Edition, other: Edition) -> bool:
     pairs = ((one.title, other.title), (_name(one.path), _name(other.path)))
     return is_alike(one, other) and any(base_of(first) == base_of(second) != frozenset() for first, second in pairs)
-
-
-def _marks(one: Edition) -> tuple[object, ...]:
-    """Return what the names of a document say about its edition."""
-    named = frozenset(date.iso for line in (one.title, _dashed(_below(one.path))) for date in dates_in(line))
-    return named, one.version, one.is_shelved, calls_itself_draft(one.title, one.path, "")
 
 
 def _split(group: list[Edition]) -> list[list[Edition]]:

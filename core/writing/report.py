@@ -10,12 +10,11 @@ from typing_extensions import override
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import plain_words
-from ..evidence.checking.verification import disagreements, read_sources
+from ..evidence.checking.verification import read_sources
 from ..evidence.citations.citing import CitationStream, Cited, Piece, by_number, without_unknown
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, said_above, write_document
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.editions import may_contradict
 from ..evidence.memory.observations import comparison_table, missing_of, not_read, notes_of
 from ..evidence.text.continuation import Continuation
 from ..evidence.text.sentences import sentences_of
@@ -238,7 +237,10 @@ def audit_of(
         independent_sources=independent(report.sources, groups),
         excerpts_cited=sum(not state.sources[key].content_hash for key in report.sources),
         reprints=tuple(groups),
-        disagreements=tuple(_disagreements(state, report)),
+        disagreements=tuple(
+            Disagreement(claims=pair.claims, sources=(pair.sources[0].key, pair.sources[1].key))
+            for pair in disagreement(state)
+        ),
         open_gaps=tuple(missing_of(run, state.findings.values(), state.memory.values())),
         not_read=tuple(not_read(run, state.findings.values(), state.brief.actions)),
         model_calls=spent.calls,
@@ -248,19 +250,3 @@ def audit_of(
         seconds=run.active_seconds,
         failures=tuple(failures),
     )
-
-
-def _disagreements(state: ResearchState, report: Examined) -> list[Disagreement]:
-    """Return those that the planned strategy's last check confirmed, and those among the passages behind the report."""
-    assert state.run is not None
-    confirmed = [
-        Disagreement(claims=pair.claims, sources=(pair.sources[0].key, pair.sources[1].key))
-        for pair in disagreement(state)
-    ]
-    known = {frozenset(one.claims) for one in confirmed}
-    found = [
-        one
-        for one in disagreements(report.claims, state.run.id)
-        if may_contradict(*(state.sources[key] for key in one.sources))
-    ]
-    return confirmed + [one for one in found if frozenset(one.claims) not in known]

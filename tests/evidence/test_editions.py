@@ -15,14 +15,11 @@ from deep_research.core.evidence.editions import (
     Edition,
     calls_itself_draft,
     date_of,
-    may_contradict,
     series_of,
     superseded,
 )
-from deep_research.core.evidence.memory.learned import notice_contradictions
 from deep_research.core.evidence.text.similarity import without_repeated
 from deep_research.core.library.library import Library
-from deep_research.core.records.plan import Learning
 from deep_research.core.records.sources import Source, merge_sources
 from deep_research.tools.results import read_results, write_results
 from deep_research.tools.tool import Hit, Outcome
@@ -268,30 +265,3 @@ def test_what_was_decided_since_is_no_draft_any_more_in_a_thread_that_goes_on(tm
     assert [one.is_draft for sources in (draft, decided) for one in sources.values()] == [True, False]
     for sources in (merge_sources(draft, decided), merge_sources(decided, draft)):
         assert [one.is_draft for one in sources.values()] == [False]
-
-
-def test_an_outdated_claim_is_no_contradiction_of_a_current_one() -> None:
-    def learning(text: str, source: str) -> Learning:
-        return Learning(text=text, source=source, step="s", question_id="q")
-
-    def source(key: str, superseded_by: str = "") -> Source:
-        return Source(key=key, title=key, location=key, address=key, kind="web", superseded_by=superseded_by)
-
-    said = [learning("The Skerry Light was lit in 1844.", "one"), learning("The Skerry Light was lit in 1846.", "two")]
-    learnings = {one.id: one for one in said}
-    current = {"one": source("one"), "two": source("two")}
-    assert len(notice_contradictions(learnings, {}, current, "q", 0)) == 1
-    assert notice_contradictions(learnings, {}, current | {"one": source("one", "three")}, "q", 0) == {}
-
-
-def test_documents_of_different_times_by_their_names_do_not_contradict_each_other() -> None:
-    def document(title: str, file: str) -> Source:
-        address = f"docs:papers/{file}"
-        return Source(key=file, title=title, location=address, address=address, kind="document")
-
-    report, next_report = document("Annual report 2024", "a.md"), document("Annual report 2025", "b.md")
-    note, letter = document("Core store", "c.md"), document("Open day", "d.md")
-    assert not may_contradict(report, next_report)
-    assert not may_contradict(note, document("Core store", "core draft.md"))
-    assert may_contradict(note, letter)
-    assert may_contradict(report, note)

@@ -9,7 +9,7 @@ import pytest
 from planned_lab import PlannedLab, finished, plan, step
 from planned_rules import (
     WORDS,
-    fact,
+    contrary,
     failing,
     holding,
     insights,
@@ -63,7 +63,7 @@ async def test_a_thought_over_nothing_is_skipped_and_no_model_is_asked(
 
 @pytest.mark.behaviour("A-63")
 async def test_a_thought_is_given_contradictions(tmp_path: Path) -> None:
-    rules: dict[str, Any] = {"record_learnings": lambda _: {"learnings": [fact(TALL, 1), fact(TALLER, 2)]}}
+    rules: dict[str, Any] = {"record_learnings": contrary(TALL, TALLER)}
     run, state = await finished(tmp_path, thinking(JUDGE, **rules))
     [asked] = run.asked("record_analysis")
     assert asked.known == [TALL, TALLER]

@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
 from planned_lab import Asked, PlannedLab, Rule, finished, plan, planned_lab, raising, step
 
-from deep_research.app.embed import build_graph
 from deep_research.core.records.plan import FINAL_CHECK
-from deep_research.core.run.context import Context
 from deep_research.state import ResearchState
 
 OLD = "The Skerry Light stands 38 metres tall."
@@ -24,9 +21,13 @@ DOCUMENTS = {
 UNDATED = {**DOCUMENTS, "guide.html": f"<html><title>New guide</title><body><p>{NEW}</p></body></html>"}
 TASK = "height of the Skerry Light"
 ASKED = "How tall is the Skerry Light?"
-LAST_LINE: Rule = lambda asked: {  # noqa: E731
-    "learnings": [{"text": one["text"].split("\n")[-1], "document": one["document"]} for one in asked.results]
-}
+
+
+def last_lines(asked: Asked) -> Any:
+    """The last line of each result is learned; those of the first two contradict each other."""
+    learned = [{"text": one["text"].split("\n")[-1], "document": one["document"]} for one in asked.results]
+    pairs = [{"claim": learned[0], "other": learned[1]}] if len(learned) > 1 else []
+    return {"learnings": learned, "contradictions": pairs}
 
 
 def write(folder: Path, documents: dict[str, str]) -> Path:
@@ -40,7 +41,7 @@ async def compared(
     tmp_path: Path, documents: dict[str, str], rules: dict[str, Rule] | None = None
 ) -> tuple[PlannedLab, ResearchState]:
     """A run over these documents, each of which teaches its last line."""
-    usual = {"make_plan": plan(step(TASK)), "record_learnings": LAST_LINE}
+    usual = {"make_plan": plan(step(TASK)), "record_learnings": last_lines}
     run = planned_lab(tmp_path, {**usual, **(rules or {})}, data_dir=tmp_path / "data")
     run.folder = write(tmp_path / "documents", documents)
     return run, await run.ask(ASKED)
@@ -99,17 +100,6 @@ async def test_where_a_date_is_not_known_neither_is_which_source_is_newer(tmp_pa
     assert newer == "not known"
     assert "undated" in run.asked("report")[0].reminder
     assert await run.is_told_again()
-
-
-@pytest.mark.behaviour("A-73")
-async def test_the_extractive_model_finds_the_contradiction_and_shows_it_as_well(tmp_path: Path) -> None:
-    folder = write(tmp_path / "documents", DOCUMENTS)
-    context = Context(models="extractive", docs=(folder,), data_dir=tmp_path / "data")
-    values = await build_graph("planned").ainvoke({"messages": [HumanMessage(ASKED)]}, context=context)
-    state = ResearchState(**{"messages": values["messages"]})
-    [[claim, other, _, _, newer]] = table_of(state)
-    assert {claim, other} == {OLD, NEW}
-    assert newer.startswith("New guide [")
 
 
 @pytest.mark.behaviour("A-72")

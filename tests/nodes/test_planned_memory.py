@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from planned_lab import PlannedLab, Rule, plan, planned_lab, step, verdict
-from planned_rules import fact, facts, insights, of_task
+from planned_rules import contrary, facts, insights, of_task
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.core.evidence.memory.observations import contradictions, open_gaps
@@ -21,12 +21,11 @@ OLD, BUILDER, OIL = "The Skerry Light is old.", "Who built the Skerry Light?", "
 
 def remembering() -> dict[str, Rule]:
     """A run that notices something of each kind, and answers one of its two gaps."""
-    contrary: Rule = lambda _: {"learnings": [fact(TALL, 1), fact(TALLER, 2)]}  # noqa: E731 - a rule
     noting = insights(OLD, gaps={BUILDER: 0.9, OIL: 0.5})
     answering: Rule = lambda asked: {**facts("Ada Moran built it.")(asked), "answered_gaps": [1]}  # noqa: E731
     return {
         "make_plan": plan(step(LIGHT), step(KEEPER, after=(1,))),
-        "record_learnings": of_task(LIGHT, contrary, answering),
+        "record_learnings": of_task(LIGHT, contrary(TALL, TALLER), answering),
         "record_insights": of_task(LIGHT, noting, insights()),
         "give_verdict": verdict(True, "All is there."),
     }

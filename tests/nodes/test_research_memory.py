@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lab import REPORT, in_order, lab, research, search
 
-from deep_research.core.evidence.memory.observations import contradictions, insights, notes_of, open_gaps
+from deep_research.core.evidence.memory.observations import insights, notes_of, open_gaps
 from deep_research.core.models.scripted import call, calls
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
@@ -28,7 +28,7 @@ def finds(finding: str, *missing: str) -> list[Any]:
     return [search("Skerry Light", "Ada Moran"), calls(call("generate_report", missing=[*missing])), finding]
 
 
-async def test_open_gaps_and_contradictions_are_shown_to_the_orchestrator(tmp_path: Path) -> None:
+async def test_open_gaps_are_shown_to_the_orchestrator(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
         orchestrator=[research("task 0.", "task 1."), REPORT],
@@ -37,9 +37,9 @@ async def test_open_gaps_and_contradictions_are_shown_to_the_orchestrator(tmp_pa
     state = await run.ask()
     first, second = run.calls("orchestrator")
     assert shown(first.messages[-1].text) == {}
-    assert shown(second.messages[-1].text) == {"gaps": [OPEN], "contradictions": [[LIT, OTHER]]}
+    assert shown(second.messages[-1].text) == {"gaps": [OPEN]}
     assert [learning.text for learning in state.learnings.values()] == [LIT, OTHER]
-    assert (len(open_gaps(state.memory.values())), len(contradictions(state.memory.values()))) == (1, 1)
+    assert len(open_gaps(state.memory.values())) == 1
     assert insights(state.memory.values()) == []
 
 

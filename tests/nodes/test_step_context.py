@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 from planned_lab import Asked, PlannedLab, Rule, finished, plan, planned_lab, step, verdict
-from planned_rules import INCOMPLETE, fact, facts, form, insights, new_each_time, of_task, shown
+from planned_rules import INCOMPLETE, contrary, facts, form, insights, new_each_time, of_task, shown
 
 from deep_research.app.embed import build_graph
 from deep_research.core.records.plan import Element
@@ -20,7 +20,7 @@ TWO = plan(step(FIRST), step(SECOND, after=(1,)))
 TALL, TALLER = "The Skerry Light is 38 metres tall.", "The Skerry Light is 45 metres tall."
 OLD, OPEN = "The Skerry Light is an old light.", "Who built the Skerry Light?"
 THOUGHT = "Nobody says who built the Skerry Light."
-CONTRARY: Rule = lambda _: {"learnings": [fact(TALL, 1), fact(TALLER, 2)]}  # noqa: E731 - a rule
+CONTRARY = contrary(TALL, TALLER)
 NOTES = insights(OLD, gaps={OPEN: 0.9})
 
 
@@ -140,7 +140,7 @@ async def test_contradictions_reach_the_final_check(tmp_path: Path) -> None:
 
 async def test_what_looks_contradictory_reaches_the_final_check_before_all_else(tmp_path: Path) -> None:
     before = facts("The Skerry Light has a white tower.", "The Skerry Light has an iron door.")
-    both: Rule = lambda asked: {"learnings": [*before(asked)["learnings"], fact(TALL, 1), fact(TALLER, 2)]}  # noqa: E731
+    both: Rule = lambda asked: {**CONTRARY(asked), "learnings": before(asked)["learnings"]}  # noqa: E731 - a rule
     rules = {"make_plan": TWO, "record_learnings": of_task(FIRST, both, facts()), "record_insights": NOTES}
     run, _ = await finished(tmp_path, rules, limits={"memory_tokens": 50})
     [check] = run.asked("record_inconsistencies")

@@ -10,7 +10,7 @@ import pytest
 from handed_in import FORMS as ALL_FORMS
 from lab import QUESTION
 from planned_lab import PARTS, RULES, USUAL, Asked, PlannedLab, Rule, plan, planned_lab, step, verdict
-from planned_rules import First, fact, facts, failing, insights, judged, of_task, suggestion
+from planned_rules import First, contrary, facts, failing, insights, judged, of_task, suggestion
 
 from deep_research.core.records.plan import FINAL_CHECK
 from deep_research.state import ResearchState
@@ -24,13 +24,14 @@ KEPT = "The keeper of the Skerry Light was Ada Moran."
 def all_forms() -> dict[str, Rule]:
     """A run that needs every form: a question back, three kinds of steps, a follow-up, a contradiction."""
     steps = plan(step(LIGHT), step(KEEPER, after=(1,)), step(JUDGE, search=False, after=(1,)))
-    contrary: Rule = lambda _: {"learnings": [fact(TALL, 1), fact(TALLER, 2)]}  # noqa: E731 - a rule
     wanting = judged(0.3, 0.8, suggestion("", TIDE))
     return {
         "generate_plan": lambda _: "Which light?",
         "make_plan": steps,
         "record_summary": lambda _: {"summary": SUMMARY},
-        "record_learnings": of_task(LIGHT, contrary, of_task(KEEPER, facts(KEPT), RULES["record_learnings"])),
+        "record_learnings": of_task(
+            LIGHT, contrary(TALL, TALLER), of_task(KEEPER, facts(KEPT), RULES["record_learnings"])
+        ),
         "give_verdict": of_task(KEEPER, verdict(False), verdict(True)),
         "record_insights": insights("The Skerry Light is old.", gaps={"Who built the Skerry Light?": 0.9}),
         "evaluate_outcome": of_task(KEEPER, wanting, judged(1.0, 1.0)),

@@ -5,39 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
-from ...records.plan import Learning
-from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, Disagreement
+from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict
 from ...records.sources import Source
 from ..text.sentences import page_of
 from ..text.similarity import independent
 from ..text.words import STOP_WORDS, tokens
-from .contradictions import contradicting
 from .figures import Figures
 from .score import best_passage, stands_in
 from .source_text import SourceText
 from .terms import terms_of
 from .units import Unit
 
-MOST_DISAGREEMENTS = 10
-"""Contradictions shown under a report at most."""
-
 
 def with_independence(claims: Iterable[ClaimCheck], groups: Sequence[Collection[str]]) -> tuple[ClaimCheck, ...]:
     """Return the claims with the number of independent sources of each; the sources of a group have the same text."""
     return tuple(claim.model_copy(update={"independent": independent(_supporting(claim), groups)}) for claim in claims)
-
-
-def disagreements(claims: Iterable[ClaimCheck], question_id: str) -> list[Disagreement]:
-    """Return where the passages behind a report contradict each other, at most `MOST_DISAGREEMENTS`."""
-    passages = {(one.source, one.quote): one for claim in claims for one in claim.passages if one.quote}
-    learnings = [
-        Learning(text=one.quote, source=one.source, step="", question_id=question_id) for one in passages.values()
-    ]
-    found = [
-        Disagreement(claims=(one.text, other.text), sources=(one.source, other.source))
-        for one, other in contradicting(learnings)
-    ]
-    return found[:MOST_DISAGREEMENTS]
 
 
 def read_sources(sources: Mapping[str, Source], found: Iterable[str]) -> int:

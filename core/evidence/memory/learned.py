@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
@@ -10,9 +9,7 @@ from ....state import ResearchState
 from ...records.plan import Fact, Learning, Observation
 from ...records.research import Finding
 from ...records.sources import Source
-from ..checking.contradictions import contradicting
 from ..citations.scanner import KnownMarkers
-from ..editions import may_contradict
 from ..text.sentences import Sentence, sentences_of
 from ..text.similarity import interleave
 from ..text.words import tokens
@@ -149,10 +146,6 @@ def _publisher(source: Source) -> str:
     return (host or source.key).removeprefix("www.")
 
 
-MOST_PAIRS = 3
-"""Contradictions of one learning noted in a round: two sources with many similar claims have very many pairs."""
-
-
 def notice_findings(
     findings: Sequence[Finding], memory: Mapping[str, Observation]
 ) -> tuple[dict[str, Learning], dict[str, Observation]]:
@@ -177,43 +170,11 @@ def notice_findings(
     return learnings, {gap.key: gap for gap in (*opened, *closed)}
 
 
-def notice_contradictions(
-    learnings: Mapping[str, Learning],
-    memory: Mapping[str, Observation],
-    sources: Mapping[str, Source],
-    question_id: str,
-    round: int,
-) -> dict[str, Observation]:
-    """Return the new contradictions between the learnings of this question."""
-    known = {frozenset(found.learnings) for found in memory.values() if found.kind == "contradiction"}
-    own = [one for one in learnings.values() if one.question_id == question_id]
-    noticed: dict[str, Observation] = {}
-    times: Counter[str] = Counter()
-    for one, other in contradicting(own):
-        is_new = {one.id, other.id} not in known and max(times[one.id], times[other.id]) < MOST_PAIRS
-        if is_new and may_contradict(sources[one.source], sources[other.source]):
-            times.update((one.id, other.id))
-            contradiction = _contradiction(one, other, round)
-            noticed[contradiction.key] = contradiction
-    return noticed
-
-
 def _missing(finding: Finding, learned: Sequence[Learning]) -> list[str]:
     """Return the gaps the researcher declared, and its task if it was not finished or nothing is cited."""
     if not learned:
         return [finding.task]
     return [*finding.missing, *([] if finding.ended == "done" else [finding.task])]
-
-
-def _contradiction(one: Learning, other: Learning, round: int) -> Observation:
-    return Observation(
-        kind="contradiction",
-        text=one.text,
-        other=other.text,
-        question_id=one.question_id,
-        round=round,
-        learnings=(one.id, other.id),
-    )
 
 
 def own_learnings(state: ResearchState) -> list[Learning]:
