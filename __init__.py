@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from .app.check_report import SourceDocument, check_report
     from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research, thread_id
     from .app.stream import apackets, areplay_thread, packets, replay_thread
-    from .core.evidence.checking.score import check_claim, score_support
     from .core.library.library import Library
     from .core.models.scripted import ScriptedChatModel
     from .core.run import errors
@@ -30,14 +29,12 @@ __all__ = [
     "areplay_thread",
     "aresearch",
     "build_graph",
-    "check_claim",
     "check_report",
     "deep_research_tool",
     "errors",
     "packets",
     "replay_thread",
     "research",
-    "score_support",
     "thread_id",
 ]
 
@@ -54,13 +51,11 @@ _PLACES = {
     "aresearch": "app.embed",
     "areplay_thread": "app.stream",
     "build_graph": "app.embed",
-    "check_claim": "core.evidence.checking.score",
     "check_report": "app.check_report",
     "deep_research_tool": "app.as_tool",
     "packets": "app.stream",
     "replay_thread": "app.stream",
     "research": "app.embed",
-    "score_support": "core.evidence.checking.score",
     "thread_id": "app.embed",
 }
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ..core.evidence.checking.reaudit import checks_of
-from ..core.evidence.checking.source_text import Evidence as SourceEvidence
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import Unit, units_of
 from ..core.evidence.checking.verification import Verifier
@@ -167,7 +166,7 @@ class _Comparison:
             if citing is unit:
                 yield unit
             elif citing and "\n" not in self.text[unit.end : citing.start]:
-                keys = tuple(key for key in citing.sources if self._verifier.is_quoted(unit.text, key))
+                keys = tuple(key for key in citing.sources if self._verifier.is_quoted(unit, key))
                 yield from [unit._replace(sources=keys)] if keys else []
 
     def parts_to_judge(self) -> list[Unit]:
@@ -175,7 +174,7 @@ class _Comparison:
         return [unit for unit in self._units if not self._is_quoted_now(unit) and self._looks_different(unit)]
 
     def _is_quoted_now(self, unit: Unit) -> bool:
-        return any(self._verifier_now.is_quoted(unit.text, key) for key in unit.sources)
+        return any(self._verifier_now.is_quoted(unit, key) for key in unit.sources)
 
     def _looks_different(self, unit: Unit) -> bool:
         if not any(self._now[key].texts for key in unit.sources):
@@ -218,7 +217,7 @@ class _Comparison:
             return "unchecked", Ground(number, "", "", now.reason)
         if now.is_same:
             return None
-        passage, is_excerpt = self._verifier.passage(unit.text, key), not self._sources[key].content_hash
+        passage, is_excerpt = self._verifier.passage(unit, key), not self._sources[key].content_hash
         before, after, stands = self._edits[key].around(passage)
         if judged and (judged.verdict == "contradicted" or not is_excerpt):
             after = self._edits[key].sentence_with(judged.words) or after
@@ -234,16 +233,16 @@ class _Edits:
     """The sentences of a source's old and new text."""
 
     def __init__(self, before: Sequence[SourceText], now: Sequence[SourceText]) -> None:
-        self._before = {text.content_hash: text.evidence for text in before}
-        old = {_plain(sentence) for text in before for sentence in _sentences(text.evidence)}
-        self._now = [sentence for text in now for sentence in _sentences(text.evidence)]
+        self._before = {text.content_hash: text for text in before}
+        old = {_plain(sentence) for text in before for sentence in _sentences(text)}
+        self._now = [sentence for text in now for sentence in _sentences(text)]
         self._standing = {_plain(sentence) for sentence in self._now}
         self._new = {plain: sentence for sentence in self._now if (plain := _plain(sentence)) not in old}
 
     def around(self, passage: CitedPassage) -> tuple[str, str, bool]:
         """Return the sentences of an old passage, those in their place now, and whether all still stand there."""
-        evidence = self._before.get(passage.content_hash)
-        old = [*_sentences(evidence, passage.start, passage.end)] if evidence else []
+        text = self._before.get(passage.content_hash)
+        old = [*_sentences(text, passage.start, passage.end)] if text else []
         now = [sentence if _plain(sentence) in self._standing else self._likest(sentence) for sentence in old]
         return " ".join(old), " ".join(filter(None, now)), bool(old) and old == now
 
@@ -257,10 +256,10 @@ class _Edits:
         return next((sentence for sentence in self._now if wanted and wanted in _plain(sentence)), "")
 
 
-def _sentences(evidence: SourceEvidence, start: int = 0, end: int = sys.maxsize) -> Iterator[str]:
-    for sentence in evidence.passages:
+def _sentences(text: SourceText, start: int = 0, end: int = sys.maxsize) -> Iterator[str]:
+    for sentence in text.sentences:
         if sentence.start < end and start < sentence.end:
-            yield " ".join(evidence.text[sentence.start : sentence.end].split())
+            yield " ".join(text.text[sentence.start : sentence.end].split())
 
 
 def _plain(text: str) -> str:

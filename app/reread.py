@@ -106,5 +106,4 @@ def _read_documents(sources: Sequence[Source], context: Context, on_progress: On
 
 def _reread(source: Source, now: Source, text: str) -> Reread:
     known = now.model_copy(update={"key": source.key, "number": source.number})
-    texts = [SourceText(now.content_hash, text, f"{now.title}, {now.date}")]
-    return Reread(known, texts, is_same=now.content_hash == source.content_hash)
+    return Reread(known, [SourceText(now.content_hash, text)], is_same=now.content_hash == source.content_hash)

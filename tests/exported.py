@@ -95,11 +95,9 @@ AUDIT = Audit(
 )
 
 
-def passage(number: int, verdict: SupportVerdict, quote: str, score: float = 0.9, **fields: Any) -> CitedPassage:
+def passage(number: int, verdict: SupportVerdict, quote: str, **fields: Any) -> CitedPassage:
     key = SOURCES[number - 1].key
-    return CitedPassage(
-        source=key, verdict=verdict, score=score, quote=quote, start=0, end=len(quote), content_hash="1a", **fields
-    )
+    return CitedPassage(source=key, verdict=verdict, quote=quote, start=0, end=len(quote), content_hash="1a", **fields)
 
 
 def claim(words: str, verdict: ClaimVerdict, *passages: CitedPassage, text: str = TEXT, **fields: Any) -> ClaimCheck:
@@ -108,18 +106,18 @@ def claim(words: str, verdict: ClaimVerdict, *passages: CitedPassage, text: str 
 
 
 CLAIMS = (
-    claim("The Skerry Light was lit in 1844. [1]", "supported", passage(1, "supported", QUOTE, 0.97)),
+    claim("The Skerry Light was lit in 1844. [1]", "supported", passage(1, "supported", QUOTE)),
     claim(
         "It stands **38 metres** tall, on granite. [1, 2]",
         "unchecked",
         passage(1, "supported", "Height: 38 metres."),
-        passage(2, "unchecked", "The tower is granite.", 0.52, reasons=("no word of '38'",)),
+        passage(2, "unchecked", "The tower is granite.", reasons=("no word of '38'",)),
     ),
     claim("Some 4,000 ships passed in 1905.", "uncited"),
     claim(
         "- It was electrified in 1937. [3]",
         "unsupported",
-        passage(3, "unsupported", "", 0.1, judge="openai:judge-1"),
+        passage(3, "unsupported", "", judge="openai:judge-1"),
         is_marked=True,
     ),
     claim("| Skerry | 38 m [1] |", "supported", passage(1, "supported", "Height: 38 metres.")),
@@ -190,7 +188,7 @@ def harmful(words: str) -> Finished:
         for source in (*SOURCES[:2], SOURCES[2].model_copy(update={"location": words}))
     ]
     reasons = CitedPassage(
-        source=SOURCES[1].key, verdict="unchecked", score=0.5, quote=words, start=0, end=1, content_hash="", judge=words
+        source=SOURCES[1].key, verdict="unchecked", quote=words, start=0, end=1, content_hash="", judge=words
     ).model_copy(update={"reasons": (words,)})
     checked = ClaimCheck(start=start, end=end, verdict="unchecked", passages=(reasons,))
     missed = NotRead(path=words, reason=words, code="x")

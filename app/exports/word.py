@@ -292,8 +292,8 @@ class _Writer:
             self._parts.add(sentence, quote.sentence)
             self._parts.add(verdict, getattr(words, quote.verdict))
             if quote.passage:
-                grounds = f"{words.judge} {quote.judge}" if quote.judge else f"{quote.passage.score:.0%}"
-                self._parts.add(verdict, f" ({grounds})")
+                if quote.judge:
+                    self._parts.add(verdict, f" ({words.judge} {quote.judge})")
                 self._passage(passage, quote, quote.passage.reasons)
 
     def _passage(self, paragraph: Any, quote: Quote, reasons: Sequence[str]) -> None:

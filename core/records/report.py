@@ -41,8 +41,6 @@ class CitedPassage(Record):
     """Key of the source."""
     verdict: Annotated[SupportVerdict, _Read]
     """How well the passage supports the sentence."""
-    score: float
-    """The same as a number, from 0 to 1; see `check_claim`."""
     quote: str
     """The passage, verbatim; empty if the text of the source is not kept."""
     start: int
@@ -56,7 +54,7 @@ class CitedPassage(Record):
     reasons: tuple[str, ...] = ()
     """What speaks against the passage, in words for the reader."""
     judge: str = ""
-    """Name of the model that gave the verdict; empty: it follows from rules alone."""
+    """Name of the model that gave the verdict; empty if none did."""
 
 
 class ClaimCheck(Record):
@@ -103,7 +101,7 @@ class Audit(Record):
     supported: int
     """Those of the cited ones that their sources support."""
     unchecked: int
-    """Those of which rules alone do not tell, and that no model has judged."""
+    """Those that their sources do not say word for word, and that no model has judged."""
     unsupported: int
     """Those that their sources do not support."""
     uncited: int

@@ -166,5 +166,5 @@ async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages
         source = sources[key]
         hashes = [name for name in (source.content_hash, *source.excerpts) if name]
         kept = [(name, await pages.text(name)) for name in hashes]
-        texts[key] = [SourceText(name, text, f"{source.title}, {source.date}") for name, text in kept if text]
+        texts[key] = [SourceText(name, text) for name, text in kept if text]
     return texts

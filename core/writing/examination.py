@@ -232,7 +232,7 @@ class Examination:
 
     def _is_settled(self, unit: Unit) -> bool:
         return key_of(unit) in self._judged or (
-            bool(unit.sources) and any(self._verifier.is_quoted(unit.text, key) for key in unit.sources)
+            bool(unit.sources) and any(self._verifier.is_quoted(unit, key) for key in unit.sources)
         )
 
     def _checks(self) -> list[ClaimCheck]:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.figures import Figures
 from ..evidence.checking.source_text import SourceText, Windows
 from ..evidence.checking.units import Unit
 from ..records.sources import Extent, Source
@@ -109,18 +108,6 @@ class Evidence:
             wanted in " ".join(one.text.split()).casefold() for key in keys for one in self._texts.get(key, ())
         )
 
-    def figures(self, unit: Unit, keys: Iterable[str]) -> dict[str, Any]:
-        """Return the figures of a unit that differ from those of these sources."""
-        texts = [one.evidence for key in keys for one in self._texts.get(key, ())]
-        found = Figures(unit.words, unit.text, unit.within, texts, is_cell=unit.is_cell)
-        told: dict[str, Any] = {
-            "in no source": found.missing(),
-            "in another unit": found.in_other_unit(),
-            "the other way than": found.wrong_direction(),
-            "reckoned": found.reckoned(),
-        }
-        return {words: figures for words, figures in told.items() if figures}
-
 
 def _statement(unit: Unit) -> str:
     return unit.text if unit.text == unit.sentence else f"{unit.text} {unit.sentence}"
@@ -166,15 +153,14 @@ def _prepare(
 ) -> tuple[list[tuple[Unit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the units with the keys of the sources that they are compared with, and both as models are shown them."""
     against = [(unit, evidence.keys_for(unit, is_second_look=most > SHOWN)) for unit in units]
-    shown = [_shown(number, unit, evidence, keys) for number, (unit, keys) in enumerate(against, 1)]
+    shown = [_shown(number, unit, evidence) for number, unit in enumerate(units, 1)]
     return against, evidence.shown(against, most), shown
 
 
-def _shown(number: int, unit: Unit, evidence: Evidence, keys: Sequence[str]) -> dict[str, Any]:
+def _shown(number: int, unit: Unit, evidence: Evidence) -> dict[str, Any]:
     within = {"in": unit.sentence} if unit.raw != unit.sentence else {}
     cites = {"cites": [evidence.numbers[key] for key in unit.sources if key in evidence.numbers]}
-    figures = evidence.figures(unit, keys)
-    return {"unit": number, "says": unit.text, **within, **cites, **({"figures": figures} if figures else {})}
+    return {"unit": number, "says": unit.text, **within, **cites}
 
 
 def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> Judgement:

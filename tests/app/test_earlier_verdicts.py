@@ -20,4 +20,4 @@ def test_a_verdict_that_there_is_no_more_is_read_as_the_one_that_took_its_place(
     assert audit == AUDIT
     text = finished().report.text
     report = Report(text=text, sources=finished().report.sources, claims=(claim,), audit=audit)
-    assert at(tree(finished(report=report)), "//tr[@id='evidence-0']/td[2]") == ["not checked by a model 90 %"]
+    assert at(tree(finished(report=report)), "//tr[@id='evidence-0']/td[2]") == ["not checked by a model"]

@@ -25,7 +25,7 @@ DOCUMENTS = {
     ),
     2: SourceDocument("Keepers", "# Keepers\n\nAda Moran kept the light for 21 years. Her wage was $95 per month."),
 }
-TEXTS = {str(number): [SourceText(text_hash(one.text), one.text, one.title)] for number, one in DOCUMENTS.items()}
+TEXTS = {str(number): [SourceText(text_hash(one.text), one.text)] for number, one in DOCUMENTS.items()}
 MARK = " *(not verified)*"
 PARTS = (
     "The light was lit for the first time in 1844. [1]",

@@ -16,7 +16,7 @@ from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import unwrapped
 from deep_research.core.evidence.citations.rendering import with_marks
-from deep_research.core.records.report import ClaimCheck, Report
+from deep_research.core.records.report import CitedPassage, ClaimCheck, Report
 from deep_research.core.run.store.pages import DAMAGED, Pages, text_hash
 from deep_research.core.writing.write import LAST_CHARACTERS, last_words
 
@@ -34,7 +34,7 @@ async def test_a_run_that_has_spent_all_it_may_mends_nothing(
     run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, found], writer=writer, limits=limits)
     state = await run.ask()
     assert len(run.calls("writer")) == writes
-    assert (audited(state).marked, audited(state).repaired) == ((1, 0) if writes == 1 else (0, 1))
+    assert (audited(state).marked, audited(state).repaired) == (0, 0 if writes == 1 else 1)
 
 
 GERMAN = (
@@ -60,7 +60,11 @@ async def test_a_repair_in_another_language_is_refused_though_a_source_says_so(t
 
 
 def unsupported(start: int, end: int, *, is_marked: bool = False) -> ClaimCheck:
-    return ClaimCheck(start=start, end=end, verdict="unsupported", passages=(), is_marked=is_marked)
+    """A part that a model found not to be supported."""
+    passage = CitedPassage(
+        source="k", verdict="unsupported", quote="", start=0, end=0, content_hash="", judge="openai:judge-1"
+    )
+    return ClaimCheck(start=start, end=end, verdict="unsupported", passages=(passage,), is_marked=is_marked)
 
 
 def test_a_mark_before_the_next_word_is_set_apart_from_it() -> None:

@@ -219,7 +219,6 @@ async def test_the_verifier_has_the_last_word_with_the_words_that_decide(tmp_pat
         ("supported", False) if verdict == "supported" else ("unsupported", True)
     )
     assert passage.reasons == (() if verdict == "supported" else ("the source says: first time in 1844",))
-    assert '"figures": {"in no source": ["1846"]}' in run.calls("verifier")[0].text
 
 
 async def test_words_that_no_source_says_decide_nothing(tmp_path: Path) -> None:
@@ -231,7 +230,7 @@ async def test_words_that_no_source_says_decide_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.fault(24)
 @pytest.mark.parametrize(("opinions", "judge"), [(24, "scripted"), (0, "")])
-async def test_a_verifier_whose_key_is_refused_stops_the_run_which_goes_on_with_another_key_or_by_rules_alone(
+async def test_a_verifier_whose_key_is_refused_stops_the_run_which_goes_on_with_another_key_or_without_a_judge(
     tmp_path: Path, opinions: int, judge: str
 ) -> None:
     doubtful = "Ada Moran, the woman of Tralee, looked after the lamp for three decades. [1]"
@@ -287,21 +286,6 @@ async def test_reprints_of_one_text_count_once(tmp_path: Path) -> None:
     assert (state.report.audit.sources_cited, state.report.audit.independent_sources) == (4, 2)
     assert claim(state).independent == 2
     assert [len(group) for group in state.report.audit.reprints] == [3]
-
-
-async def test_contrary_passages_are_shown_with_their_dates(tmp_path: Path) -> None:
-    folder = tmp_path / "contrary"
-    folder.mkdir()
-    for name, date, year in (("harbour", "2019-04-01", 1844), ("island", "2023-06-01", 1846)):
-        text = f"---\ndate: {date}\n---\n# The {name} guide\n\nThe Skerry Light was lit for the first time in {year}.\n"
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    finding = "The Skerry Light was lit for the first time in 1844. [1, 2]"
-    run = lab(tmp_path, writer=[finding], researcher=[search("Skerry Light lit"), REPORT, finding])
-    run.folder = folder
-    state = await run.ask()
-    assert state.report and state.report.audit and len(state.report.audit.disagreements) == 1
-    assert "## Contradictions" in state.messages[-1].text
-    assert "2023-06-01" in state.messages[-1].text
 
 
 def test_packets_of_the_check_are_in_the_schema() -> None:

@@ -47,7 +47,7 @@ class Reaudit(NamedTuple):
 
 
 def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
-    """Check each part of a report again by rules, keeping verdicts that a model gave.
+    """Check again which parts of a report its sources say word for word, keeping verdicts that a model gave.
 
     `texts`: those of each source, by its key.
     """
@@ -61,7 +61,7 @@ def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudi
             continue
         for source in unit.sources:
             if opinion := judged.get((unit.raw, source)):
-                verifier.put(unit.text, opinion)
+                verifier.put(unit, opinion)
         # Only a model can judge what cites nothing.
         is_kept = bool(judged) and not unit.sources
         checks.append((unit.raw, known if known and is_kept else verifier.check(unit)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from ..text.sentences import spans_of
 from ..text.words import stems
-from .terms import Term, terms_of
 
 LONGEST_WINDOW = 400
 """Characters of a window, about; a longer paragraph is cut between sentences, in halves of this and more."""
@@ -50,18 +49,18 @@ class Windows:
         """The text itself."""
         self.windows = tuple(_cut(text))
         """Its places, in order."""
-        self._keys = [_words_and_figures(f"{one.head} {text[one.start : one.end]}") for one in self.windows]
+        self._keys = [words_and_figures(f"{one.head} {text[one.start : one.end]}") for one in self.windows]
         self._counts = Counter(key for keys in self._keys for key in keys)
 
     def best(self, claim: str, most: int) -> list[int]:
         """Return the numbers of the windows that share most with a claim, the best first."""
-        wanted = _words_and_figures(claim)
+        wanted = words_and_figures(claim)
         worths = {number: self._worth(wanted & keys) for number, keys in enumerate(self._keys)}
         return sorted((one for one in worths if worths[one]), key=lambda one: -worths[one])[:most]
 
     def share(self, claim: str) -> float:
         """Return how much of a claim its best window holds, from 0 to 1: stems of its words, and its figures."""
-        wanted = _words_and_figures(claim)
+        wanted = words_and_figures(claim)
         return max((len(wanted & keys) / len(wanted) for keys in self._keys if wanted), default=0.0)
 
     def shown(self, numbers: Iterable[int]) -> list[str]:
@@ -94,7 +93,7 @@ class Windows:
         )
 
 
-def _words_and_figures(text: str) -> frozenset[str]:
+def words_and_figures(text: str) -> frozenset[str]:
     """Return the stems of a text's words, and its figures."""
     return frozenset(stems(text)) | figures_of(text)
 
@@ -153,59 +152,6 @@ _APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.
 _TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
 
 
-class Passage(NamedTuple):
-    """A sentence of a source."""
-
-    start: int
-    end: int
-    terms: tuple[Term, ...]
-
-
-class Evidence:
-    """A source text in sentences, with an index of its words and amounts."""
-
-    def __init__(self, text: str, title: str = "") -> None:
-        self.text = text
-        """The text itself."""
-        self.title = title
-        """Title and date of the source; may be empty."""
-
-    @cached_property
-    def passages(self) -> tuple[Passage, ...]:
-        """Its sentences, in order, but for those without a word."""
-        return tuple(passage for passage in _passages(self.text) if passage.terms)
-
-    @cached_property
-    def windows(self) -> Windows:
-        """The text in windows of a few lines."""
-        return Windows(self.text)
-
-    @cached_property
-    def places(self) -> dict[str, list[int]]:
-        """For each word and amount, by its key: in which sentences it stands."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for number, passage in enumerate(self.passages):
-            for key in {term.key for term in passage.terms}:
-                found[key].append(number)
-        return dict(found)
-
-    @cached_property
-    def amounts(self) -> tuple[Term, ...]:
-        """Its numbers and dates, each once."""
-        found = {term.key: term for passage in self.passages for term in passage.terms if term.amount}
-        return tuple(found.values())
-
-    @cached_property
-    def years(self) -> frozenset[int]:
-        """The years that it names."""
-        return frozenset(time.first for term in self.amounts if term.amount for time in term.amount.times)
-
-
-def _passages(text: str) -> Iterator[Passage]:
-    for start, end in _short_spans(text):
-        yield Passage(start, end, tuple(terms_of(text[start:end])))
-
-
 def _short_spans(text: str) -> Iterator[tuple[int, int]]:
     for start, end in spans_of(unwrap(text)):
         while end - start > LONGEST_SENTENCE:
@@ -244,43 +190,44 @@ def _goes_on(line: str, following: str, width: int) -> bool:
 
 FAST = 1
 """Level of compression that takes a quarter of a millisecond for a page."""
-CAPITALS = 0.35
-"""Share of a text's words with a meaning that begin with a capital letter, up to which these are names."""
+
+
+class Sentence(NamedTuple):
+    """A sentence of a source."""
+
+    start: int
+    """Where it begins in the text, in characters."""
+    end: int
+    keys: frozenset[str]
+    """Its words and figures."""
 
 
 class SourceText:
     """One text of a source, read only when a claim is compared with it."""
 
-    def __init__(self, content_hash: str, text: str, title: str = "") -> None:
+    def __init__(self, content_hash: str, text: str) -> None:
         self.content_hash = content_hash
         """SHA-256 (hex) under which the text is kept."""
         # A run reads far more than its report cites.
         self._packed = zlib.compress(text.encode("utf-8", "surrogatepass"), FAST)
-        self.title = title
-        """The source's title and date; may be empty."""
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The text."""
         return zlib.decompress(self._packed).decode("utf-8", "surrogatepass")
 
     @cached_property
-    def evidence(self) -> Evidence:
-        """The text, read."""
-        return Evidence(self.text, self.title)
-
-    @cached_property
     def windows(self) -> Windows:
-        """The text in windows."""
-        return self.evidence.windows
+        """The text in windows of a few lines."""
+        return Windows(self.text)
 
     @cached_property
-    def words(self) -> frozenset[str]:
-        """The words of text and title, as `key_of` gives them."""
-        return frozenset(self.evidence.places) | {term.key for term in terms_of(self.title)}
+    def sentences(self) -> tuple[Sentence, ...]:
+        """Its sentences, in order, without those that have no word and no figure."""
+        spans = ((start, end, words_and_figures(self.text[start:end])) for start, end in _short_spans(self.text))
+        return tuple(Sentence(*span) for span in spans if span[2])
 
     @cached_property
-    def marks_names(self) -> bool:
-        """Whether capital letters mark names in it, unlike in German."""
-        kinds = [term.kind for one in self.evidence.passages for term in one.terms if not term.is_first]
-        return kinds.count("name") <= CAPITALS * (kinds.count("name") + kinds.count("word"))
+    def counts(self) -> Counter[str]:
+        """The number of sentences in which each word and figure stands."""
+        return Counter(key for sentence in self.sentences for key in sentence.keys)

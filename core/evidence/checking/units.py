@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -50,21 +50,8 @@ class Unit(NamedTuple):
     """Where that begins."""
     of_sentence: tuple[str, ...] = ()
     """Keys of the sources that the sentence cites anywhere."""
-
-    @property
-    def is_cell(self) -> bool:
-        """Whether it is the cell of a table."""
-        return _ROW.match(self.sentence) is not None and self.raw != self.sentence
-
-    @property
-    def words(self) -> str:
-        """Its own words, without those of its row and column."""
-        return _words(self.raw) if self.is_cell else self.text
-
-    @property
-    def within(self) -> str:
-        """The words of the sentence or row, without markers."""
-        return _words(self.sentence)
+    rows: tuple[str, ...] = ()
+    """Of a cell: the head and the row of its table, as they would stand in a source; else empty."""
 
     @property
     def end(self) -> int:
@@ -145,13 +132,14 @@ def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
 
 
 def _cells(rows: Sequence[tuple[int, str]], sources: Sequence[str]) -> Iterator[Unit]:
-    head = [raw for _, raw in _cut(rows[0][1])]
-    of_columns = [_numbers(raw) for raw in head]
-    for place, line in rows[1:]:
-        if _RULE.fullmatch(line):
-            continue
-        cells = list(_cut(line))
-        of_row = _of_row([raw for _, raw in cells])
+    head, *body = [list(_cut(line)) for _, line in rows if not _RULE.fullmatch(line)]
+    places = [row for row in rows if not _RULE.fullmatch(row[1])][1:]
+    of_columns = [_numbers(raw) for _, raw in head]
+    # A column of citations alone stands in no source.
+    worded = {column for cells in body for column, (_, raw) in enumerate(cells) if _words(raw) or not _numbers(raw)}
+    quoted_head = _row_of(head, worded)
+    for (place, line), cells in zip(places, body, strict=True):
+        of_row, quoted_row = _of_row([raw for _, raw in cells]), _row_of(cells, worded)
         for column, (start, raw) in enumerate(cells):
             words = _words(raw)
             numbers = _numbers(raw) or of_row or (of_columns[column] if column < len(of_columns) else ())
@@ -159,11 +147,17 @@ def _cells(rows: Sequence[tuple[int, str]], sources: Sequence[str]) -> Iterator[
             if not words or is_label or not (numbers or _FIGURE.search(words)):
                 continue
             label = _words(cells[0][1]) if column else ""
-            name = _words(head[column]) if column < len(head) else ""
+            name = _words(head[column][1]) if column < len(head) else ""
             above = ", ".join(part for part in (label, name) if part)
             text = f"{above}: {words}" if above else words
             cited = _keys(numbers, sources)
-            yield Unit(raw, place + start, text, cited, bool(cited) or UNKNOWN in numbers, line, place)
+            is_cited = bool(cited) or UNKNOWN in numbers
+            yield Unit(raw, place + start, text, cited, is_cited, line, place, rows=(quoted_head, quoted_row))
+
+
+def _row_of(cells: Sequence[tuple[int, str]], columns: Collection[int]) -> str:
+    """Return a row as a source would have it: these columns, without markers."""
+    return f"| {' | '.join(_words(raw) for column, (_, raw) in enumerate(cells) if column in columns)} |"
 
 
 def _cut(line: str) -> Iterator[tuple[int, str]]:

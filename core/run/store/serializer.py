@@ -48,6 +48,7 @@ GONE = frozenset(
         "Iteration.turn",
         "Progress.activities",
         "Progress.failures",
+        "Report.claims.passages.score",
         "StepOutcome.iterations.began",
         "StepOutcome.iterations.turn",
         "StepOutcome.turns",

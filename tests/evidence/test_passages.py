@@ -1,0 +1,167 @@
+"""What a unit of a report rests on in a source: its own words, or the sentences that share most with it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.core.evidence.checking.passages import Passage, best_passage, find_quote
+from deep_research.core.evidence.checking.source_text import SourceText, unwrap
+from deep_research.core.evidence.checking.units import Unit, units_of
+from deep_research.core.evidence.checking.verification import Verifier
+
+HARBOUR = """# Port of Ostvik, report of May 2025
+
+The port handled **14,850 tonnes** of fish. A permit costs €15 a year, if the council agrees. Nobody believed that the
+light was ever moved to Tarn.
+
+- Boats leave at noon
+- Repairs took six weeks and cost €1.2m
+
+| Quay | Length | Berths |
+|---|---|---|
+| North | 120 m | 9 |
+| South | 85 m | 7 |
+"""
+MIXED = "The not 12 1.500 1,5 million km 1844 03.05.1844 und 万 塔 half-built it's ( ) . ! ? \n \" “ [1] % $ - | * :"
+TEXTS = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(MIXED.split(" ")), max_size=60).map(" ".join))
+LONG = {
+    "words": "a " * 6000,
+    "digits": "1" * 12000,
+    "groups of digits": "111 " * 3000 + "1111",
+    "full stops": ". " * 6000,
+    "emphasis": "*_" * 6000,
+    "colons": "a: " * 600,
+    "lines": "\n" * 12000,
+    "signs": "中" * 12000,
+    "brackets": "[" * 12000,
+}
+
+
+def unit(text: str) -> Unit:
+    return Unit(text, 0, text, ("1",), True, text, 0)
+
+
+def quote_of(text: str, source: str) -> str:
+    found = find_quote(unit(text), SourceText("", source))
+    return source[found.start : found.end] if found else ""
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("The port handled 14,850 tonnes of fish.", "The port handled **14,850 tonnes** of fish."),
+        ("Boats leave at noon", "Boats leave at noon"),
+        ("Boats leave at noon.", ""),
+        ("Port of Ostvik, report of May 2025: Boats leave at noon", "Boats leave at noon"),
+        ("Port of Tarn, report of May 2025: Boats leave at noon", ""),
+        (
+            "Nobody believed that the light was ever moved to Tarn.",
+            "Nobody believed that the\nlight was ever moved to Tarn.",
+        ),
+        ("the light was ever moved to Tarn.", ""),
+        ("A permit costs €15 a year", ""),
+        ("The port handled 14,850 tons of fish.", ""),
+        ("…", ""),
+        ("", ""),
+    ],
+)
+def test_a_quote_is_a_whole_sentence_or_line_whatever_its_layout(text: str, quote: str) -> None:
+    assert quote_of(text, HARBOUR) == quote
+
+
+@pytest.mark.parametrize(
+    ("table", "verdicts"),
+    [
+        ("| Quay | Length | Berths | Source |\n|---|---|---|---|\n| South | 85 m | 7 | [1] |", ["supported"] * 2),
+        ("| Quay | Berths | Length | Source |\n|---|---|---|---|\n| South | 7 | 85 m | [1] |", ["unchecked"] * 2),
+        ("| Quay | Berths | Length | Source |\n|---|---|---|---|\n| South | 85 m | 7 | [1] |", ["unchecked"] * 2),
+        ("| Quay | Length | Berths | Source |\n|---|---|---|---|\n| South | 85 m | 9 | [1] |", ["unchecked"] * 2),
+    ],
+)
+def test_a_row_is_a_quote_below_its_own_head(table: str, verdicts: list[str]) -> None:
+    verifier = Verifier({"1": [SourceText("1", HARBOUR)]})
+    assert [verifier.check(cell).verdict for cell in units_of(table, ["1"])] == verdicts
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Boats leave at noon [1].", "unchecked"),
+        ("- Boats leave at noon [1]", "supported"),
+        ("Boats leave in the morning. [1]", "unchecked"),
+        ("Boats leave at noon. [0]", "unsupported"),
+        ("It has 9 berths.", "uncited"),
+        ("- Boats leave at noon [2]", "unchecked"),
+        ("- Boats leave at noon [2][1]", "supported"),
+    ],
+)
+def test_without_a_model_a_quote_is_supported_and_the_rest_unchecked(text: str, verdict: str) -> None:
+    verifier = Verifier({"1": [SourceText("1", HARBOUR)], "2": [SourceText("2", "It rained.")]})
+    [one] = units_of(text, ["1", "2"])
+    assert verifier.check(one).verdict == verdict
+
+
+def test_the_passage_is_the_neighbouring_sentences_that_share_most() -> None:
+    text = "Nothing is known of Ulm. Ida Voss was born in Bonn. She studied chemistry in Graz. Her dog was brown."
+    found = best_passage(unit("Ida Voss was born in Bonn and studied chemistry in Graz."), SourceText("", text))
+    assert text[found.start : found.end] == "Ida Voss was born in Bonn. She studied chemistry in Graz."
+    assert not found.is_quote
+
+
+def test_a_text_that_shares_nothing_has_no_passage() -> None:
+    for words, text in (("", HARBOUR), ("…", HARBOUR), ("A tower.", ""), ("A tower.", "…\n"), ("Snow.", HARBOUR)):
+        assert best_passage(unit(words), SourceText("", text)) == Passage(0, 0, 0.0)
+
+
+WRAPPED = (
+    "A guide to the coast\n"
+    "The lamp of the lighthouse at Skerry was made in the workshop of\n"
+    "Alan Reid, who had learnt his trade in Kiel and never went back to\n"
+    "Bonn. It was lit for the first time in the spring, when the mayor J.\n"
+    "Fell came over from Tarn.\n"
+    "- It has 48 windows and, as the keepers said, twice as many stairs\n"
+    "- Boats leave at noon\n"
+)
+
+
+def test_only_a_line_that_was_full_goes_on_in_the_next() -> None:
+    lines = unwrap(WRAPPED).split("\n")
+    assert [line[:24] for line in lines] == [
+        "A guide to the coast",
+        "The lamp of the lighthou",
+        "- It has 48 windows and,",
+        "- Boats leave at noon",
+        "",
+    ]
+    assert len(unwrap(WRAPPED)) == len(WRAPPED)
+
+
+@pytest.mark.parametrize(
+    "following", ["# Windows and stairs", "| Windows | 48 |", "* Windows of the tower", "2. Windows"]
+)
+def test_headings_lists_and_tables_begin_a_line_of_their_own(following: str) -> None:
+    text = f"The lighthouse at Skerry has stood on the rocks\n{following}"
+    assert unwrap(text) == text
+    assert unwrap(f"{following} of the lighthouse that has stood on the rocks\nAlan").count("\n") == (
+        following[0] in "#|"
+    )
+
+
+@given(TEXTS, TEXTS)
+def test_a_passage_lies_in_the_text_and_a_quote_has_the_words_of_its_unit(claim: str, text: str) -> None:
+    found = best_passage(unit(claim), SourceText("", text))
+    assert 0 <= found.start <= found.end <= len(text) and 0 <= found.share <= 1
+    letters = ["".join(filter(str.isalnum, words)) for words in (claim, text[found.start : found.end])]
+    assert not found.is_quote or letters[0].endswith(letters[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.timeout(60)
+def test_a_text_that_is_written_to_keep_its_reader_busy_is_read_soon(name: str) -> None:
+    # If each character cost more than the last, the limit of the test would cut it off.
+    for claim in (LONG[name], "The first man won 3 medals in 1999 and not 4."):
+        best_passage(unit(claim), SourceText("", LONG[name] * 10))
+        best_passage(unit(LONG[name]), SourceText("", claim))
