@@ -71,6 +71,12 @@ def test_a_quote_is_a_whole_sentence_or_line_whatever_its_layout(text: str, quot
     assert quote_of(text, HARBOUR) == quote
 
 
+def test_a_quote_may_begin_with_the_first_line_of_a_text_without_headings() -> None:
+    text = "Report on the outage\n\nIt began at noon.\n"
+    assert quote_of("Report on the outage: It began at noon.", text) == "It began at noon."
+    assert quote_of("Report on the fire: It began at noon.", text) == ""
+
+
 @pytest.mark.parametrize(
     ("table", "verdicts"),
     [
@@ -110,9 +116,11 @@ def test_the_passage_is_the_neighbouring_sentences_that_share_most() -> None:
     assert not found.is_quote
 
 
-def test_a_text_that_shares_nothing_has_no_passage() -> None:
-    for words, text in (("", HARBOUR), ("…", HARBOUR), ("A tower.", ""), ("A tower.", "…\n"), ("Snow.", HARBOUR)):
-        assert best_passage(unit(words), SourceText("", text)) == Passage(0, 0, 0.0)
+def test_of_a_text_that_shares_nothing_the_first_sentence_is_shown() -> None:
+    for words in ("", "…", "Snow."):
+        assert best_passage(unit(words), SourceText("", "It rained. It was cold.")) == Passage(0, 10, 0.0)
+    for text in ("", "…\n"):
+        assert best_passage(unit("A tower."), SourceText("", text)) == Passage(0, 0, 0.0)
 
 
 WRAPPED = (

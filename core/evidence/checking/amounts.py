@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import product
 from typing import NamedTuple
 
 from ..text.words import UNSPACED, month_names, root, tokens, word_tables
@@ -328,34 +327,3 @@ def _readings(raw: str) -> tuple[tuple[float, ...], float]:
     if len(separators) > 1 or last not in ",." or last == ",":
         return (grouped, broken) if last == "," and len(separators) == 1 and grouped < 1 else (grouped,), 1.0
     return (broken, grouped), 1.0
-
-
-def says(evidence: Amount, claim: Amount) -> bool:
-    """Whether an amount of a text confirms one of a claim."""
-    if any(_within(one, other) for one in claim.times for other in evidence.times):
-        return True
-    if claim.unit and evidence.unit and claim.unit != evidence.unit:
-        return False
-    return counts_as(evidence, claim)
-
-
-def counts_as(evidence: Amount, claim: Amount) -> bool:
-    """Whether two numbers are the same, whatever their units; the claim's may be the other one rounded."""
-    if (claim.unit == "ordinal") != (evidence.unit == "ordinal"):
-        return False
-    room = claim.step / 2 if claim.is_rough or claim.step > 1 else 0.0
-    room = room if evidence.step < claim.step else 0.0
-    # Two ambiguous numbers are read in the same way.
-    is_alike = len(claim.values) == len(evidence.values)
-    pairs = zip(claim.values, evidence.values, strict=True) if is_alike else product(claim.values, evidence.values)
-    return any(abs(one - other) <= max(_CLOSE * abs(one), room) for one, other in pairs)
-
-
-def _within(claim: When, evidence: When) -> bool:
-    """Whether a time of a text lies within one of a claim, as far as both are known."""
-    if claim.first and not evidence.first and not claim.month:
-        return False
-    # A text about one year need not repeat it with each day.
-    if claim.first and evidence.first and not (claim.first <= evidence.first and evidence.last <= claim.last):
-        return False
-    return claim.month in (0, evidence.month) and claim.day in (0, evidence.day)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .source_text import FIGURE, SourceText, words_and_figures
+from .source_text import FIGURE, Sentence, SourceText, words_and_figures
 from .units import Unit
 
 LONGEST = 2000
@@ -37,13 +37,17 @@ class Passage(NamedTuple):
 
 
 def best_passage(unit: Unit, source: SourceText) -> Passage:
-    """Return the passage that says a unit word for word, else the sentences that share most with it; may be empty."""
+    """Return the passage that says a unit word for word, else the sentences that share most with it.
+
+    Of a text that shares nothing with it that is the first sentence; of one without a sentence it is empty.
+    """
     if quote := find_quote(unit, source):
         return quote
     wanted = words_and_figures(unit.text[:LONGEST])
     total, counts = len(source.sentences), source.counts
     weights = {key: math.log(1 + total / (counts[key] or 1)) * (FIGURE if key[0].isdigit() else 1) for key in wanted}
-    best, whole = Passage(0, 0, 0.0), sum(weights.values())
+    opening = source.sentences[0] if source.sentences else Sentence(0, 0, frozenset())
+    best, whole = Passage(opening.start, opening.end, 0.0), sum(weights.values())
     for first, sentence in enumerate(source.sentences):
         held = frozenset[str]()
         for size, last in enumerate(source.sentences[first : first + WIDEST]):
@@ -57,32 +61,52 @@ def best_passage(unit: Unit, source: SourceText) -> Passage:
 def find_quote(unit: Unit, source: SourceText) -> Passage | None:
     """Return where a source says a unit word for word, as a whole sentence, line or row of a table; none if nowhere.
 
-    White space and emphasis do not matter. A quote may begin with the heading above it: "Report of May: It rained."
+    White space and emphasis do not matter. A quote may begin with its heading or title: "Report of May: It rained."
     """
     if unit.rows:
-        head, row = unit.rows
-        return next(_verbatim(row, source.text), None) if any(_verbatim(head, source.text)) else None
-    if quote := next(_verbatim(unit.text, source.text), None):
-        return quote
-    for joint in re.finditer(": ", unit.text):
-        below = [window for window in source.windows.windows if window.head == unit.text[: joint.start()]]
-        for quote in _verbatim(unit.text[joint.end() :], source.text) if below else ():
-            if any(window.start <= quote.start < window.end for window in below):
+        lines = (rf"(?m)^[ \t|]*{_pattern(words)}[ \t|]*$" for words in unit.rows)
+        head, row = (next(_found(line, words, source.text), None) for line, words in zip(lines, unit.rows, strict=True))
+        return head and row
+    for heading, words in _splits(unit.text):
+        parts = _parts_below(heading, source)
+        for quote in _found(_pattern(words), words, source.text) if parts else ():
+            if _is_whole(quote, source.text) and any(quote.start in part for part in parts):
                 return quote
     return None
 
 
-def _verbatim(words: str, text: str) -> Iterator[Passage]:
-    """Yield where words stand as a whole sentence or line."""
-    if len(words) > LONGEST or not _HAS_WORD.search(words):
-        return
+def _splits(text: str) -> Iterator[tuple[str, str]]:
+    """Yield a text without a heading, then each way to split it into a heading and the words below it."""
+    yield "", text
+    for joint in re.finditer(": ", text):
+        yield text[: joint.start()], text[joint.end() :]
+
+
+def _parts_below(heading: str, source: SourceText) -> list[range]:
+    """Return the parts of a source below a heading; below its first line, or no heading, stands all of it."""
+    title = source.text.strip().partition("\n")[0].strip("# \t")
+    if heading in ("", title):
+        return [range(len(source.text))]
+    return [range(one.start, one.end) for one in source.windows.windows if one.head == heading]
+
+
+def _pattern(words: str) -> str:
+    """Return a regular expression for words that may be emphasised and broken into lines."""
     pattern, end = "", 0
     for piece in _PIECE.finditer(words):
         gap = r"[*_`]*\s[\s*_`]*" if piece.start() > end else "[*_`]*"
         pattern += f"{gap if end else ''}{re.escape(piece.group())}"
         end = piece.end()
-    for found in re.finditer(pattern, text):
-        before = text[max(0, found.start() - AROUND) : found.start()].rstrip(" \t")
-        behind = text[found.end() : found.end() + AROUND].lstrip(" \t*_`")
-        if before[-1:] in _OPENS and (found.group()[-1] in _ENDS or behind[:1] in _ENDS):
-            yield Passage(*found.span(), 1.0, is_quote=True)
+    return pattern
+
+
+def _found(pattern: str, words: str, text: str) -> Iterator[Passage]:
+    if len(words) <= LONGEST and _HAS_WORD.search(words):
+        yield from (Passage(*found.span(), 1.0, is_quote=True) for found in re.finditer(pattern, text))
+
+
+def _is_whole(quote: Passage, text: str) -> bool:
+    """Whether a quote begins where a sentence or line does, and ends where one does."""
+    before = text[max(0, quote.start - AROUND) : quote.start].rstrip(" \t")
+    behind = text[quote.end : quote.end + AROUND].lstrip(" \t*_`|")
+    return before[-1:] in _OPENS and (text[quote.end - 1] in _ENDS or behind[:1] in _ENDS)

@@ -28,7 +28,7 @@ _IN_BRACKETS = re.compile(r"(?<=\s)\0+(?=\))")
 """A citation at the end of a bracket, which makes no sense without it: (calculated from [2])."""
 _JOINT = re.compile(r"[ \t]*[,;:–—][ \t]*(?=\S)")
 _CLOSING = re.compile(r"[)\]]*(?:[.!?…。！？][\"'”’»)]*\s*$)?")
-_EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
+_EMPHASIS = re.compile(r"[*`]{1,3}(?=\S)|(?<=\S)[*`]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
 
 
 class Unit(NamedTuple):
@@ -157,7 +157,7 @@ def _cells(rows: Sequence[tuple[int, str]], sources: Sequence[str]) -> Iterator[
 
 def _row_of(cells: Sequence[tuple[int, str]], columns: Collection[int]) -> str:
     """Return a row as a source would have it: these columns, without markers."""
-    return f"| {' | '.join(_words(raw) for column, (_, raw) in enumerate(cells) if column in columns)} |"
+    return " | ".join(_words(raw) for column, (_, raw) in enumerate(cells) if column in columns)
 
 
 def _cut(line: str) -> Iterator[tuple[int, str]]:
