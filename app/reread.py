@@ -9,11 +9,10 @@ from typing import NamedTuple
 from langgraph.store.memory import InMemoryStore
 
 from ..core.evidence.checking.source_text import SourceText
-from ..core.library.index import SCHEME
 from ..core.library.library import Library
 from ..core.reading.web_page import WebReader
 from ..core.records.research import Run, Spent
-from ..core.records.sources import NotRead, Source
+from ..core.records.sources import DOCUMENT_SCHEME, NotRead, Source
 from ..core.run import tool_names
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
@@ -54,7 +53,7 @@ async def reread(
     """
     tool_context = ToolContext(Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {}))
     pages = [source for source in sources if source.address.startswith(_WEB)]
-    documents = [source for source in sources if source.address.startswith(SCHEME)]
+    documents = [source for source in sources if source.address.startswith(DOCUMENT_SCHEME)]
     found = [
         *await _read_pages(pages, context, tool_context),
         *await asyncio.to_thread(_read_documents, documents, context, on_progress),
@@ -90,7 +89,7 @@ def _read_documents(sources: Sequence[Source], context: Context, on_progress: On
         status = library.refresh(on_progress)
     except DocumentsUnreadable as error:
         return [Reread(source, (), str(error)) for source in sources]
-    reasons = {f"{SCHEME}{one.path}": one.reason for one in status.left_out}
+    reasons = {f"{DOCUMENT_SCHEME}{one.path}": one.reason for one in status.left_out}
     found = {source.key: library.read(source.address) for source in sources}
     if not all(found.values()):
         # A document that was renamed keeps its text.

@@ -112,7 +112,7 @@ class ReadDocuments:
         """Read those that are named, as far as they still exist."""
         wanted = ReadDocumentsArguments.model_validate(arguments, from_attributes=True).documents
         # The library blocks on SQLite, which the server's event loop refuses.
-        documents = await asyncio.to_thread(self._library.standing)
+        documents = await asyncio.to_thread(lambda: list(self._library.documents()))
         kept = [one for one in documents if one.source.address in wanted]
         return Outcome(tuple(Hit(one.source, one.text, one.text) for one in kept))
 

@@ -23,9 +23,9 @@ from langchain_core.messages import AnyMessage
 
 from ..core.evidence.text.stems import bare, index_term
 from ..core.evidence.text.words import STOP_WORDS, UNSPACED, everyday_words
-from ..core.library.index import SCHEME
 from ..core.library.library import Library
 from ..core.records.research import Run
+from ..core.records.sources import DOCUMENT_SCHEME
 from ..core.run.context import Context
 from ..core.run.conversation import words_of_user
 from ..core.run.store.pages import Pages
@@ -80,7 +80,7 @@ DISGUISES: tuple[Callable[[str], str], ...] = (
 """Ways to disguise a word that are their own undoing, or of which another one is."""
 
 
-PRIVATE = (SCHEME, RETRIEVED)
+PRIVATE = (DOCUMENT_SCHEME, RETRIEVED)
 """How the addresses begin of what may be nobody else's business."""
 SAID = "what the user says"
 SHOWN = "results that were shown"

@@ -42,10 +42,10 @@ class Result(TypedDict):
     title: str
     address: str
     date: NotRequired[str]
-    superseded_by: NotRequired[int]
-    """Number of the document that is in force in place of this one, which is outdated, a draft or still to come."""
+    superseded_by: NotRequired[str]
+    """What took its place, in its own words."""
     is_draft: NotRequired[bool]
-    """Whether it is a draft, and not what was decided."""
+    """Whether it calls itself a draft."""
     in_force_from: NotRequired[str]
     """From when on it is in force, if that is still to come."""
     score: NotRequired[float]
@@ -101,7 +101,7 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "title": source.title,
         "address": source.address,
         "date": source.date,
-        "superseded_by": numbers.get(source.superseded_by, 0),
+        "superseded_by": source.superseded_by,
         "is_draft": source.is_draft,
         "in_force_from": source.in_force_from,
         "score": max(hit.score for hit in hits),

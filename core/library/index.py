@@ -14,6 +14,7 @@ from urllib.parse import quote_from_bytes, unquote
 
 from ..evidence.text.stems import title_key
 from ..reading.records import KINDS, kind_of_file
+from ..records.sources import DOCUMENT_SCHEME
 from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
 from .folder import NOT_IN_NAMES, LeftOut
@@ -21,6 +22,7 @@ from .index_file import NEW, connect, discard, exchange, settle, text_of, usable
 from .index_search import MOST, Counter, Found, IndexReader, find
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
+_STATED = "title, date, is_draft, superseded_by, valid_from"
 
 
 class Entry(NamedTuple):
@@ -41,6 +43,9 @@ class Entry(NamedTuple):
     """Which of its pages were not read or are unsure, in words."""
     title: str = ""
     date: str = ""
+    is_draft: bool = False
+    superseded_by: str = ""
+    valid_from: str = ""
     content_hash: str = ""
     text: str = ""
 
@@ -132,7 +137,7 @@ class Index:
         """Return one document with its text."""
         with self._transaction() as connection:
             row = connection.execute(
-                f"SELECT {_STAMP}, title, date, content_hash FROM documents WHERE path = ? AND reason = ''",  # noqa: S608
+                f"SELECT {_STAMP}, {_STATED}, content_hash FROM documents WHERE path = ? AND reason = ''",  # noqa: S608
                 (path,),
             ).fetchone()
             return Entry(*row)._replace(text=text_of(connection, row[-1])) if row else None
@@ -185,13 +190,10 @@ def _remove(connection: sqlite3.Connection, path: str) -> dict[str, None]:
 
 def _add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
     connection.execute(
-        f"INSERT INTO documents ({_STAMP}, title, date, content_hash, title_key)"  # noqa: S608
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO documents ({_STAMP}, {_STATED}, content_hash, title_key)"  # noqa: S608
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*entry[:-1], title_key(entry.title)),
     )
-
-
-SCHEME = "docs:"
 
 
 class Root(NamedTuple):
@@ -204,7 +206,7 @@ class Root(NamedTuple):
 
     def address(self, path: str) -> str:
         """Return what a model passes to `open_url` to read this document."""
-        return f"{SCHEME}{self.name}/{path}" if self.is_folder else f"{SCHEME}{self.name}"
+        return f"{DOCUMENT_SCHEME}{self.name}/{path}" if self.is_folder else f"{DOCUMENT_SCHEME}{self.name}"
 
     def uri(self, path: str) -> str:
         """Return the address at which a reader opens this document."""

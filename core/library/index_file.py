@@ -13,7 +13,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ..evidence import editions
 from ..evidence.language import IN_TEXT, detect_language, language_by_words
 from ..evidence.text.sentences import split_passages
 from ..evidence.text.stems import ALGORITHMS, stemmer_version, tokens_of, words_and_pieces
@@ -74,7 +73,7 @@ def _mine() -> set[Path]:
     return files
 
 
-VERSION = 12
+VERSION = 13
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 MOMENT = 0.01
@@ -90,15 +89,14 @@ _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
     code TEXT, seconds REAL, tries INTEGER, is_cut INTEGER, note TEXT, title TEXT, title_key TEXT, date TEXT,
-    content_hash TEXT
+    is_draft INTEGER, superseded_by TEXT, valid_from TEXT, content_hash TEXT
 );
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_by_content ON documents (content_hash, path);
 CREATE TABLE texts (
-    id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL UNIQUE, title TEXT, base TEXT, language TEXT, lead TEXT
+    id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL UNIQUE, title TEXT, language TEXT, lead TEXT
 );
 CREATE INDEX texts_by_language ON texts (language);
-CREATE INDEX texts_by_base ON texts (base, content_hash);
 CREATE TABLE spans (
     text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT, piece TEXT
 );
@@ -295,11 +293,6 @@ def settle(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping
     connection.execute("UPDATE totals SET state = random()")
 
 
-def base_of(title: str) -> str:
-    """Return what all editions of a document have in common in their titles."""
-    return " ".join(sorted(editions.base_of(title)))
-
-
 def text_of(connection: sqlite3.Connection, content_hash: str) -> str:
     """Return the whole text with this hash; empty if there is none."""
     found = connection.execute("SELECT id, lead FROM texts WHERE content_hash = ?", (content_hash,)).fetchone()
@@ -315,8 +308,8 @@ def _add_text(connection: sqlite3.Connection, content_hash: str, title: str, tex
     bounds = [*(span.start for span in spans), len(text)]
     row = free_number(connection, content_hash)
     connection.execute(
-        "INSERT INTO texts (id, content_hash, title, base, language, lead) VALUES (?, ?, ?, ?, ?, ?)",
-        (row, content_hash, title, base_of(title), language, text[: bounds[0]]),
+        "INSERT INTO texts (id, content_hash, title, language, lead) VALUES (?, ?, ?, ?, ?)",
+        (row, content_hash, title, language, text[: bounds[0]]),
     )
     connection.executemany(
         "INSERT INTO spans (text, position, start, stop, heading, piece) VALUES (?, ?, ?, ?, ?, ?)",
@@ -341,7 +334,7 @@ def _count(connection: sqlite3.Connection, more: int) -> None:
 
 def _rename(connection: sqlite3.Connection, row: _Row, title: str) -> None:
     _write(connection, row, "delete")
-    connection.execute("UPDATE texts SET title = ?, base = ? WHERE id = ?", (title, base_of(title), row.id))
+    connection.execute("UPDATE texts SET title = ? WHERE id = ?", (title, row.id))
     _write(connection, row._replace(title=title), "")
 
 

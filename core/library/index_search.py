@@ -11,7 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 from ..evidence.text.stems import forms_of, index_term, sought_words
-from .index_file import PLACES, POSITION_BITS, base_of, text_of
+from .index_file import PLACES, POSITION_BITS
 from .near_words import LIKE_AS_WRITTEN, known_terms, likeness_of, misspelt, parts, written
 
 MOST = 3_000
@@ -61,11 +61,6 @@ def quoted(stem: str) -> str:
     """Return the search for passages that hold this text, whatever characters are in it."""
     return '"' + stem.replace('"', '""') + '"'
 
-
-_AKIN = f"""
-SELECT texts.id << {POSITION_BITS} FROM texts JOIN spans ON spans.text = texts.id
-WHERE texts.base = ? AND texts.base <> '' AND spans.position = 0 ORDER BY texts.content_hash LIMIT ?
-"""  # noqa: S608
 
 _HOLDER = "SELECT rowid FROM passages WHERE passages MATCH ? LIMIT 1"
 _COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
@@ -118,10 +113,6 @@ class IndexReader:
         known = known_titles(self._connection, titles)
         return [row for title in known for (row,) in self._connection.execute(TITLED, (title, limit))]
 
-    def akin(self, title: str, limit: int) -> list[int]:
-        """Return the first passages of the documents with this title, ignoring what distinguishes editions."""
-        return [row for (row,) in self._connection.execute(_AKIN, (base_of(title), limit))]
-
     def holders(self, name: str, bound: int) -> int:
         """Return how many passages hold the words of a name in a row, up to a bound."""
         match = self._run(name)
@@ -138,10 +129,6 @@ class IndexReader:
     def passage(self, number: int) -> FoundPassage:
         """Return the passage of this number."""
         return passage_of(self._connection, number)
-
-    def text(self, content_hash: str) -> str:
-        """Return the whole text with this hash; empty if it is not in this index."""
-        return text_of(self._connection, content_hash)
 
     def _written(self, term: str) -> str:
         (number,) = self._connection.execute(_HOLDER, (quoted(term),)).fetchone()
@@ -198,8 +185,9 @@ JOIN spans ON spans.text = texts.id
 WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
 """  # noqa: S608
 _PASSAGES = f"""
-SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.content_hash,
-    documents.is_cut, texts.language, substr (spans.piece, 1, spans.stop - spans.start)
+SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.is_draft,
+    documents.superseded_by, documents.valid_from, documents.content_hash, documents.is_cut, texts.language,
+    substr (spans.piece, 1, spans.stop - spans.start)
 FROM json_each (?) AS wanted JOIN texts ON texts.id = wanted.value >> {POSITION_BITS}
 JOIN spans ON spans.text = texts.id AND spans.position = wanted.value & {PLACES} JOIN documents ON documents.id = (
     SELECT id FROM (
@@ -219,6 +207,9 @@ class FoundPassage(NamedTuple):
     heading: str
     title: str
     date: str
+    is_draft: int
+    superseded_by: str
+    valid_from: str
     content_hash: str
     is_cut: int
     """Whether (1) the document is longer than what was read of it, or not (0)."""

@@ -17,14 +17,14 @@ from ..evidence.text.sentences import sentences_of
 from ..evidence.text.similarity import distinct, fuse_rankings, rarity, spread
 from ..evidence.text.stems import bare, sought_words
 from ..evidence.text.words import GENERIC_WORDS
-from ..records.sources import Source
+from ..records.sources import DOCUMENT_SCHEME, Source
 from ..run.context import Context
 from .candidates import mentions, terms_of
 from .folder import PICTURE, PICTURES, LeftOut, originals_first
-from .index import SCHEME, Entry, Root, Summary, open_roots, unreadable
+from .index import Entry, Root, Summary, open_roots, unreadable
 from .index_search import OF_TEXT, Found, FoundPassage, IndexReader
 from .near_words import WORD
-from .shelf import IndexShelf, OpenIndex, Passage, in_force_first, scores, with_standing
+from .shelf import IndexShelf, OpenIndex, Passage, in_force_first, scores
 from .trails import find_trails, passages_of
 from .upkeep import Outdated, Upkeep
 
@@ -152,8 +152,7 @@ class Library:
     def follow(self, question: str, limit: int) -> list[Passage]:
         """Return passages that answer a question together: those of the best trail first, then others that may help.
 
-        A few words are no question: they get what matches them. Outdated versions come last and name the document that
-        is in force, which is among the passages.
+        A few words are no question: they get what matches them. What says that it is not in force comes last.
         """
         return self._upkeep.asked(self._roots, partial(self._follow, question, limit))
 
@@ -167,8 +166,7 @@ class Library:
         sought = self._with_near_words(question)
         trailed = self._trailed(sought) if words >= FEWEST_WORDS else []
         found = _spread(_each_text_once([*trailed, *self._best(sought, self._found(sought), limit)]))[:limit]
-        with self._shelf() as shelf:
-            return in_force_first(question, found, shelf, self._now()[:10])[:limit]
+        return in_force_first(question, found)
 
     def _by_sentences(self, text: str) -> list[Passage]:
         """Return one passage of each document that matches a long text as a whole, or one of its sentences."""
@@ -201,12 +199,6 @@ class Library:
                 if document and document.source.key not in keys:
                     keys.add(document.source.key)
                     yield document
-
-    def standing(self) -> list[Document]:
-        """Return all documents that can be read, with their standing: draft, superseded, or not yet in force."""
-        documents = list(self.documents())
-        sources = with_standing([(one.source, one.text) for one in documents], self._now()[:10])
-        return [one._replace(source=source) for one, source in zip(documents, sources, strict=True)]
 
     def addresses(self) -> Iterator[str]:
         """Return the addresses of all documents that can be read."""
@@ -245,6 +237,9 @@ class Library:
             address=root.address(found.path),
             kind="document",
             date=found.date,
+            is_draft=bool(found.is_draft),
+            superseded_by=found.superseded_by,
+            in_force_from=found.valid_from if found.valid_from > read_at[: len(found.valid_from)] else "",
             is_cut=bool(found.is_cut),
             content_hash=found.content_hash,
             read_at=read_at,
@@ -314,7 +309,7 @@ def _with_pictures_as_one(unread: Sequence[LeftOut]) -> list[LeftOut]:
 
 
 def _named(root: Root, path: str) -> str:
-    return root.address(path).removeprefix(SCHEME)
+    return root.address(path).removeprefix(DOCUMENT_SCHEME)
 
 
 def _status(parts: list[LibraryStatus]) -> LibraryStatus:
@@ -341,7 +336,7 @@ def catalogue(library: Library, documents: int) -> str:
 
     `documents`: how many there are.
     """
-    lines = list(map(_line, library.standing())) if documents <= LISTED else []
+    lines = list(map(_line, library.documents())) if documents <= LISTED else []
     if documents and (not lines or sum(map(len, lines)) > CHARACTERS):
         lines = list(_folders(library.addresses()))
     return fence("\n".join(lines), tag="documents") if lines else ""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple, Protocol
 
-from ..evidence.editions import LARGEST, Edition, calls_itself_draft, series_of, superseded
-from ..evidence.text.sentences import split_passages
-from ..evidence.text.similarity import distinct, interleave, jaccard, without_repeated
+from ..evidence.standing import asks_for_draft
+from ..evidence.text.similarity import interleave, without_repeated
 from ..evidence.text.stems import title_key, tokens_of
-from ..evidence.text.words import dates_in, stems
 from ..records.sources import Source
 from .candidates import Candidate, mentions
 from .folder import originals_first
-from .index_file import base_of
 from .index_search import IndexReader
 from .near_words import MOST_MEANT
 
@@ -146,11 +143,6 @@ class IndexShelf:
         titles = mentions(text)
         return self._once(text, lambda reader: reader.titled(titles, MOST_TITLED))
 
-    def akin(self, title: str) -> list[Candidate]:
-        """Return the first passages of the documents with this title but another edition; none if they are too many."""
-        found = self._once(("akin", base_of(title)), lambda reader: reader.akin(title, LARGEST + 1))
-        return found if len(found) <= LARGEST else []
-
     def holders(self, name: str) -> int:
         """Return how many passages hold the words of this name in a row, up to 500 for each index."""
         if name not in self._holders:
@@ -169,10 +161,6 @@ class IndexShelf:
         sought = tuple(dict.fromkeys(words))
         found = self._once((name, sought, limit), lambda reader: reader.holding(name, limit, sought))
         return list(dict.fromkeys([*found, *titled]))
-
-    def text(self, source: Source) -> str:
-        """Return the whole text of a document."""
-        return next(filter(None, (one.reader.text(source.content_hash) for one in self._indexes)), "")
 
     def _once(self, asked: object, look_up: Callable[[IndexReader], Iterable[int]]) -> list[Candidate]:
         if asked not in self._lists:
@@ -198,127 +186,11 @@ class IndexShelf:
         return candidate
 
 
-AKIN = 0.2
-"""Likeness of their words from which on two passages of a series may be of the same thing."""
+def in_force_first(question: str, found: Sequence[Passage]) -> list[Passage]:
+    """Return the passages, each text once; those of documents that say that they are not in force come last.
 
-
-class _Series(NamedTuple):
-    """One document in several editions."""
-
-    keys: tuple[str, ...]
-    """The newest last."""
-    meant: frozenset[str]
-    """Those that the question means; without a word about it the one in force."""
-
-
-def in_force_first(question: str, found: Sequence[Passage], shelf: IndexShelf, today: str) -> list[Passage]:
-    """Return the passages with their standing, each text once: of a series, those of the edition that is meant first.
-
-    Editions that were superseded come last. The one that is meant is added where only others were found. `today` is an
-    ISO date: what is dated later is not in force.
+    Where the question is about a draft, the order stays.
     """
-    sources = {source.key: source for source in _documents(found, shelf, today)}
-    editions = [_edition(source) for source in sources.values()]
-    newer, series = superseded(editions), _series(question, editions)
-    judged = _all_judged(sources, newer, series)
-    every = [one for passage in found for one in _with_counterparts(passage, found, series, judged, shelf)]
-    placed = distinct(_newest_first(every, series), lambda one: (one.source.key, one.start))
-    behind = [one for one in placed if one.source.key in newer and one.source.key not in series[one.source.key].meant]
-    first = [one for one in placed if one not in behind]
-    return without_repeated([*first, *behind], lambda one: one.text)
-
-
-def with_standing(documents: Iterable[tuple[Source, str]], today: str) -> list[Source]:
-    """Return documents, given with their texts, with their standing among each other; `today` is an ISO date."""
-    sources = {source.key: _standing(source, text, today) for source, text in documents}
-    editions = [_edition(source) for source in sources.values()]
-    return list(_all_judged(sources, superseded(editions), _series("", editions)).values())
-
-
-def _all_judged(
-    sources: Mapping[str, Source], newer: Mapping[str, str], series: Mapping[str, _Series]
-) -> dict[str, Source]:
-    return {key: _judged(one, newer.get(key, ""), len(series[key].keys) > 1) for key, one in sources.items()}
-
-
-def _documents(found: Sequence[Passage], shelf: IndexShelf, today: str) -> Iterator[Source]:
-    """Return the documents found and those with the same names, with what they say about their editions."""
-    for title in dict.fromkeys(passage.source.title for passage in found):
-        for first in map(shelf.passages.__getitem__, shelf.akin(title)):
-            yield _standing(first.source, first.text, today)
-    for source in dict.fromkeys(passage.source for passage in found):
-        yield _standing(source, shelf.text(source), today)
-
-
-def _standing(source: Source, text: str, today: str) -> Source:
-    is_draft = calls_itself_draft(source.title, source.address, text)
-    is_to_come = source.date > today[: len(source.date)]
-    return source.model_copy(update={"is_draft": is_draft, "in_force_from": source.date if is_to_come else ""})
-
-
-def _judged(source: Source, superseded_by: str, has_others: bool) -> Source:
-    # A strategy for 2030 holds today; a tariff for 2030, of which there is another one, does not.
-    from_when = source.in_force_from if has_others or len(source.in_force_from) > len("2030") else ""
-    told = {"superseded_by": superseded_by, "in_force_from": from_when, "judged_at": source.read_at}
-    return source.model_copy(update=told)
-
-
-def _edition(source: Source) -> Edition:
-    is_pending = source.is_draft or bool(source.in_force_from)
-    return Edition(source.key, source.title, source.address, source.date, is_pending)
-
-
-def _series(question: str, editions: Sequence[Edition]) -> dict[str, _Series]:
-    """Return the series of each document, by its key."""
-    times, version = [date.iso for date in dates_in(question)], Edition("", question, "").version
-    found: dict[str, _Series] = {}
-    for group in series_of(editions):
-        named = [one for one in group if version and one.version == version]
-        named += [one for time in times for one in _of_time(time, group)]
-        meant = frozenset(one.key for one in named or group[-1:])
-        found |= dict.fromkeys((one.key for one in group), _Series(tuple(one.key for one in group), meant))
-    return found
-
-
-def _of_time(time: str, group: Sequence[Edition]) -> Sequence[Edition]:
-    """Return the editions of this time, else the one that was in force then."""
-    dated = [one for one in group if one.date]
-    own = [one for one in dated if one.date.startswith(time) or time.startswith(one.date)]
-    return own or [one for one in dated if one.date < time and not one.is_draft][-1:]
-
-
-def _newest_first(passages: Sequence[Passage], series: Mapping[str, _Series]) -> list[Passage]:
-    """Return the passages with those of each series put in order: what is meant before what is not."""
-    places: dict[_Series, list[Passage]] = {}
-    for passage in passages:
-        places.setdefault(series[passage.source.key], []).append(passage)
-    ordered = {own: iter(sorted(ones, key=lambda one: one.source.key not in own.meant)) for own, ones in places.items()}
-    return [next(ordered[series[passage.source.key]]) for passage in passages]
-
-
-def _with_counterparts(
-    passage: Passage,
-    found: Sequence[Passage],
-    series: Mapping[str, _Series],
-    judged: Mapping[str, Source],
-    shelf: IndexShelf,
-) -> Iterator[Passage]:
-    """Yield the passage, and what editions that are meant but were not found say in its place."""
-    own = judged[passage.source.key]
-    yield passage._replace(source=own)
-    for key in sorted(series[own.key].meant - {one.source.key for one in found}):
-        other = _counterpart(passage, judged[key], shelf.text(judged[key]))
-        if own.superseded_by or jaccard(_words(passage.text), _words(other.text)) >= AKIN:
-            yield other
-
-
-def _counterpart(passage: Passage, source: Source, text: str) -> Passage:
-    """Return the passage of another edition that is most like this one."""
-    wanted = _words(passage.text)
-    spans = split_passages(text)
-    best = max(spans, key=lambda span: (jaccard(wanted, _words(text[span.start : span.end])), -span.start))
-    return passage._replace(source=source, start=best.start, heading=best.heading, text=text[best.start : best.end])
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(stems(text))
+    is_any_meant = asks_for_draft(question)
+    ordered = sorted(found, key=lambda one: not (is_any_meant or one.source.is_in_force))
+    return without_repeated(ordered, lambda one: one.text)

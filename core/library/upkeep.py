@@ -14,6 +14,7 @@ from itertools import chain, count
 from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
 
+from ..evidence.standing import standing_of
 from ..reading.documents.pool import WORKERS, Parser
 from ..reading.records import KINDS, Extract, Kind, Unreadable
 from ..run.context import Clock
@@ -211,7 +212,8 @@ def _with(entry: Entry, extract: Extract | Unreadable, outdated: Outdated) -> En
         failed = entry._replace(reason=str(extract), code=extract.reason)
         return _tried(failed, outdated) if failed.code in UNSURE else failed
     known = {name: getattr(extract, name) for name in ("title", "text", "date", "is_cut", "note")}
-    return entry._replace(**known, content_hash=hashlib.sha256(extract.text.encode()).hexdigest())
+    stated = standing_of(extract.title, PurePath(entry.path).name, extract.text)._asdict()
+    return entry._replace(**known, **stated, content_hash=hashlib.sha256(extract.text.encode()).hexdigest())
 
 
 def _tried(entry: Entry, outdated: Outdated) -> Entry:

@@ -27,11 +27,8 @@ class Document(NamedTuple):
     """The beginning of an ISO date; may be empty."""
     texts: tuple[str, ...] = ()
     """Its excerpts, each once."""
-    superseded_by: int = 0
-    """The number of the document that took its place; 0 if none did."""
-    is_draft: bool = False
-    in_force_from: str = ""
-    """From when on it is in force, if that is still to come."""
+    is_in_force: bool = True
+    """Whether it does not say of itself that it is a draft, was superseded or is still to come."""
     is_whole: bool = False
     """Whether the excerpts are all that it says."""
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+
+DOCUMENT_SCHEME = "docs:"
+"""Prefix of the addresses of the user's own documents."""
 
 
 class Record(BaseModel):
@@ -47,13 +50,11 @@ class Source(Record):
     failure: str = ""
     """Why it could not be opened, in a word (see `NotRead.code`); empty if it was, or nobody tried."""
     superseded_by: str = ""
-    """Key of the version of this document that is in force; empty if it is this one, or none is known."""
+    """What took the place of this document, in its own words; empty if it names nothing."""
     is_draft: bool = False
-    """Whether it is a draft, and not what was decided."""
+    """Whether it calls itself a draft."""
     in_force_from: str = ""
-    """From when on it is in force (the beginning of an ISO date) if that was still to come; empty otherwise."""
-    judged_at: str = ""
-    """When it was told which of these three hold (ISO 8601); empty if nobody looked, as where it is only opened."""
+    """When it says that it comes into force (the beginning of an ISO date), if that is still to come; else empty."""
     read_at: str = ""
     """When the text was read (ISO 8601); empty as long as it was not."""
     excerpts: tuple[str, ...] = ()
@@ -68,9 +69,10 @@ class Source(Record):
             return "part" if self.is_cut else "whole"
         return "not opened" if self.failure else "excerpt"
 
-
-_STANDING = ("judged_at", "superseded_by", "is_draft", "in_force_from")
-"""The fields that say where a source stands among its versions."""
+    @property
+    def is_in_force(self) -> bool:
+        """Whether it does not say of itself that it is a draft, was superseded or is still to come."""
+        return not (self.is_draft or self.superseded_by or self.in_force_from)
 
 
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
@@ -81,26 +83,13 @@ def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -
     return merged
 
 
-def with_standing(source: Source, known: Source | None) -> Source:
-    """Return the source with its earlier standing, unless it states one itself."""
-    if known is None or source.judged_at:
-        return source
-    return source.model_copy(update=dict(zip(_STANDING, _standing(known), strict=True)))
-
-
 def _richer(one: Source, other: Source) -> Source:
     best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
     number = min((s.number for s in (one, other) if s.number), default=0)
     excerpts = tuple(sorted({*one.excerpts, *other.excerpts}))
-    # The later judgement is the greater one.
-    judged = dict(zip(_STANDING, max(map(_standing, (one, other))), strict=True))
     failure = "" if best.content_hash else max(one.failure, other.failure)
-    update = {"number": number, "failure": failure, "date": max(one.date, other.date), "excerpts": excerpts, **judged}
+    update = {"number": number, "failure": failure, "date": max(one.date, other.date), "excerpts": excerpts}
     return best.model_copy(update=update)
-
-
-def _standing(source: Source) -> tuple[Any, ...]:
-    return tuple(getattr(source, name) for name in _STANDING)
 
 
 class NotRead(Record):

@@ -22,6 +22,8 @@ from ..run.conversation import is_approval, mark_of, question_of
 
 MOST_SHOWN = 25
 """Passages that a look into the documents brings."""
+_OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
+"""Fields of a result that only documents have that are not in force."""
 
 
 def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
@@ -77,9 +79,7 @@ def documents_in(results: Iterable[Result]) -> tuple[Document, ...]:
         found[known.number] = known._replace(
             texts=texts,
             date=result.get("date", "") or known.date,
-            superseded_by=result.get("superseded_by", 0) or known.superseded_by,
-            is_draft=result.get("is_draft", False) or known.is_draft,
-            in_force_from=result.get("in_force_from", "") or known.in_force_from,
+            is_in_force=known.is_in_force and _OUT_OF_FORCE.isdisjoint(result),
             is_whole=result.get("is_whole", False) or known.is_whole,
         )
     return tuple(found.values())
@@ -159,6 +159,5 @@ def _document(source: Source, number: int, texts: Iterable[str]) -> Document:
         source.address,
         source.date,
         tuple(texts),
-        is_draft=source.is_draft,
-        in_force_from=source.in_force_from,
+        source.is_in_force,
     )

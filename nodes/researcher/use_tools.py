@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from ...core.evidence.memory.observations import unopened
 from ...core.models.resolve import settings_of
 from ...core.records.research import Action, Spent
-from ...core.records.sources import Source, with_standing
+from ...core.records.sources import Source
 from ...core.run import tool_names
 from ...core.run.branches import ResearcherState, ToolRequest
 from ...core.run.context import Context, Watch, within_scope
@@ -57,7 +57,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> UseToo
         try:
             notes = await pages.fill_in(results_in_order(state.notes))
             earlier = results_in(shrunk(notes, max(state.shrunk, default=0), task.text))
-            outcome = _as_known(await _carry_out(state, request, context, pages, meter, earlier), state.sources)
+            outcome = await _carry_out(state, request, context, pages, meter, earlier)
             found = found_in(outcome)
             update = await _update(state, request, outcome, found, pages, earlier)
             sources = found
@@ -102,12 +102,6 @@ async def _update(
         numbered=new,
         sources={**sources, **unopened(state.sources, outcome.not_read)},
     )
-
-
-def _as_known(outcome: Outcome, sources: Mapping[str, Source]) -> Outcome:
-    """Return the outcome with what earlier searches said about the same documents, such as that one is a draft."""
-    hits = (hit._replace(source=with_standing(hit.source, sources.get(hit.source.key))) for hit in outcome.hits)
-    return outcome._replace(hits=tuple(hits))
 
 
 async def _carry_out(

@@ -136,7 +136,6 @@ sources = st.builds(
     st.sampled_from(["", "x", "y"]),
     content_hash=st.sampled_from(["", "h1", "h2"]),
     read_at=st.sampled_from(["", "2025-01-01", "2025-01-02"]),
-    judged_at=st.sampled_from(["", "2025-01-01", "2025-01-02"]),
     superseded_by=st.sampled_from(["", "k1", "k2"]),
     is_draft=st.booleans(),
     number=st.integers(min_value=0, max_value=3),

@@ -36,7 +36,7 @@ def test_drafts_and_superseded_versions_are_marked(tmp_path: Path) -> None:
     folder.mkdir()
     for name, text in {
         "fees.md": "# Fees\n\nVersion 2, valid from 1 May 2024. It costs 9 euros.",
-        "fees_old.md": "# Fees\n\nVersion 1, valid from 1 May 2021. It costs 7 euros.",
+        "fees_old.md": "# Fees\n\nSuperseded by: version 2\nIt costs 7 euros.",
         "berths.md": "# Berths\n\nDraft. There shall be 40.",
     }.items():
         (folder / name).write_text(text, "utf-8")
@@ -45,7 +45,7 @@ def test_drafts_and_superseded_versions_are_marked(tmp_path: Path) -> None:
     assert sorted(line.rpartition("/")[2] for line in lines) == [
         "berths.md, draft, 35 characters)",
         "fees.md, 2024-05-01, 59 characters)",
-        "fees_old.md, 2021-05-01, superseded, 59 characters)",
+        "fees_old.md, superseded, 49 characters)",
     ]
 
 
@@ -53,5 +53,5 @@ def test_a_file_that_is_named_beside_its_folder_is_one_document(tmp_path: Path) 
     folder = write_documents(tmp_path / "documents")
     library = Library(Context(docs=[folder, folder / "keeper.md"], data_dir=tmp_path / "data"))
     library.refresh()
-    titles = [document.source.title for document in library.standing()]
+    titles = [document.source.title for document in library.documents()]
     assert sorted(titles) == ["Ada Moran", "Port Anlow", "Skerry Light", "Tides"]

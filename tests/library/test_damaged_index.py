@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -53,17 +51,6 @@ def test_many_searches_at_once_over_a_damaged_index_find_what_there_is(
     libraries = [library if is_shared else place.library() for _ in range(AT_ONCE)]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         assert list(threads.map(hits, libraries)) == [expected] * AT_ONCE
-
-
-def test_damage_that_only_the_look_for_other_versions_meets_is_mended(place: Place) -> None:
-    library = place.indexed()
-    expected = library.follow("bridge", 5)
-    with closing(sqlite3.connect(place.index_file())) as connection:
-        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'texts_by_base'").fetchone()
-    with place.index_file().open("r+b") as file:
-        file.seek((page - 1) * PAGE_BYTES)
-        file.write(b"\xff" * PAGE_BYTES)
-    assert library.follow("bridge", 5) == expected
 
 
 def test_an_index_that_was_left_half_built_is_begun_again(place: Place) -> None:

@@ -12,8 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 from urllib.parse import quote as percent_encoded
 
 from ...records.report import ClaimCheck, Report
-from ...records.sources import Source
-from ..editions import DOCUMENT_SCHEME
+from ...records.sources import DOCUMENT_SCHEME, Source
 from ..text.sentences import Sentence
 from ..text.words import UNSPACED
 from .citing import end_of_words, without_unknown

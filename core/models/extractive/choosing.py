@@ -9,13 +9,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from ...evidence.editions import DRAFT, Edition, series_of
 from ...evidence.language import IN_QUESTION, language_by_words
+from ...evidence.standing import asks_for_draft
 from ...evidence.text.stems import sought_words
 from ...evidence.text.words import dates_in, names, stem, tokens
-from ..request import Document
 from .pool import Pool, Sentence, counted_in
 from .units import points_back
 
@@ -128,7 +127,7 @@ TITLED = 0.1
 HEADED = 0.15
 """The same for the words of the heading that it stands below."""
 OLDER = -0.2
-"""What it costs that a newer edition is at hand, or one of the time that is asked for."""
+"""What it costs that a document is of another time than is asked for, or says that it is not in force."""
 RECENT = 0.06
 """What the newest of all documents gains over those without a date, where a topic names no time."""
 EQUAL = 0.9
@@ -145,8 +144,10 @@ LEAST_FURTHER = 0.3
 """Worth from which on it is said."""
 SAME_STATEMENT = 0.4
 """Likeness of two units, figures left out, from which on they say the same of different times."""
-MOST_EDITIONS = 2
-"""Other editions that are quoted beside the one asked for."""
+FEWEST_SAME, SAME = 3, 0.75
+"""The same for the words that they share: at least so many, and this share of the shorter one's."""
+MOST_TIMES = 2
+"""Documents that are quoted beside a statement because they say the same with other figures."""
 FADING = 0.5
 """What a word of a topic counts each further time."""
 OF_NAME, OF_CONTEXT = 0.56, 0.24
@@ -173,9 +174,7 @@ class Chooser:
         self.pool = pool
         asked = f"{pool.asked} {pool.context}"
         self._times = [date.iso for date in dates_in(asked)]
-        self._series: dict[int, int] = {}
-        self._shifts: dict[int, float] = {}
-        self._weigh_editions(asked, is_topic=is_topic)
+        self._shifts = self._weighed_standing(asked, is_topic=is_topic)
         self._ranks = {number: RANK * max(0.0, 1 - place / RANKS) for place, number in enumerate(pool.documents)}
 
     def answer(self, budget: int, near: int = 6) -> list[Sentence]:
@@ -195,7 +194,7 @@ class Chooser:
         kept.add(section)
         chosen = sorted(_by_document(kept.units), key=lambda one: one not in (first, *section))
         for one in kept.units[:3]:
-            kept.add(self._other_editions(one, kept.units))
+            kept.add(self._of_other_times(one, kept.units))
         return [*chosen, *(one for one in kept.units if one not in chosen)]
 
     def further(self, chosen: Sequence[Sentence], budget: int) -> list[Sentence]:
@@ -239,7 +238,7 @@ class Chooser:
             if kept.add([best]):
                 told.update((*best.tells, *self._above(best)))
                 if self._times:
-                    kept.add(self._other_editions(best, ()))
+                    kept.add(self._of_other_times(best, ()))
         return _by_document(kept.units)
 
     def one_of_each(self, budget: int) -> list[Sentence]:
@@ -274,21 +273,35 @@ class Chooser:
         own = (one for one in self.pool.sentences if one.number == first.number and not one.unit.cells)
         return [one for one in own if one.unit.heading == first.unit.heading]
 
-    def _weigh_editions(self, asked: str, *, is_topic: bool) -> None:
-        editions = [_edition(one) for one in self.pool.documents.values()]
-        asks_draft = not DRAFT.isdisjoint(tokens(asked))
-        dates = sorted({one.date for one in editions if one.date})
-        for place, group in enumerate(series_of(editions)):
-            meant = [one for one in group if any(_agree(one.date, time) for time in self._times)]
+    def _weighed_standing(self, asked: str, *, is_topic: bool) -> dict[int, float]:
+        """Return what each document gains or loses by its date and by what it says of its standing."""
+        documents, asks_draft = self.pool.documents.values(), asks_for_draft(asked)
+        dates = sorted({one.date for one in documents if one.date})
+        found: dict[int, float] = {}
+        for one in documents:
+            is_meant = any(_agree(one.date, time) for time in self._times)
             if is_topic and self._times:
-                meant += [one for one in group if one.date[:4] >= min(self._times)[:4]]
-            for one in group:
-                number = int(one.key)
-                self._series[number] = place
-                is_past = one not in meant if meant else one.precedes(group[-1])
-                self._shifts[number] = OLDER * (is_past + (one.is_draft and not asks_draft))
-                if is_topic and not self._times and one.date:
-                    self._shifts[number] += RECENT * dates.index(one.date) / len(dates)
+                is_meant = is_meant or one.date[:4] >= min(self._times)[:4]
+            is_of_other_time = bool(self._times and one.date) and not is_meant
+            found[one.number] = OLDER * (is_of_other_time + (not one.is_in_force and not asks_draft))
+            if is_topic and not self._times and one.date:
+                found[one.number] += RECENT * dates.index(one.date) / len(dates)
+        return found
+
+    def _shift(self, one: Sentence) -> float:
+        return self._shifts[one.number] + OLDER * (one in self._outdated)
+
+    @cached_property
+    def _outdated(self) -> frozenset[Sentence]:
+        """The units of which a newer document says the same with other figures; none if the request names a time."""
+        dates = {number: one.date for number, one in self.pool.documents.items() if one.is_in_force}
+        telling = [one for one in self.pool.sentences if dates.get(one.number) and one.held and _figures(one.text)]
+        return frozenset(
+            one
+            for one in telling
+            for other in telling
+            if not self._times and dates[other.number] > dates[one.number] and _is_same_statement(one.text, other.text)
+        )
 
     def _continuations(self, chain: Sequence[Sentence]) -> Iterator[tuple[Sentence, float]]:
         """Yield the units that may go on a chain, with what each adds to its worth."""
@@ -312,7 +325,7 @@ class Chooser:
         return worth - COST - PLACE * min(one.place, PLACES) - POINTS_BACK * points_back(one.text)
 
     def _standing(self, one: Sentence) -> float:
-        return self._shifts[one.number] + self._ranks[one.number] + HEADED * self.pool.is_headed(one)
+        return self._shift(one) + self._ranks[one.number] + HEADED * self.pool.is_headed(one)
 
     def _worth(self, one: Sentence) -> float:
         """Return what a unit is worth by itself."""
@@ -352,17 +365,16 @@ class Chooser:
         best = max(found, key=lambda pair: pair[0], default=(0.0, None))
         return [best[1]] if best[1] and best[0] > LEAST_FURTHER else []
 
-    def _other_editions(self, one: Sentence, chosen: Sequence[Sentence]) -> list[Sentence]:
-        """Return what other editions of its document say in its place, the newest first."""
+    def _of_other_times(self, one: Sentence, chosen: Sequence[Sentence]) -> list[Sentence]:
+        """Return where other documents say the same with other figures, the newest first."""
         taken = {one.number, *(other.number for other in chosen)}
-        numbers = [n for n, series in self._series.items() if series == self._series[one.number] and n not in taken]
-        found = []
-        for number in sorted(numbers, key=lambda n: self.pool.documents[n].date, reverse=True):
-            others = [other for other in self.pool.sentences if other.number == number]
-            like = max(others, key=lambda other: _likeness(one.text, other.text), default=None)
-            if like and _likeness(one.text, like.text) >= SAME_STATEMENT and _figures(like.text) != _figures(one.text):
-                found.append(like)
-        return found[:MOST_EDITIONS]
+        found: dict[int, Sentence] = {}
+        for other in self.pool.sentences:
+            if other.number not in taken and _is_same_statement(one.text, other.text):
+                best = found.setdefault(other.number, other)
+                found[other.number] = max(best, other, key=lambda like: _likeness(one.text, like.text))
+        ordered = sorted(found, key=lambda number: self.pool.documents[number].date, reverse=True)
+        return [found[number] for number in ordered[:MOST_TIMES]]
 
     def _speaking(self, *, is_alone: bool) -> list[Sentence]:
         """Return the units of the documents that are about the topic."""
@@ -371,8 +383,7 @@ class Chooser:
         titled = {n: one for n, one in pool.subjects.items() if pool.weight(pool.titled(n)) >= ENTITLED}
         subject = max(titled.values(), default=0.0)
         if is_alone and subject >= SUBJECT:
-            meant = {self._series[number] for number, share in titled.items() if share == subject}
-            numbers = {number for number in numbers if self._series[number] in meant}
+            numbers = {number for number, share in titled.items() if share == subject}
         elif is_alone:
             numbers = {number for number, share in pool.shares.items() if share >= ABOUT}
         named = {number for number in numbers if self._named(number) > OF_CONTEXT}
@@ -383,7 +394,7 @@ class Chooser:
         own = sum(weights[place] * FADING ** told[place] for place in one.own)
         above = sum(weights[place] * FADING ** told[place] for place in self._above(one))
         worth = (own + ABOVE * above) * self.pool.shares[one.number] + self._named(one.number) * _telling(one.text)
-        return worth + self._shifts[one.number] / 2 - PLACE * min(one.place, 2 * PLACES)
+        return worth + self._shift(one) / 2 - PLACE * min(one.place, 2 * PLACES)
 
     def _above(self, one: Sentence) -> frozenset[int]:
         return one.around - self.pool.titled(one.number)
@@ -428,10 +439,6 @@ def _ended(chain: tuple[float, tuple[Sentence, ...]]) -> float:
     return chain[0] + RIGHT * chain[1][-1].is_right
 
 
-def _edition(one: Document) -> Edition:
-    return Edition(str(one.number), one.title, one.address, one.date, one.is_draft or bool(one.in_force_from))
-
-
 def _agree(date: str, time: str) -> bool:
     return bool(date) and (date.startswith(time) or time.startswith(date))
 
@@ -457,6 +464,15 @@ def _likeness(one: str, other: str) -> float:
     return len(first & second) / max(1, len(first | second))
 
 
+def _is_same_statement(one: str, other: str) -> bool:
+    """Return whether two units say the same with other figures."""
+    first, second = _shape(one), _shape(other)
+    shared, fewest = len(first & second), min(len(first), len(second))
+    is_alike = shared >= max(FEWEST_SAME, SAME * fewest) or _likeness(one, other) >= SAME_STATEMENT
+    return is_alike and _figures(one) != _figures(other)
+
+
+@lru_cache(maxsize=20_000)
 def _shape(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in tokens(text) if not word.isdigit())
 

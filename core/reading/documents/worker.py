@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import IO, Any, BinaryIO
 
-from ...evidence.editions import date_of
+from ...evidence.standing import date_of
 from ...evidence.text.sentences import PAGE_END
 from ...run.registered import PARSERS, load_registered
 from ..records import TEXT_CHARACTERS, Extract, Kind, Unreadable, kind_of_file

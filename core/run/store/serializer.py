@@ -49,6 +49,7 @@ GONE = frozenset(
         "Progress.activities",
         "Progress.failures",
         "Report.claims.passages.score",
+        "Source.judged_at",
         "StepOutcome.iterations.began",
         "StepOutcome.iterations.turn",
         "StepOutcome.turns",

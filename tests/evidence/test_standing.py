@@ -1,0 +1,213 @@
+"""What documents say about themselves: when each is of, whether it is in force, and what a search makes of that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from shelf import Place
+
+from deep_research.core.evidence.standing import Standing, date_of, standing_of
+from deep_research.core.evidence.text.similarity import without_repeated
+from deep_research.core.library.library import Library
+from deep_research.core.records.sources import Source, merge_sources
+from deep_research.tools.results import read_results, write_results
+from deep_research.tools.tool import Hit, Outcome
+
+TODAY = "2026-11-23"
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "text", "date"),
+    [
+        ("Annual report 2025", "a.md", "Held on 3 May 2024.", "2025"),
+        ("Plant report", "plant_report_2025.md", "Plant report, 31 March 2025", "2025-03-31"),
+        ("Customers 2026", "c.md", "Renewal in 2026-12", "2026"),
+        ("Tariff 2027", "t.md", "Valid from 1 March 2027.", "2027-03-01"),
+        ("Season 2026/27", "s.md", "", "2026"),
+        ("Strategy 2025-2030", "s.md", "", "2025"),
+        ("Visiting hours", "v.html", "Opened in 1968.\nValid from 1 April 2026.\n", "2026-04-01"),
+        ("Fees", "f.md", "Gültig ab dem 1. Januar 2027", "2027-01-01"),
+        ("Heat plan", "h.md", "Heat plan, version 1\nMay 2024. Level 1 is called at 32 degrees.", "2024-05"),
+        ("Minutes", "m.md", "Board, 3 November 2026. The fee rises from 1 January 2027.", "2026-11-03"),
+        ("Contract", "c.md", "It ends on 31 December 2029.", ""),
+        (
+            "The club",
+            "about.md",
+            f"Founded on 3 May 1911. {'It rows. ' * 60} In May 2025:  312 members.",
+            "2025-05",
+        ),
+        ("The lamp", "l.md", "It was lit on 3 May 1844 and out in 2021.", ""),
+    ],
+)
+def test_a_document_is_of_the_day_that_it_bears_and_of_none_that_it_only_tells_of(
+    title: str, name: str, text: str, date: str
+) -> None:
+    assert date_of(title, name, text, TODAY) == date
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "text"),
+    [
+        ("Product roadmap (DRAFT, for discussion)", "roadmap.md", ""),
+        ("New boathouse - first draft", "plan.md", ""),
+        ("Vessel brief (draft 3, February 2026)", "brief.md", ""),
+        ("Travel rules", "rules draft.md", ""),
+        ("roadmap draft", "roadmap_draft.txt", ""),
+        ("House rules", "rules.md", "House rules\n\nStatus: draft\n"),
+        ("Hausordnung", "h.txt", "Hausordnung\n\nENTWURF zur Beratung im Oktober 2025\n"),
+        ("Price list", "p.md", "Draft for the board, June 2026. A locker costs 3 crowns."),
+        ("Berths", "berths.md", "# Berths\n\nDraft. There shall be 40."),
+    ],
+)
+def test_a_document_is_a_draft_if_its_title_its_name_or_its_first_lines_are_marked_so(
+    title: str, name: str, text: str
+) -> None:
+    assert standing_of(title, name, text) == Standing(is_draft=True)
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "text"),
+    [
+        ("2003 NBA draft", "2003-nba-draft.md", "The 2003 NBA draft was held on 26 June 2003."),
+        ("Draft horses", "draft_horses.md", "Draft horses are bred to pull."),
+        ("MV Orm", "orm.md", "Length: 12 m\nDraft: 3.4 m\n"),
+        ("Mikael Lindholm", "lindholm.md", "He was chosen in the tenth round of the 1987 NHL draft."),
+        ("Third quarter 2025", "q3.md", "Report on the third quarter of 2025.\n\nThe draft budget was adopted."),
+        ("Rules", "archive/rules_old.md", "The 2019 rules were superseded by these rules."),
+        ("Q-10", "q10.md", "- The Q-10 is replaced by the Q-12 with a paper housing."),
+        ("Minutes", "m.md", "The fee rises on 1 January 2027."),
+    ],
+)
+def test_a_document_about_drafts_or_about_what_replaced_something_is_in_force(title: str, name: str, text: str) -> None:
+    assert standing_of(title, name, text) == Standing()
+
+
+@pytest.mark.parametrize(
+    ("text", "standing"),
+    [
+        ("Data policy 2022\nSuperseded by: Data policy 2025\n", Standing(superseded_by="Data policy 2025")),
+        ("This version is replaced by version 3 of May 2026.", Standing(superseded_by="version 3 of May 2026")),
+        ("Diese Satzung wurde ersetzt durch die Satzung 2026.", Standing(superseded_by="die Satzung 2026")),
+        ("**Status:** superseded by [Fees 2026]", Standing(superseded_by="[Fees 2026]")),
+        ("# Fees\n\nGültig ab dem 1. Januar 2027", Standing(valid_from="2027-01-01")),
+        ("Tariff\nValid from 1 March 2027.", Standing(valid_from="2027-03-01")),
+    ],
+)
+def test_a_document_names_what_took_its_place_and_when_it_comes_into_force(text: str, standing: Standing) -> None:
+    assert standing_of("Fees", "fees.md", text) == standing
+
+
+QUESTION = "What does a locker cost?"
+PRICES = "# Basin prices\n\n{status}\n\nA locker costs {crowns} crowns at the desk.\n"
+TIDES = {f"tide-{day}.md": f"# Tides of day {day}\n\nHigh water stood at {day} o'clock.\n" for day in range(1, 9)}
+
+
+def library(folder: Path, files: Mapping[str, str]) -> Library:
+    docs = folder / "docs"
+    docs.mkdir()
+    for name, text in {**TIDES, **files}.items():
+        (docs / name).write_text(text, encoding="utf-8")
+    return Place(docs, folder / "data").indexed()
+
+
+def shown(documents: Library, question: str = QUESTION) -> list[Source]:
+    """The sources of the passages that a search shows, in their order."""
+    return [one.source for one in documents.follow(question, 25) if "tide" not in one.source.key]
+
+
+@pytest.mark.parametrize(
+    ("status", "field", "value"),
+    [
+        ("Status: draft", "is_draft", True),
+        ("Superseded by: Basin prices 2026", "superseded_by", "Basin prices 2026"),
+        ("Valid from 1 May 2032", "in_force_from", "2032-05-01"),
+    ],
+)
+def test_what_says_that_it_is_not_in_force_comes_last_and_is_marked(
+    tmp_path: Path, status: str, field: str, value: object
+) -> None:
+    files = {
+        "a.md": PRICES.format(status=f"{status}\n\nA locker: what does a locker cost?", crowns=1),
+        "b.md": PRICES.format(status="Valid from 1 May 2025", crowns=3),
+    }
+    in_force, other = shown(library(tmp_path, files))
+    assert (in_force.key.rpartition("/")[2], in_force.is_in_force, other.is_in_force) == ("b.md", True, False)
+    assert getattr(other, field) == value
+
+
+def test_reports_of_a_series_are_all_in_force(tmp_path: Path) -> None:
+    files = {
+        f"report_q{quarter}.md": f"# Report on quarter {quarter} of 2025\n\nA locker cost {quarter} crowns.\n"
+        for quarter in range(1, 5)
+    }
+    found = shown(library(tmp_path, files))
+    assert len(found) == 4
+    assert all(one.is_in_force for one in found)
+
+
+def test_a_question_about_the_draft_leaves_the_draft_where_it_is(tmp_path: Path) -> None:
+    files = {
+        "prices draft.md": PRICES.format(status="A locker is a box for clothes", crowns=1),
+        "menu.md": "# Menu\n\nA coffee does cost 3 crowns.\n",
+    }
+    assert shown(library(tmp_path, files), "What does a locker cost by the draft?")[0].is_draft
+
+
+def test_a_reprint_is_shown_once_and_a_text_with_another_figure_twice(tmp_path: Path) -> None:
+    same = {"gazette.md": f"# Gazette\n\n{STORY}\n", "herald.md": f"# Herald\n\n{STORY}\n"}
+    other = {"courier.md": f"# Courier\n\n{STORY.replace('400', '900')}\n"}
+    found = [one.key.rpartition("/")[2] for one in shown(library(tmp_path, same | other), "Who opened the basin?")]
+    assert len(found) == 2
+    assert "courier.md" in found
+
+
+def test_a_model_reads_what_a_document_says_of_its_standing() -> None:
+    source = Source(key="old", title="Fees", location="old", address="old", kind="document", superseded_by="Fees 2026")
+    [result] = read_results(write_results(Outcome((Hit(source, "It costs 3 crowns.", ""),)), {"old": 1}))
+    assert result["superseded_by"] == "Fees 2026"
+    assert "is_draft" not in result
+
+
+STORY = (
+    "On a rainy day in May the mayor opened the basin, and 400 guests swam in it before the lamps of it were lit, "
+    "while Ada Lindqvist, who had built it in two long and stormy years, stood at the desk and sold the tickets."
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "kept"),
+    [
+        (("It is tall.", "It is tall."), 1),
+        (("It is tall.", "It is wide."), 2),
+        (("Anna lives in the white house on the hill.", "Berta lives in the white house on the hill."), 2),
+        ((STORY, f"The town reports. {STORY}"), 1),
+        ((f"The town reports. {STORY}", STORY), 1),
+        ((STORY, STORY.replace("400", "900")), 2),
+        ((STORY, STORY.replace("Ada", "Ida")), 2),
+        ((STORY, STORY + " ".join(f" A further sentence tells of lamp {number}." for number in range(9))), 2),
+        (("", ""), 1),
+    ],
+)
+def test_a_text_is_left_out_if_one_before_it_says_the_same_of_the_same_names_and_figures(
+    texts: tuple[str, ...], kept: int
+) -> None:
+    assert without_repeated(texts, str) == list(texts[:kept])
+
+
+def test_what_was_decided_since_is_no_draft_any_more_in_a_thread_that_goes_on(tmp_path: Path) -> None:
+    place = Place(tmp_path / "papers", tmp_path / "data")
+    place.docs.mkdir()
+    question = "How much is refunded for meals on a journey?"
+    rules = "# Travel rules\n\n{status}\n\nMeals are refunded up to 480 kroner a day on each journey.\n"
+
+    def found(status: str, at: str) -> dict[str, Source]:
+        (place.docs / "rules.md").write_text(rules.format(status=status))
+        [one, *_] = place.indexed().follow(question, 5)
+        return {one.source.key: one.source.model_copy(update={"read_at": at})}
+
+    draft, decided = found("Status: draft", "2031-05-06"), found("Status: decided", "2031-05-07")
+    assert [one.is_draft for sources in (draft, decided) for one in sources.values()] == [True, False]
+    for sources in (merge_sources(draft, decided), merge_sources(decided, draft)):
+        assert [one.is_draft for one in sources.values()] == [False]
