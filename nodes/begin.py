@@ -35,8 +35,8 @@ from ..tools.addresses import Addresses, addresses_in
 from ..tools.internal_search import read_whole
 from ..tools.offer import check_tools
 from ..tools.passed import load_servers
-from ..tools.redaction import note_user
 from ..tools.run_engines import choose_engines
+from ..tools.shown import note_user
 
 TOLD = 100
 """Times at most that the progress of indexing is emitted."""

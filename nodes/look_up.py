@@ -36,9 +36,9 @@ from ..core.run.spending import Bill, allowance, recorded
 from ..core.run.store.pages import pages_of
 from ..state import ResearchState
 from ..tools.addresses import Addresses, addresses_in
-from ..tools.redaction import note_user
 from ..tools.results import JOINT, Result, results_in
 from ..tools.search_round import SearchRound
+from ..tools.shown import note_user
 
 LOOK_UP = "look-up"
 """Id of the step that stands for the only search."""

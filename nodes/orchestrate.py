@@ -35,7 +35,7 @@ from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
 from ..tools.passed import load_servers, passed_tools
-from ..tools.redaction import note_user
+from ..tools.shown import note_user
 
 OF_PLAN = "plan-"
 """What the ids of tasks begin with that are the plan's own steps."""

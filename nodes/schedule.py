@@ -23,7 +23,7 @@ from ..core.run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set
 from ..core.run.spending import allowance, limit_reached, limits_of_round, unsettled_costs
 from ..core.run.store.pages import pages_of
 from ..state import ResearchState
-from ..tools.redaction import note_user
+from ..tools.shown import note_user
 
 THINKING_SHARE = 0.2
 """Share of the time that is kept for thought, where thought is planned: at 15 s a call, it still concludes."""

@@ -20,8 +20,8 @@ from ..core.run.transcripts import NOT_RUN
 from .addresses import Addresses, opened_note
 from .engine import RETRIEVED
 from .offer import research_tool
-from .redaction import SHOWN, note_shown
 from .results import Result, write_results
+from .shown import SHOWN, note_shown
 from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
 
 

@@ -354,4 +354,4 @@ async def test_private_texts_of_a_retriever_go_to_no_other_engine() -> None:
         )
         await use_tool("web_search", {"queries": ["Zanzibarella budget"]}, context, tool_context, TIME)
         assert archive.asked[-1] == sent
-    assert web.asked == ["budget"]
+    assert web.asked == ["project", "budget"]
