@@ -16,7 +16,6 @@ from lxml import etree
 from ..addresses import join_address, parse_address
 from ..records import Extract, Link, Sign, Unread, Unreadable
 from .decode import clean, decode
-from .styles import Colour, Sheets, colour_of, hides
 
 _UNSEEN = (
     "script", "style", "noscript", "template", "iframe", "object", "svg", "math", "canvas", "audio", "video", "head",
@@ -29,19 +28,16 @@ _HIDING_VALUES = {
     "type": ("hidden",),
     "role": ("navigation", "contentinfo", "dialog"),
 }
-_PAPER = Colour(255, 255, 255)
-_NO_GROUND = {"", "none", "inherit", "initial", "unset"}
+_HIDING_STYLE = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:font-size|opacity)\s*:\s*0*\.?0+(?:%|[a-z]+)?)"
+    r"\s*(?:!\s*important\s*)?(?:;|$)",
+    re.IGNORECASE,
+)
 
 
 def drop_unseen(root: lxml.html.HtmlElement) -> None:
     """Remove hidden elements, and those around the content such as navigation, from a page."""
-    # The sheets stand in the head, which goes too.
-    sheets = Sheets(root)
-    styled: Iterable[lxml.html.HtmlElement] = [
-        *root.xpath("//*[@*]"),
-        *(root.iter(*sheets.tags) if sheets.tags else ()),
-    ]
-    unseen = [*root.iter(*_UNSEEN), *(one for one in styled if _has_hiding_attribute(one) or _is_hidden(one, sheets))]
+    unseen = [*root.iter(*_UNSEEN), *(element for element in root.xpath("//*[@*]") if _is_hidden(element))]
     for element in unseen:
         if element.getparent() is not None and element.tag != "body":
             element.drop_tree()
@@ -58,45 +54,12 @@ def _close_details(root: lxml.html.HtmlElement) -> None:
                 details.remove(child)
 
 
-def _has_hiding_attribute(element: lxml.html.HtmlElement) -> bool:
+def _is_hidden(element: lxml.html.HtmlElement) -> bool:
     if any(element.get(name) is not None for name in _HIDING_ATTRIBUTES):
         return True
-    return any(element.get(name, "").strip().lower() in values for name, values in _HIDING_VALUES.items())
-
-
-def _is_hidden(element: lxml.html.HtmlElement, sheets: Sheets) -> bool:
-    style = sheets.style(element)
-    if hides(style):
+    if any(element.get(name, "").strip().lower() in values for name, values in _HIDING_VALUES.items()):
         return True
-    attribute = element.get("color", "").strip().lower() if element.tag == "font" else ""
-    colour = colour_of(style.get("text-fill-color") or style.get("color", attribute))
-    if colour is None:
-        return False
-    if colour.is_clear:
-        # Letters cut out of a coloured background are transparent and can be read.
-        return style.get("background-clip") != "text"
-    ground = _ground(element, sheets)
-    return ground is not None and colour.is_like(ground)
-
-
-def _ground(element: lxml.html.HtmlElement, sheets: Sheets) -> Colour | None:
-    """Return the colour behind an element, as far as the page says: white if it does not, none if it is a picture."""
-    for one in (element, *element.iterancestors()):
-        style = sheets.style(one)
-        stated = [style.get(f"background{part}", "") for part in ("", "-color", "-image")]
-        stated.append(one.get("bgcolor", "").strip().lower())
-        for value in stated:
-            colour = _ground_colour(value)
-            if value not in _NO_GROUND and (colour is None or not colour.is_clear):
-                return colour
-    return _PAPER
-
-
-def _ground_colour(background: str) -> Colour | None:
-    if "url(" in background or "gradient(" in background:
-        return None
-    colours = (colour_of(word) for word in background.split(" "))
-    return colour_of(background) or next((colour for colour in colours if colour), None)
+    return _HIDING_STYLE.search(element.get("style", "")) is not None
 
 
 SIGNS_CHARACTERS = 20_000
