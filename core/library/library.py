@@ -144,11 +144,6 @@ class Library:
             known = shelf.held(units)
         return frozenset(word for word, parts in wanted.items() if parts and known.issuperset(parts))
 
-    def in_a_row(self, rows: Iterable[str]) -> frozenset[str]:
-        """Return those of these rows of words that a passage has in the same order, side by side."""
-        with self._shelf() as shelf:
-            return frozenset(row for row in rows if shelf.holders(row))
-
     def follow(self, question: str, limit: int) -> list[Passage]:
         """Return passages that answer a question together: those of the best trail first, then others that may help.
 
