@@ -25,7 +25,7 @@ from planned_rules import (
 
 from deep_research.core.evidence.memory.learned import confidence
 from deep_research.core.records.plan import StepOutcome
-from deep_research.core.run.events.activities import WORDINGS
+from deep_research.core.run.events.activities import wordings_of
 from deep_research.state import ResearchState
 
 THREE = ("Skerry Light", "Ada Moran", "Port Anlow")
@@ -96,10 +96,9 @@ async def test_each_iteration_is_told_by_one_of_five_wordings_and_closed(tmp_pat
     rules: dict[str, Any] = {"give_verdict": INCOMPLETE, "record_learnings": new_each_time}
     # That no block is left open is checked of every run.
     run, state = await finished(tmp_path, {**rules, **({broken: failing(OSError("gone"))} if broken else {})})
-    icon, texts = WORDINGS["search"]
-    activities = [packet for packet in run.of_type("activity") if packet["icon"] == icon]
+    activities = [packet for packet in run.of_type("activity") if packet["icon"] == "globe"]
     assert len(activities) == len(outcome_of(state).iterations) >= 2
-    assert {packet["text"] for packet in activities} <= set(texts)
+    assert {packet["text"] for packet in activities} <= set(wordings_of("search"))
     assert run.types().count("step_started") == run.types().count("step_done") == 1
     assert await run.is_told_again()
 
