@@ -40,7 +40,8 @@ async def test_the_report_of_a_writer_with_a_bad_habit_is_right(tmp_path: Path, 
     wanted = TRUE + (" chart" if habit == "an image" else "")
     assert state.report and state.report.text == wanted
     assert titles(state) == ["Skerry Light", "Ada Moran"]
-    assert audited(state).supported == 2
+    # The word of the image belongs to the last sentence, which is no quote any more.
+    assert audited(state).supported == (1 if habit == "an image" else 2)
     assert "e.example" not in state.messages[-1].text
 
 
@@ -62,12 +63,11 @@ async def test_an_address_that_is_no_source_is_taken_out_and_its_sentence_marked
     assert "e.example" not in state.messages[-1].text
 
 
-@pytest.mark.parametrize(("number", "text"), [("[9]", "1932. *(not verified)*"), ("[1]", "1932. [1] *(not verified)*")])
-async def test_a_number_of_nothing_or_of_something_else_is_marked(tmp_path: Path, number: str, text: str) -> None:
-    written = TRUE.replace("[2]", number)
+async def test_a_number_of_nothing_is_marked(tmp_path: Path) -> None:
+    written = TRUE.replace("[2]", "[9]")
     run = lab(tmp_path, researcher=BOTH, writer=[written], limits={"max_opinions": 0, "max_rewrites": 0})
     state = await run.ask()
-    assert state.report and state.report.text.endswith(text)
+    assert state.report and state.report.text.endswith("1932. *(not verified)*")
 
 
 async def test_ranges_and_pages_under_two_numbers_come_in_order(tmp_path: Path) -> None:

@@ -130,7 +130,6 @@ _AND_A_HALF = ("and", "a", "half")
 _DECADE = frozenset({"s", "er"})
 _DIGITS = frozenset({"date", "number"})
 _SPOKEN = MONTHS.keys() | ORDINALS.keys() | SMALL.keys()
-_CLOSE = 1e-9
 LONGEST = 30
 """Characters of a number; a longer one is none."""
 

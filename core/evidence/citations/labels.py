@@ -76,7 +76,7 @@ class Labels(NamedTuple):
     supported: str
     """Verdict: the source says so."""
     unchecked: str
-    """Verdict: rules alone do not tell, and no model has looked."""
+    """Verdict: no source says so word for word, and no model has looked."""
     unsupported: str
     """Verdict: the source does not say so."""
     uncited: str
