@@ -232,7 +232,11 @@ def export(thread: str, out: Path | None, export_format: ExportFormat | None, da
 
 @cli.command()
 @click.argument("thread")
-@click.option("--model", metavar="NAME", help="Have this model judge each part anew; without it, quotes are looked for again, offline.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="Judge each part again with this model; without it, check quotations verbatim, offline.",
+)
 @DATA_DIR
 def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
     """Check a finished report again from the texts that were read, and say what has changed.

@@ -16,7 +16,6 @@ from ...core.evidence.citations.labels import is_right_to_left, labels
 from ...core.evidence.citations.rendering import link_to, said_above, shown_title, source_place
 from ...core.run.errors import ExtraMissing
 from .body import report_body
-from .chart import draw_charts
 from .finished import Finished, figures_of, quotes_of, readable
 
 _DEEPEST = 3
@@ -28,7 +27,6 @@ def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
     words = labels(finished.language_code)
     quotes = quotes_of(finished)
     body = report_body(finished, quotes, is_on_paper=is_on_paper)
-    draw_charts(body.tree, finished.language_code)
     audit = finished.report.audit
     numbers = {key: number for number, key in enumerate(finished.report.sources, 1)}
     return render_page(
