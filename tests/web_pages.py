@@ -65,8 +65,9 @@ def page_of(text: str, charset: str = "") -> str:
 
 
 def pdf_of(text: str, times: int = 1) -> bytes:
-    """A PDF of one page that says this so many times, its text compressed."""
-    stream = zlib.compress(b"BT /F1 12 Tf 14 TL 72 720 Td " + f"({text}) Tj T* ".encode("latin-1") * times + b"ET")
+    """A PDF of one page that says these lines so many times, its text compressed."""
+    shown = "".join(f"({line}) Tj T* " for line in text.split("\n"))
+    stream = zlib.compress(b"BT /F1 12 Tf 14 TL 72 720 Td " + shown.encode("latin-1") * times + b"ET")
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",

@@ -31,10 +31,6 @@ def refusal(context: Context, address: str) -> str:
         ("spam.example", [], [".spam.example"], "denied domain"),
         ("a.spam.example", ["spam.example"], ["a.spam.example"], "denied domain"),
         ("xn--bcher-kva.example", [], ["bücher.example"], "denied domain"),
-        ("de.wiki.example", ["https://Wiki.example/"], [], ""),
-        ("mywiki.example", ["https://wiki.example/"], [], "denied domain"),
-        ("a.spam.example", [], ["*.spam.example/"], "denied domain"),
-        ("spam.example", [], [" http://.spam.example./ "], "denied domain"),
     ],
 )
 def test_domains_are_allowed_and_denied_with_their_subdomains(
@@ -58,16 +54,10 @@ def test_a_domain_that_is_none_is_a_mistake_of_the_user(setting: str) -> None:
 
 
 def test_the_forms_of_a_domain_mean_one_host() -> None:
-    forms = ["https://Example.org/", "*.example.org", ".example.org", "*.example.org/", " example.org. ", "EXAMPLE.ORG"]
+    forms = ["https://Example.org/", " http://.example.org./ ", "*.example.org", ".example.org", "*.example.org/"]
     assert set(domains_of("domains_allow", forms)) == {"example.org"}
     assert domains_of("domains_deny", ["bücher.example", "[::1]", "127.0.0.1"]) == (
         "xn--bcher-kva.example",
         "::1",
         "127.0.0.1",
     )
-
-
-def test_the_settings_are_checked_before_anything_is_read() -> None:
-    check_policy(Context(domains_allow=("https://wiki.example/",), allow_private=("127.0.0.1:8080", "10.0.0.0/8")))
-    with pytest.raises(UnknownSetting, match=r"allow_private: '127\.0\.0\.1:99999'"):
-        check_policy(Context(allow_private=("127.0.0.1:99999",)))

@@ -88,7 +88,6 @@ async def live_loop() -> AsyncIterator[None]:
         ("/redirect", "redirects"),
         ("/hops?5", ""),
         ("/hops?6", "redirects"),
-        ("/hops?50", "redirects"),
         ("/redirect?http://10.0.0.1/", "private"),
         ("/redirect?http://169.254.169.254/latest/meta-data/", "private"),
         ("/redirect?http://[::1]/", "private"),
@@ -105,16 +104,6 @@ async def test_redirects_are_followed_one_by_one_and_not_everywhere(
     web: Web, reader: WebReader, path: str, code: str
 ) -> None:
     assert await code_of(reader, web.url(path)) == code
-
-
-@pytest.mark.fault(30)
-@pytest.mark.fault("R5")
-async def test_a_loop_is_left_after_the_allowed_number_of_hops(web: Web) -> None:
-    web.requests.clear()
-    web.publish("/loop", "", 308, location="//" + web.place + "/loop")
-    async with reading(web, max_redirects=3) as reader:
-        assert await code_of(reader, web.url("/loop")) == "redirects"
-    assert web.asked("/loop") == 4
 
 
 @pytest.mark.fault(31)
@@ -226,7 +215,6 @@ async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_
         assert code == ""
 
 
-@pytest.mark.fault(32)
 @pytest.mark.fault(32, 35, 45)
 async def test_a_cancelled_reading_stops_at_once_and_leaves_nothing_open(web: Web) -> None:
     pdf = web.publish("/pdf-bomb", web_pages.pdf_of("Deep", 1_000_000), content_type="application/pdf")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from deep_research.core.reading.robots import Robots
@@ -43,10 +41,3 @@ AGENT = "deep-research"
 )
 def test_the_longest_rule_for_this_reader_decides(text: str, target: str, is_allowed: bool) -> None:
     assert Robots(text, AGENT).allows(target) is is_allowed
-
-
-def test_hostile_patterns_take_no_time() -> None:
-    rules = "User-agent: *\n" + ("Disallow: /" + "*a" * 5000 + "b\n") * 40
-    begin = time.process_time()
-    assert Robots(rules, AGENT).allows("/" + "a" * 4000)
-    assert time.process_time() - begin < 1

@@ -15,8 +15,6 @@ from web import Web, hostile_web
 
 from deep_research.core.reading.fetch import LOOKUPS, Fetcher
 from deep_research.core.reading.records import Unread
-from deep_research.core.reading.web_page import WebReader
-from deep_research.core.run.concurrency import Threads, in_thread
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
 
@@ -31,33 +29,6 @@ async def main():
         print("given up")
 asyncio.run(main())
 """
-
-
-async def test_work_is_done_and_its_error_is_raised() -> None:
-    assert await in_thread(lambda: threading.current_thread().daemon)
-    with pytest.raises(ZeroDivisionError):
-        await in_thread(lambda: 1 // 0)
-
-
-async def test_no_more_threads_run_than_allowed_and_work_that_was_given_up_is_not_begun() -> None:
-    threads, may_go_on = Threads("few", 2), threading.Event()
-    begun: list[int] = []
-
-    def work(number: int) -> int:
-        begun.append(number)
-        may_go_on.wait(60)
-        return number
-
-    tasks = [asyncio.create_task(threads.run(lambda number=number: work(number))) for number in range(5)]  # type: ignore[misc]  # a lambda's default
-    while len(begun) < 2:
-        await asyncio.sleep(0.01)
-    await asyncio.sleep(0.05)
-    assert begun == [0, 1]
-    tasks[2].cancel()
-    await asyncio.sleep(0.05)
-    may_go_on.set()
-    assert await asyncio.gather(*tasks[:2], *tasks[3:]) == [0, 1, 3, 4]
-    assert sorted(begun) == [0, 1, 3, 4]
 
 
 @pytest.fixture
@@ -110,30 +81,6 @@ async def test_names_that_are_never_found_are_given_up_in_time_and_hold_up_nobod
         await asyncio.wait(slow)
     assert {result.code for result in results if isinstance(result, Unread)} == {"unreachable"}
     assert len(slow_names) == LOOKUPS
-
-
-async def test_a_reading_that_waits_for_a_name_is_cancelled_at_once(slow_names: list[str]) -> None:
-    async with WebReader(Context(robots=False, limits=Limits(connect_seconds=600, page_seconds=600))) as reader:
-        task = asyncio.create_task(reader.read("http://cancelled.example/"))
-        while not slow_names:
-            await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-
-async def test_a_reader_closes_while_all_common_threads_are_busy(web: Web) -> None:
-    is_over = threading.Event()
-    address = web.publish("/page", "Deep water.", content_type="text/plain")
-    limits = Limits(page_seconds=30)
-    async with WebReader(Context(limits=limits, allow_private=(web.place,))) as reader:
-        busy = [asyncio.create_task(asyncio.to_thread(is_over.wait, 60)) for _ in range(40)]
-        # Each takes its place among the threads.
-        await asyncio.sleep(0)
-        assert (await reader.read(address)).text == "Deep water."
-    assert not any(task.done() for task in busy)
-    is_over.set()
-    await asyncio.gather(*busy)
 
 
 def test_a_name_that_is_never_found_does_not_keep_the_program_from_ending() -> None:

@@ -13,7 +13,6 @@ from web import Web, hostile_web
 from deep_research.core.reading.records import Link, Unread
 from deep_research.core.reading.web_page import WebReader
 from deep_research.core.run.context import Context
-from deep_research.core.run.errors import UnknownSetting
 from deep_research.core.run.limits import Limits
 
 # One reader serves all tests: its children take a moment to start.
@@ -84,6 +83,14 @@ async def test_a_pdf_and_a_text_are_pages_too(web: Web, reader: WebReader) -> No
     text = web.publish("/harbour_works.txt", "deep\nwater", content_type="text/plain")
     page = await reader.read(text)
     assert (page.title, page.text) == ("harbour works", "deep\nwater")
+
+
+async def test_links_that_are_too_long_to_be_sent_or_shown_are_no_links(web: Web, reader: WebReader) -> None:
+    longer = (
+        f"<a href='/{'😀' * 170}'>Long</a> <a href='/short'>Short</a> http://b.example/{'é' * 400} http://c.example/x"
+    )
+    page = await reader.read(web.publish("/long", web_pages.page_of(f"{web_pages.PARAGRAPH}</p><p>{longer}</p>")))
+    assert [link.address for link in page.links] == [web.url("/short"), "http://c.example/x"]
 
 
 @pytest.mark.parametrize(
@@ -196,8 +203,3 @@ async def test_what_a_reader_of_the_page_does_not_see_is_not_read(web: Web, read
 async def test_what_a_reader_of_the_page_sees_is_read(web: Web, reader: WebReader, shown: str) -> None:
     body = web_pages.page_of(f"{web_pages.PARAGRAPH}</p>{shown}<p>The end.")
     assert "SEEN" in (await reader.read(web.publish("/shown", body))).text
-
-
-async def test_a_malformed_setting_is_told_when_the_reader_is_made() -> None:
-    with pytest.raises(UnknownSetting, match="allow_private"):
-        WebReader(Context(allow_private=("10.0.0.0/40",)))

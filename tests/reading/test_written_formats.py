@@ -37,12 +37,6 @@ def test_signs_inside_quotes_part_no_cells() -> None:
     assert "| a;b |" in parse(b'"Top","of","it"\n"","a;b"\n"","","",";"\n', "a.csv").text
 
 
-@pytest.mark.parametrize(("charset", "name"), [("shift_jis", "灯台の光"), ("cp1252", "Kätheß"), ("utf-8", "Ştefan")])
-def test_a_table_in_any_usual_charset_is_readable(charset: str, name: str) -> None:
-    rows = "".join(f"{number},{name}\n" for number in range(20))
-    assert f"| 19 | {name} |" in parse(f"Year,{name}\n{rows}".encode(charset), "a.csv").text
-
-
 def test_a_column_of_lines_is_text_and_a_quote_that_never_ends_a_sign() -> None:
     assert parse(b"Lit in 1844.\nKept by three.\n", "a.csv").text == "Lit in 1844.\n\nKept by three."
     text = parse(b'Size,Name\n3,"of wood\n' + b"4,of iron\n" * 20_000, "a.csv").text
