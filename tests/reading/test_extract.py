@@ -108,27 +108,6 @@ def test_a_page_gives_its_main_text_without_navigation_and_footer(parser: Parser
     assert "About" not in extract.text
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    [
-        "<p hidden>SECRET</p>",
-        "<p style='display: none'>SECRET</p>",
-        "<p style='position:absolute; left: -9999px'>SECRET</p>",
-        "<p style='font-size:0px'>SECRET</p>",
-        "<p style='color:#fff;background-color: #FFF'>SECRET</p>",
-        "<p aria-hidden='true'>SECRET</p>",
-        "<template><p>SECRET</p></template>",
-        "<script>SECRET</script>",
-        "<!-- SECRET -->",
-        "<noscript>SECRET</noscript>",
-    ],
-)
-def test_what_a_reader_does_not_see_is_not_read(parser: Parser, hidden: str) -> None:
-    extract = parser.parse(f"<title>T</title><p>{PARAGRAPH}</p>{hidden}<p>The end.</p>".encode(), "a.html")
-    assert "SECRET" not in extract.text
-    assert "The end." in extract.text
-
-
 def test_a_short_page_and_a_huge_page_keep_all_their_text(parser: Parser) -> None:
     assert parser.parse(b"<title>T</title><body>Just <b>this</b> line", "a.html").text == "Just this line"
     huge = parser.parse(f"<p>{PARAGRAPH}</p>\n".encode() * 12_000, "a.html")

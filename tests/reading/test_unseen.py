@@ -13,14 +13,25 @@ UNSEEN = [
         for name in ("hidden", "popover", "inert", "aria-hidden='TRUE'", "hidden=until-found")
     ),
     *(f"<{tag}>SECRET</{tag}>" for tag in ("noframes", "noembed", "datalist", "rp", "meter")),
+    *(f"<{tag}>SECRET</{tag}>" for tag in ("script", "noscript", "details")),
+    *("<!-- SECRET -->", "<template><p>SECRET</p></template>"),
+    "<details><summary>More</summary><p>SECRET</p> SECRET</details>",
 ]
 UNSEEN_STYLES = [
     *("display:none", "DISPLAY : NONE", "color:red; display:none!important", "visibility: hidden;", "font-size:0"),
     *("font-size:0px", "font-size:0.0em", "opacity:0", "opacity:.0", "opacity:0%;color:red"),
 ]
+SEEN = [
+    "<details open><summary>More</summary><p>SEEN</p></details>",
+    "<details><summary>SEEN</summary><p>More</p></details>",
+]
 SEEN_STYLES = [
     *("display:block", "opacity:1", "opacity:0.8", "font-size:80%", "font-size:0.8em", "visibility:visible"),
-    "backface-visibility:hidden",
+    *(
+        "backface-visibility:hidden",
+        "margin-left:-15px; max-height:10em; overflow:hidden",
+        "font-size:0.9em; line-height:0.9",
+    ),
 ]
 
 
@@ -37,7 +48,7 @@ def test_what_is_hidden_is_not_read(hidden: str) -> None:
     assert text.endswith("The end.")
 
 
-@pytest.mark.parametrize("shown", [f"<p style='{style}'>SEEN</p>" for style in SEEN_STYLES])
+@pytest.mark.parametrize("shown", [*SEEN, *(f"<p style='{style}'>SEEN</p>" for style in SEEN_STYLES)])
 def test_what_is_shown_is_read(shown: str) -> None:
     assert "SEEN" in text_of(shown)
 

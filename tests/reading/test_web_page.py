@@ -170,36 +170,3 @@ async def test_a_few_bytes_of_another_charset_do_not_spoil_the_rest(web: Web, re
     body = web_pages.page_of(f"{web_pages.GERMAN} SLIP {web_pages.GERMAN}").encode().replace(b"SLIP", b"Caf\xe9")
     page = await reader.read(web.publish("/mixed", body, content_type="text/html; charset=utf-8"))
     assert page.text == " ".join(f"{web_pages.GERMAN} Caf\ufffd {web_pages.GERMAN}".split())
-
-
-@pytest.mark.fault("R11")
-@pytest.mark.parametrize(
-    "hidden",
-    [
-        "<p hidden='until-found'>SECRET</p>",
-        "<span style='font-size:0'>SECRET</span>",
-        "<template><p>SECRET</p></template>",
-        "<details><summary>More</summary><p>SECRET</p> SECRET</details>",
-        "<details>SECRET</details>",
-        "<noscript>SECRET</noscript>",
-    ],
-)
-async def test_what_a_reader_of_the_page_does_not_see_is_not_read(web: Web, reader: WebReader, hidden: str) -> None:
-    body = web_pages.page_of(f"{web_pages.PARAGRAPH}</p>{hidden}<p>The end.")
-    page = await reader.read(web.publish("/hidden", body))
-    assert "SECRET" not in page.text
-    assert page.text.endswith("The end.")
-
-
-@pytest.mark.parametrize(
-    "shown",
-    [
-        "<p style='font-size:0.9em; line-height:0.9'>SEEN</p>",
-        "<details open><summary>More</summary><p>SEEN</p></details>",
-        "<details><summary>SEEN</summary><p>More</p></details>",
-        "<p style='margin-left:-15px; max-height:10em; overflow:hidden'>SEEN</p>",
-    ],
-)
-async def test_what_a_reader_of_the_page_sees_is_read(web: Web, reader: WebReader, shown: str) -> None:
-    body = web_pages.page_of(f"{web_pages.PARAGRAPH}</p>{shown}<p>The end.")
-    assert "SEEN" in (await reader.read(web.publish("/shown", body))).text
