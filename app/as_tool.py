@@ -30,6 +30,14 @@ from .settings import read_context
 from .stream import apackets
 from .words import Strategy
 
+CHANNELS = ["run", "messages", "report", "sources", "spending"]
+"""What is needed of the state of a run."""
+DESCRIPTION = (
+    "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "
+    "sources. It sees nothing of this conversation."
+)
+Checkpointer = BaseCheckpointSaver[Any] | str | Path | None
+
 
 class CitedSource(TypedDict):
     """A source of the report."""
@@ -72,10 +80,6 @@ class ToolResult(TypedDict):
     status: StopReason
     thread: str
     """Id of the thread of the research."""
-
-
-CHANNELS = ["run", "messages", "report", "sources", "spending"]
-"""What is needed of the state of a run."""
 
 
 class Caller(NamedTuple):
@@ -193,13 +197,6 @@ def caller_writer() -> Callable[[dict[str, Any]], object]:
     # The writer looks up in the context in which node it writes.
     context = contextvars.copy_context()
     return lambda data: context.run(writer, data)
-
-
-DESCRIPTION = (
-    "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "
-    "sources. It sees nothing of this conversation."
-)
-Checkpointer = BaseCheckpointSaver[Any] | str | Path | None
 
 
 def deep_research_tool(

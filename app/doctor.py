@@ -40,6 +40,12 @@ from .stream import read_packet
 from .terminal import put_out, say
 from .words import DONE, REFUSED, counted
 
+OPTIONAL_CHECKS = ("schema", "reasoning leak")
+"""Checks of a model that a run gets along without."""
+QUERY = "lighthouse"
+EVERY, MOST_LINES = 100, 100
+"""Documents at least between two lines of progress, and such lines at most."""
+
 
 @reports_errors
 def list_limits() -> int:
@@ -64,13 +70,6 @@ class Diagnosis(NamedTuple):
     def stops_runs(self) -> bool:
         """Whether no run can begin, or end well, before it is mended."""
         return self.state in ("missing", "failed")
-
-
-OPTIONAL_CHECKS = ("schema", "reasoning leak")
-"""Checks of a model that a run gets along without."""
-QUERY = "lighthouse"
-EVERY, MOST_LINES = 100, 100
-"""Documents at least between two lines of progress, and such lines at most."""
 
 
 @reports_errors

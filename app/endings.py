@@ -28,6 +28,11 @@ Value = TypeVar("Value")
 KEPT = "kept"
 """Note on a mistake of the user that stopped a run which can be resumed."""
 NO_RUN = RunName("", None)
+STOP_SECONDS = 1.2
+"""Seconds that a run has to end in order; checkpoints on disk are whole at any moment."""
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+"""Ctrl-C, and what service managers and `kill` send."""
+SHOW_CURSOR = "\x1b[?25h"
 
 
 def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, int]:
@@ -93,13 +98,6 @@ def _unknown_variables() -> str:
         for name, short in given.items()
         if name.upper() != short and short not in known
     )
-
-
-STOP_SECONDS = 1.2
-"""Seconds that a run has to end in order; checkpoints on disk are whole at any moment."""
-STOPPING = (signal.SIGINT, signal.SIGTERM)
-"""Ctrl-C, and what service managers and `kill` send."""
-SHOW_CURSOR = "\x1b[?25h"
 
 
 def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = NO_RUN) -> Value:

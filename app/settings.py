@@ -25,6 +25,22 @@ EXAMPLES = {
     "prices": '{"NAME": [0.25, 2.0]}',
 }
 """How the settings look in the environment that are JSON there."""
+SETTINGS = {
+    "model": "models",
+    "window": "window",
+    "allow_small_window": "allow_small_window",
+    "domain": "domains_allow",
+    "not_domain": "domains_deny",
+    "after": "published_after",
+    "mix_private": "mix_private",
+    "depth": "depth",
+    "review_plan": "review_plan",
+    "language": "language",
+    "verify": "verify",
+    "yes": "yes",
+    "data_dir": "data_dir",
+}
+"""The setting that an option gives, by the option's name."""
 
 
 def read_context(given: Mapping[str, Any]) -> Context:
@@ -70,24 +86,6 @@ def _in_words(fault: ErrorDetails) -> str:
 
 def _variable(name: str) -> str:
     return f"{ENVIRONMENT_PREFIX}{name.upper()}"
-
-
-SETTINGS = {
-    "model": "models",
-    "window": "window",
-    "allow_small_window": "allow_small_window",
-    "domain": "domains_allow",
-    "not_domain": "domains_deny",
-    "after": "published_after",
-    "mix_private": "mix_private",
-    "depth": "depth",
-    "review_plan": "review_plan",
-    "language": "language",
-    "verify": "verify",
-    "yes": "yes",
-    "data_dir": "data_dir",
-}
-"""The setting that an option gives, by the option's name."""
 
 
 def settings_from_options(

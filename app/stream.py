@@ -40,6 +40,11 @@ ELAPSED_SECONDS = 1.0
 """Seconds between two packets with the elapsed time."""
 
 Queue = asyncio.Queue[tuple[Any, BaseException | None, bool]]
+Message = str | Mapping[str, Any] | Command[Any] | None
+"""Words of the user, an input of the graph, a command, or nothing to go on with a run that was stopped."""
+Thread = str | Mapping[str, Any] | None
+"""Name of a thread, or the config that names one; none for a graph without a checkpointer."""
+UNFINISHED = "The run was stopped before its end."
 
 
 class Beat(Enum):
@@ -123,12 +128,6 @@ async def _next(queue: Queue, end: float) -> tuple[Any, BaseException | None, bo
             return await queue.get()
     except TimeoutError:
         return Beat.SILENCE, None, False
-
-
-Message = str | Mapping[str, Any] | Command[Any] | None
-"""Words of the user, an input of the graph, a command, or nothing to go on with a run that was stopped."""
-Thread = str | Mapping[str, Any] | None
-"""Name of a thread, or the config that names one; none for a graph without a checkpointer."""
 
 
 async def apackets(
@@ -286,9 +285,6 @@ def _postponed(cancellation: asyncio.CancelledError) -> Iterator[None]:
     finally:
         is_back = True
         raise cancellation
-
-
-UNFINISHED = "The run was stopped before its end."
 
 
 def replay_thread(graph: ResearchGraph, thread: str) -> Generator[AnyPacket, None, None]:

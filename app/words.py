@@ -27,6 +27,14 @@ ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"
 """How a finished report is written."""
 RefreshFormat = Literal["md", "html", "json"]
 """How what became of a report is written."""
+Strategy = Literal["orchestrated", "planned"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+GRAPHS: Mapping[Strategy, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
+"""Name of each strategy's graph."""
+VARIABLE = "DEEP_RESEARCH_STRATEGY"
+"""Variable of the environment that says by which strategy the command line begins a run."""
+MARK = "research_strategy"
+"""Where the checkpoints of a thread say by which strategy they were made, in their metadata."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -45,16 +53,6 @@ def nearest(name: str, known: Iterable[str], before: str = "") -> str:
     """Return the known name most like this one as a hint in brackets; empty if none is like it."""
     found = get_close_matches(name, list(known), n=1)
     return f" (did you mean {before}{found[0]}?)" if found else ""
-
-
-Strategy = Literal["orchestrated", "planned"]
-STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
-GRAPHS: Mapping[Strategy, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
-"""Name of each strategy's graph."""
-VARIABLE = "DEEP_RESEARCH_STRATEGY"
-"""Variable of the environment that says by which strategy the command line begins a run."""
-MARK = "research_strategy"
-"""Where the checkpoints of a thread say by which strategy they were made, in their metadata."""
 
 
 def check_strategy(name: str, place: str = "strategy") -> Strategy:

@@ -26,6 +26,22 @@ if TYPE_CHECKING:
 
 
 NOTICE = "`langchain-community` is being sunset"
+USER_AGENT = "deep-research (research assistant, run by its user)"
+DEFAULT_WAIT = 1.0
+MOST_BYTES = 5_000_000
+PACKED = "gzip"
+"""The only packing that engines are asked for: it can be undone in slices."""
+_GZIP = 16 + zlib.MAX_WBITS
+_LEFT_BEHIND = ("content-encoding", "content-length", "transfer-encoding")
+TITLE_CHARACTERS = 200
+EXCERPT_CHARACTERS = 2000
+DAY_CHARACTERS = 10
+TEXT_CHARACTERS = 20_000
+"""Characters that are kept of a result that is not a page."""
+LOOKED_AT = 4
+"""Results that are looked at for each that may be shown, and characters for each of a title or an excerpt."""
+RETRIEVED = "retrieved:"
+"""How the addresses of results begin that are no pages."""
 
 
 @contextmanager
@@ -34,9 +50,6 @@ def without_notice() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", NOTICE, DeprecationWarning)
         yield
-
-
-USER_AGENT = "deep-research (research assistant, run by its user)"
 
 
 class Found(NamedTuple):
@@ -90,9 +103,6 @@ class EngineBusy(EngineFailed):
         self.seconds = seconds
 
 
-DEFAULT_WAIT = 1.0
-
-
 def failed_status(title: str, status: int, retry_after: str = "") -> EngineFailed:
     """Return the failure that an HTTP status other than 200 stands for."""
     seconds = seconds_to_wait(retry_after)
@@ -142,13 +152,6 @@ def seconds_to_wait(retry_after: str) -> float:
         return DEFAULT_WAIT
     until = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max((until - datetime.now(UTC)).total_seconds(), 0.0)
-
-
-MOST_BYTES = 5_000_000
-PACKED = "gzip"
-"""The only packing that engines are asked for: it can be undone in slices."""
-_GZIP = 16 + zlib.MAX_WBITS
-_LEFT_BEHIND = ("content-encoding", "content-length", "transfer-encoding")
 
 
 class Answer:
@@ -228,15 +231,6 @@ def _as_read(response: httpx.Response, data: bytes) -> httpx.Response:
     return httpx.Response(response.status_code, headers=headers, content=data, extensions=response.extensions)
 
 
-TITLE_CHARACTERS = 200
-EXCERPT_CHARACTERS = 2000
-DAY_CHARACTERS = 10
-TEXT_CHARACTERS = 20_000
-"""Characters that are kept of a result that is not a page."""
-LOOKED_AT = 4
-"""Results that are looked at for each that may be shown, and characters for each of a title or an excerpt."""
-
-
 def cleaned(found: Sequence[object], most: int) -> list[Found]:
     """Return the first results, short and without what nobody sees: some for each of the `most` that may be shown."""
     return [_cleaned(one) for one in found[: LOOKED_AT * most] if isinstance(one, Found)]
@@ -275,10 +269,6 @@ def _cleaned(one: Found) -> Found:
         one.score,
         one.is_page,
     )
-
-
-RETRIEVED = "retrieved:"
-"""How the addresses of results begin that are no pages."""
 
 
 def hit_of(found: Found, key: str, read_at: str = "") -> Hit:

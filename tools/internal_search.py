@@ -17,6 +17,13 @@ from ..core.run import tool_names
 from ..core.run.context import Context
 from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take
 
+CALL_ID = "documents"
+"""Id of the call by which a researcher begins; the same in each, as all that stands before its task."""
+OPENING = "Read the user's documents."
+SHARE = 8
+"""The documents fill at most one part in so many of the window of the researchers' model."""
+CHARACTERS_PER_TOKEN = 4
+
 
 class InternalSearchArguments(BaseModel):
     """Search the user's own documents by words. Returns passages, the best first, with addresses for `open_url`.
@@ -82,14 +89,6 @@ def _nothing(queries: list[str], hits: tuple[Hit, ...]) -> list[str]:
         return []
     words = ", ".join(map(repr, queries))
     return [f"Nothing in the documents matches {words}; try other words, or fewer and more general ones."]
-
-
-CALL_ID = "documents"
-"""Id of the call by which a researcher begins; the same in each, as all that stands before its task."""
-OPENING = "Read the user's documents."
-SHARE = 8
-"""The documents fill at most one part in so many of the window of the researchers' model."""
-CHARACTERS_PER_TOKEN = 4
 
 
 class ReadDocumentsArguments(BaseModel):

@@ -30,6 +30,7 @@ LINK_CHARACTERS = 300
 """Links with longer addresses are left out: a page could fill a model's window with them."""
 SHOWN_CHARACTERS = 200
 """So much is shown of what is no address."""
+LEAST_CHARACTERS = 200
 
 
 class WebPages:
@@ -121,9 +122,6 @@ def _can_be_shown(target: str) -> bool:
     except Unread:
         return False
     return True
-
-
-LEAST_CHARACTERS = 200
 
 
 class OpenUrlArguments(BaseModel):

@@ -36,6 +36,22 @@ _UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
 _loaded: dict[str, tuple[BaseTool, ...]] = {}
 """The tools of a server, by all that is set for it: what they are does not change while a process lives."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_UNPLAIN = re.compile(r"[^\w.-]+")
+DESCRIPTION_CHARACTERS = 2000
+"""Characters of what a tool says of itself."""
+FAULT_CHARACTERS = 500
+"""Characters of what a tool says about its failure, and about one of its arguments."""
+SCHEMA_CHARACTERS = 20_000
+"""Characters of all that a tool says about its arguments."""
+PARSED_CHARACTERS = 200_000
+"""Characters of a text that is looked at as JSON."""
+DEEPEST = 8
+"""Levels of lists and records that are looked into."""
+_TEXTS = ("page_content", "content", "text", "raw_content", "snippet", "body", "summary", "description")
+_TITLES = ("title", "name", "headline")
+_ADDRESSES = ("url", "link", "href", "source", "address", "uri", "entry id", "entry_id")
+_DATES = ("published", "published_date", "publication_date", "date")
 
 
 async def load_servers(context: Context) -> None:
@@ -86,24 +102,6 @@ def _client(name: str, connection: Mapping[str, Any]) -> Any:
         ) from None
     whole: Any = {"transport": "stdio" if "command" in connection else "streamable_http", **connection}
     return MultiServerMCPClient({name: whole})
-
-
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_UNPLAIN = re.compile(r"[^\w.-]+")
-DESCRIPTION_CHARACTERS = 2000
-"""Characters of what a tool says of itself."""
-FAULT_CHARACTERS = 500
-"""Characters of what a tool says about its failure, and about one of its arguments."""
-SCHEMA_CHARACTERS = 20_000
-"""Characters of all that a tool says about its arguments."""
-PARSED_CHARACTERS = 200_000
-"""Characters of a text that is looked at as JSON."""
-DEEPEST = 8
-"""Levels of lists and records that are looked into."""
-_TEXTS = ("page_content", "content", "text", "raw_content", "snippet", "body", "summary", "description")
-_TITLES = ("title", "name", "headline")
-_ADDRESSES = ("url", "link", "href", "source", "address", "uri", "entry id", "entry_id")
-_DATES = ("published", "published_date", "publication_date", "date")
 
 
 class PassedEngine:

@@ -23,6 +23,13 @@ from .tool import Meter, ToolContext
 
 LONGEST_PAUSE = 600.0
 """Seconds after which an engine is asked anew, whatever it has said: a process may live for months."""
+_OWN: Mapping[str, Callable[[Context], SearchEngine]] = {
+    found.name: one
+    for found in iter_modules(engines.__path__)
+    for one in vars(import_module(f"{engines.__name__}.{found.name}")).values()
+    if isinstance(one, type) and getattr(one, "name", "") == found.name
+}
+"""The engines of `tools/engines` by name, which is also that of their file."""
 
 
 class _Pace:
@@ -114,15 +121,6 @@ def _name(engine: SearchEngine, query: str, context: Context, question_id: str) 
         str(context.published_after),
     )
     return f"searched {question_id} {hashlib.sha256(json.dumps(asked).encode()).hexdigest()}"
-
-
-_OWN: Mapping[str, Callable[[Context], SearchEngine]] = {
-    found.name: one
-    for found in iter_modules(engines.__path__)
-    for one in vars(import_module(f"{engines.__name__}.{found.name}")).values()
-    if isinstance(one, type) and getattr(one, "name", "") == found.name
-}
-"""The engines of `tools/engines` by name, which is also that of their file."""
 
 
 def known_engines() -> list[str]:

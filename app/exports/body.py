@@ -24,6 +24,13 @@ MARK = re.compile(rf"{OPEN}([bce])([0-9]+){CLOSE}")
 """A mark: where a sentence begins (b) or ends (e), or a citation (c), and which one, from 0."""
 _REPLACED = str.maketrans({OPEN: "[", CLOSE: "]"})
 _BLOCK = re.compile(r"(?:\s|\||[-*+•>#]{1,6}\s|\d{1,9}[.)]\s)*")
+_TOP = 2
+"""Level of the report's own highest headings; above them stands the question."""
+_LEVELS = {f"h{level}": level for level in range(1, 7)}
+_LINES = {"p", "li", "tr", "pre"}
+_NEAR = 40
+"""Characters behind a sentence within which the text may say itself that it is not verified."""
+Piece: TypeAlias = "str | lxml.html.HtmlElement"
 
 
 class Citation(NamedTuple):
@@ -95,16 +102,6 @@ def _claim_at(place: int, starts: Sequence[int], claims: Sequence[ClaimCheck]) -
 
 def _mark(kind: str, number: int) -> str:
     return f"{OPEN}{kind}{number}{CLOSE}"
-
-
-_TOP = 2
-"""Level of the report's own highest headings; above them stands the question."""
-_LEVELS = {f"h{level}": level for level in range(1, 7)}
-_LINES = {"p", "li", "tr", "pre"}
-_NEAR = 40
-"""Characters behind a sentence within which the text may say itself that it is not verified."""
-
-Piece: TypeAlias = "str | lxml.html.HtmlElement"
 
 
 class Heading(NamedTuple):

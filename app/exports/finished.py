@@ -22,6 +22,11 @@ from ...core.run.spending import dollars
 from ...core.writing.basis import disagreement_of
 from ..runs import StoredRun
 
+_UNREADABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+
 
 class Finished(NamedTuple):
     """A report with all that belongs to it."""
@@ -59,12 +64,6 @@ def finished_report(stored: StoredRun) -> Finished:
         contradictions=disagreement_of(state, report),
         was_researched=bool(state.sources),
     )
-
-
-_UNREADABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
-)
 
 
 def readable(text: str) -> str:

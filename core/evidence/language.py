@@ -17,6 +17,31 @@ from .text.words import WORDS
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
+APART = frozenset({"de", "en", "es", "fr", "nl"})
+"""Languages that can be beyond doubt; the others have near relatives that are not in the table, such as Bulgarian."""
+_WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
+COMMON = "ar bn cs da de el en es fa fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh"
+"""Codes of the languages that most questions are asked in."""
+OTHERS = (
+    "af am az be bg ca cy et eu ga gl gu hr hy is ka kk km kn lo lt lv mk ml mn mr ms my ne pa ps si sk sl sq sr sw "
+    "ta te tl ur uz"
+)
+"""Codes of further languages that can be detected."""
+OTHERS_WEIGHT = 0.3
+"""Prior probability of one of these, relative to a common one."""
+SURE = 0.7
+"""Likelihood from which on the language of a question counts as known."""
+FOREIGN = 0.9
+"""Likelihood from which on a text counts as written in another language than it should be."""
+LEAST_LETTERS = 60
+"""Letters of prose that a language is detected from; Chinese, Japanese and Korean ones count thrice."""
+KIN = (
+    *({"da", "nn", "no"}, {"bs", "hr", "sh", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"cs", "sk"}, {"af", "nl"}),
+    *({"bg", "mk"}, {"hi", "mr", "ne"}, {"fa", "ps"}),
+)
+"""Languages too similar to call one of them foreign beside the other."""
+_DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
 
 class Threshold(NamedTuple):
     """What is required for a language to be detected by its commonest words."""
@@ -35,9 +60,6 @@ IN_QUESTION = Threshold(2, 0.1, 1.5)
 """The same for a question, which has few words."""
 BEYOND_DOUBT = Threshold(3, 0.25, 3)
 """For the language of a report, where nothing else is asked: a mistake spoils the report."""
-APART = frozenset({"de", "en", "es", "fr", "nl"})
-"""Languages that can be beyond doubt; the others have near relatives that are not in the table, such as Bulgarian."""
-_WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 
 
 def language_by_words(words: Sequence[str], lead: Threshold) -> str:
@@ -65,29 +87,6 @@ def _owners() -> Mapping[str, tuple[str, ...]]:
     lists = common_words()
     words = frozenset(chain.from_iterable(lists.values()))
     return {word: tuple(code for code, common in lists.items() if word in common) for word in words}
-
-
-COMMON = "ar bn cs da de el en es fa fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh"
-"""Codes of the languages that most questions are asked in."""
-OTHERS = (
-    "af am az be bg ca cy et eu ga gl gu hr hy is ka kk km kn lo lt lv mk ml mn mr ms my ne pa ps si sk sl sq sr sw "
-    "ta te tl ur uz"
-)
-"""Codes of further languages that can be detected."""
-OTHERS_WEIGHT = 0.3
-"""Prior probability of one of these, relative to a common one."""
-SURE = 0.7
-"""Likelihood from which on the language of a question counts as known."""
-FOREIGN = 0.9
-"""Likelihood from which on a text counts as written in another language than it should be."""
-LEAST_LETTERS = 60
-"""Letters of prose that a language is detected from; Chinese, Japanese and Korean ones count thrice."""
-KIN = (
-    *({"da", "nn", "no"}, {"bs", "hr", "sh", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"cs", "sk"}, {"af", "nl"}),
-    *({"bg", "mk"}, {"hi", "mr", "ne"}, {"fa", "ps"}),
-)
-"""Languages too similar to call one of them foreign beside the other."""
-_DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def detect_language(question: str) -> str:

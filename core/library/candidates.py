@@ -32,6 +32,15 @@ _ASKING = frozenset({"find", "following", "give", "here", "list", "many", "much"
 _CONTRACTED = frozenset({"d", "ll", "m", "re", "ve"})
 _STOP_WORDS = FUNCTION_WORDS["en"] | _ASKING | _CONTRACTED
 """What an English question is worded with, and what contractions leave behind."""
+MEMBERS: dict[str, tuple[str, ...]] = {
+    family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())
+}
+MOST_STEMS = 40
+"""Stems that are sought, the rarest of a question: one that a person asks has fewer, a pasted text has hundreds."""
+SHORTEST_NAME = 3
+NO_NAMES = STOP_WORDS | MONTHS
+"""Words that are no name by themselves."""
+_JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
 
 
 def terms_of(question: str) -> list[str]:
@@ -47,13 +56,6 @@ def mentions(question: str) -> list[str]:
     words = words_of(question)
     runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + LONGEST_TITLE + 1))
     return list(dict.fromkeys(" ".join(run) for run in runs if not _STOP_WORDS.issuperset(run)))
-
-
-MEMBERS: dict[str, tuple[str, ...]] = {
-    family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())
-}
-MOST_STEMS = 40
-"""Stems that are sought, the rarest of a question: one that a person asks has fewer, a pasted text has hundreds."""
 
 
 class SoughtName(NamedTuple):
@@ -117,12 +119,6 @@ def _words(text: str) -> dict[str, tuple[str, ...]]:
 def _names(text: str, weights: dict[str, float]) -> list[SoughtName]:
     found = ((name, tuple(own for own in dict.fromkeys(stems(name)) if own in weights)) for name in names(text))
     return [SoughtName(stem_run(name), own) for name, own in found if len(own) > 1]
-
-
-SHORTEST_NAME = 3
-NO_NAMES = STOP_WORDS | MONTHS
-"""Words that are no name by themselves."""
-_JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
 
 
 class Candidate:

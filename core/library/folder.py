@@ -24,6 +24,27 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 """What Windows, macOS, Linux and browsers write: "Copy of x", "x - Copy (2)", "x copy 2", "x (1)"."""
+Ordered = TypeVar("Ordered", bound=tuple[object, ...])
+OTHER_KINDS = "unknown format"
+"""Code of files whose names say that they are of no kind that is read."""
+PICTURE = "picture"
+"""Code of pictures without any text."""
+PICTURES = "(pictures)"
+"""Stands for all of them."""
+OTHERS = "(other files)"
+"""Stands for all files of kinds that are not read, before all names in a list of them."""
+MORE = "(more files)"
+"""Stands for what is not named any more, because too much was left out."""
+MOST_NAMED = 1_000
+"""Files and folders that are named one by one with the reason why they are not read."""
+KINDS_NAMED = 5
+"""Kinds of files that are not read and are named one by one."""
+_USUAL_SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+# Without this, opening a named pipe waits for somebody to write into it.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+# Names are shown to people and models, and SQLite takes no broken characters.
+NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @lru_cache(maxsize=50_000)
@@ -40,9 +61,6 @@ def is_copy(path: str) -> bool:
 def originals_first(source: Source) -> str:
     """Return the sort key by which sources that serve equally well are ordered."""
     return f"{int(is_copy(source.address))}{source.key}"
-
-
-Ordered = TypeVar("Ordered", bound=tuple[object, ...])
 
 
 class First(Generic[Ordered]):
@@ -64,30 +82,6 @@ class First(Generic[Ordered]):
     def values(self) -> list[Ordered]:
         """Return those that are kept, in order."""
         return sorted(self._kept)[: self._most]
-
-
-OTHER_KINDS = "unknown format"
-"""Code of files whose names say that they are of no kind that is read."""
-PICTURE = "picture"
-"""Code of pictures without any text."""
-PICTURES = "(pictures)"
-"""Stands for all of them."""
-OTHERS = "(other files)"
-"""Stands for all files of kinds that are not read, before all names in a list of them."""
-MORE = "(more files)"
-"""Stands for what is not named any more, because too much was left out."""
-MOST_NAMED = 1_000
-"""Files and folders that are named one by one with the reason why they are not read."""
-KINDS_NAMED = 5
-"""Kinds of files that are not read and are named one by one."""
-
-_USUAL_SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-# Without this, opening a named pipe waits for somebody to write into it.
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
-
-# Names are shown to people and models, and SQLite takes no broken characters.
-NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class FoundFile(NamedTuple):

@@ -24,6 +24,52 @@ WAITING_SECONDS = 3_600
 """How long is waited for who exchanges an index, which takes as long as to read all its files."""
 
 _of_thread = threading.local()
+VERSION = 13
+"""Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
+BUSY_SECONDS = 60
+MOMENT = 0.01
+"""Seconds between two tries at what SQLite does not wait for."""
+CACHE_KILOBYTES = 32_000
+PAGE_BYTES = 16_384
+LOCK = ".lock"
+NEW = ".new"
+"""Behind the name of an index: its lock, and the one that is being built to take its place."""
+_SIDES = ("-wal", "-shm", "-journal")
+_SCHEMA = """
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
+    code TEXT, seconds REAL, tries INTEGER, is_cut INTEGER, note TEXT, title TEXT, title_key TEXT, date TEXT,
+    is_draft INTEGER, superseded_by TEXT, valid_from TEXT, content_hash TEXT
+);
+CREATE INDEX documents_by_title ON documents (title_key);
+CREATE INDEX documents_by_content ON documents (content_hash, path);
+CREATE TABLE texts (
+    id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL UNIQUE, title TEXT, language TEXT, lead TEXT
+);
+CREATE INDEX texts_by_language ON texts (language);
+CREATE TABLE spans (
+    text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT, piece TEXT
+);
+CREATE UNIQUE INDEX spans_by_text ON spans (text, position);
+CREATE TABLE totals (passages INTEGER, state INTEGER, root BLOB);
+INSERT INTO totals VALUES (0, 0, x'');
+CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passages, row);
+"""
+TEXT_BYTES = 5
+"""Of a text's number: even of a million texts hardly two have the same."""
+POSITION_BITS = 12
+"""Of a passage's number, for its place in the text: more than the longest text has passages."""
+PLACES = (1 << POSITION_BITS) - 1
+"""The bits of a passage's number that tell its place in the text."""
+SAMPLE = 600
+"""Characters that are looked at, at the beginning and again in the middle."""
+IDENTIFIED = 400
+"""Characters of these that are shown to the identifier, which is slow."""
+LEAST = 100
+"""Characters below which the identifier could only guess."""
+PIECES_SHARE = 1.0
+"""Pieces of unspaced scripts for each word of others, from which on there are no endings to cut."""
 
 
 @contextmanager
@@ -71,41 +117,6 @@ def _mine() -> set[Path]:
         _of_thread.files = set()
     files: set[Path] = _of_thread.files
     return files
-
-
-VERSION = 13
-"""Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
-BUSY_SECONDS = 60
-MOMENT = 0.01
-"""Seconds between two tries at what SQLite does not wait for."""
-CACHE_KILOBYTES = 32_000
-PAGE_BYTES = 16_384
-
-LOCK = ".lock"
-NEW = ".new"
-"""Behind the name of an index: its lock, and the one that is being built to take its place."""
-_SIDES = ("-wal", "-shm", "-journal")
-_SCHEMA = """
-CREATE TABLE documents (
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
-    code TEXT, seconds REAL, tries INTEGER, is_cut INTEGER, note TEXT, title TEXT, title_key TEXT, date TEXT,
-    is_draft INTEGER, superseded_by TEXT, valid_from TEXT, content_hash TEXT
-);
-CREATE INDEX documents_by_title ON documents (title_key);
-CREATE INDEX documents_by_content ON documents (content_hash, path);
-CREATE TABLE texts (
-    id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL UNIQUE, title TEXT, language TEXT, lead TEXT
-);
-CREATE INDEX texts_by_language ON texts (language);
-CREATE TABLE spans (
-    text INTEGER NOT NULL, position INTEGER, start INTEGER, stop INTEGER, heading TEXT, piece TEXT
-);
-CREATE UNIQUE INDEX spans_by_text ON spans (text, position);
-CREATE TABLE totals (passages INTEGER, state INTEGER, root BLOB);
-INSERT INTO totals VALUES (0, 0, x'');
-CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', tokenize = "ascii tokenchars '_'");
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passages, row);
-"""
 
 
 class Foreign(Exception):
@@ -223,14 +234,6 @@ def create_private(file: Path) -> None:
         return
 
 
-TEXT_BYTES = 5
-"""Of a text's number: even of a million texts hardly two have the same."""
-POSITION_BITS = 12
-"""Of a passage's number, for its place in the text: more than the longest text has passages."""
-PLACES = (1 << POSITION_BITS) - 1
-"""The bits of a passage's number that tell its place in the text."""
-
-
 def number_of(content_hash: str) -> int:
     """Return the number of the text with this hash, unless another text has it already."""
     return int.from_bytes(hashlib.sha256(content_hash.encode()).digest()[:TEXT_BYTES])
@@ -242,16 +245,6 @@ def free_number(connection: sqlite3.Connection, content_hash: str) -> int:
     while connection.execute("SELECT 1 FROM texts WHERE id = ?", (number,)).fetchone():
         number += 1
     return number
-
-
-SAMPLE = 600
-"""Characters that are looked at, at the beginning and again in the middle."""
-IDENTIFIED = 400
-"""Characters of these that are shown to the identifier, which is slow."""
-LEAST = 100
-"""Characters below which the identifier could only guess."""
-PIECES_SHARE = 1.0
-"""Pieces of unspaced scripts for each word of others, from which on there are no endings to cut."""
 
 
 def stemmed_in(text: str) -> str:

@@ -18,6 +18,49 @@ MOST = 3_000
 """Passages that one search compares; each takes some microseconds, and a question makes many searches."""
 TOGETHER = 3
 """Common words that are sought together, at most: to look for one takes the longer the more passages hold it."""
+_HOLDER = "SELECT rowid FROM passages WHERE passages MATCH ? LIMIT 1"
+_COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
+_SCORED = """
+WITH scored AS (
+    SELECT rowid AS id, bm25 (passages, 4.0, 2.0, 1.0) AS score FROM passages WHERE passages MATCH :match LIMIT :most
+)"""
+_BEHIND = 1e6
+"""What is added to the score of a passage, which is negative and the smaller the better, to put it behind others."""
+_SPREAD = f""", placed AS MATERIALIZED (
+    SELECT id, score + {_BEHIND} * (row_number () OVER (PARTITION BY id >> {POSITION_BITS} ORDER BY score, id) > :each)
+        AS score
+    FROM scored
+)"""  # noqa: S608
+# Looking up the texts of all that was scored would take ten times as long as scoring it.
+_BEST = """
+SELECT {from_}.id FROM {from_} JOIN texts ON texts.id = {from_}.id >> {bits}
+WHERE score <= (SELECT max (score) FROM (SELECT score FROM {from_} ORDER BY score LIMIT :limit))
+ORDER BY score, texts.content_hash, {from_}.id & {places} LIMIT :limit
+"""
+_RANKED = _SCORED + _BEST.format(from_="scored", bits=POSITION_BITS, places=PLACES)
+_RANKED_SPREAD = _SCORED + _SPREAD + _BEST.format(from_="placed", bits=POSITION_BITS, places=PLACES)
+OF_TEXT = 3
+"""Passages of one document that come before those of others: a long one may hold the words everywhere."""
+_KNOWN_TITLES = """
+SELECT value FROM json_each (?) WHERE EXISTS (SELECT 1 FROM documents WHERE title_key = value)
+"""
+TITLED = f"""
+SELECT texts.id << {POSITION_BITS} FROM documents JOIN texts ON texts.content_hash = documents.content_hash
+JOIN spans ON spans.text = texts.id
+WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
+"""  # noqa: S608
+_PASSAGES = f"""
+SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.is_draft,
+    documents.superseded_by, documents.valid_from, documents.content_hash, documents.is_cut, texts.language,
+    substr (spans.piece, 1, spans.stop - spans.start)
+FROM json_each (?) AS wanted JOIN texts ON texts.id = wanted.value >> {POSITION_BITS}
+JOIN spans ON spans.text = texts.id AND spans.position = wanted.value & {PLACES} JOIN documents ON documents.id = (
+    SELECT id FROM (
+        SELECT id, path FROM documents AS holder WHERE holder.content_hash = texts.content_hash
+        ORDER BY holder.path LIMIT 50
+    ) ORDER BY is_copy (path), path LIMIT 1
+)
+"""  # noqa: S608
 
 
 class _Word(NamedTuple):
@@ -60,10 +103,6 @@ def _all(words: Iterable[_Word]) -> str:
 def quoted(stem: str) -> str:
     """Return the search for passages that hold this text, whatever characters are in it."""
     return '"' + stem.replace('"', '""') + '"'
-
-
-_HOLDER = "SELECT rowid FROM passages WHERE passages MATCH ? LIMIT 1"
-_COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
 
 
 class IndexReader:
@@ -153,49 +192,6 @@ class IndexReader:
             return ""
         runs = (" ".join(index_term(word, code) for word in words) for code in ("", *self._languages))
         return f"({' OR '.join(map(quoted, dict.fromkeys(runs)))})"
-
-
-_SCORED = """
-WITH scored AS (
-    SELECT rowid AS id, bm25 (passages, 4.0, 2.0, 1.0) AS score FROM passages WHERE passages MATCH :match LIMIT :most
-)"""
-_BEHIND = 1e6
-"""What is added to the score of a passage, which is negative and the smaller the better, to put it behind others."""
-_SPREAD = f""", placed AS MATERIALIZED (
-    SELECT id, score + {_BEHIND} * (row_number () OVER (PARTITION BY id >> {POSITION_BITS} ORDER BY score, id) > :each)
-        AS score
-    FROM scored
-)"""  # noqa: S608
-# Looking up the texts of all that was scored would take ten times as long as scoring it.
-_BEST = """
-SELECT {from_}.id FROM {from_} JOIN texts ON texts.id = {from_}.id >> {bits}
-WHERE score <= (SELECT max (score) FROM (SELECT score FROM {from_} ORDER BY score LIMIT :limit))
-ORDER BY score, texts.content_hash, {from_}.id & {places} LIMIT :limit
-"""
-_RANKED = _SCORED + _BEST.format(from_="scored", bits=POSITION_BITS, places=PLACES)
-_RANKED_SPREAD = _SCORED + _SPREAD + _BEST.format(from_="placed", bits=POSITION_BITS, places=PLACES)
-OF_TEXT = 3
-"""Passages of one document that come before those of others: a long one may hold the words everywhere."""
-_KNOWN_TITLES = """
-SELECT value FROM json_each (?) WHERE EXISTS (SELECT 1 FROM documents WHERE title_key = value)
-"""
-TITLED = f"""
-SELECT texts.id << {POSITION_BITS} FROM documents JOIN texts ON texts.content_hash = documents.content_hash
-JOIN spans ON spans.text = texts.id
-WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
-"""  # noqa: S608
-_PASSAGES = f"""
-SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.is_draft,
-    documents.superseded_by, documents.valid_from, documents.content_hash, documents.is_cut, texts.language,
-    substr (spans.piece, 1, spans.stop - spans.start)
-FROM json_each (?) AS wanted JOIN texts ON texts.id = wanted.value >> {POSITION_BITS}
-JOIN spans ON spans.text = texts.id AND spans.position = wanted.value & {PLACES} JOIN documents ON documents.id = (
-    SELECT id FROM (
-        SELECT id, path FROM documents AS holder WHERE holder.content_hash = texts.content_hash
-        ORDER BY holder.path LIMIT 50
-    ) ORDER BY is_copy (path), path LIMIT 1
-)
-"""  # noqa: S608
 
 
 class FoundPassage(NamedTuple):

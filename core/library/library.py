@@ -45,6 +45,14 @@ Result = TypeVar("Result")
 
 MOST_UNKNOWN = 3
 """Unknown words of a question: more of them are of another language than the documents, or a pasted text."""
+LISTED = 150
+"""Documents that are listed one by one."""
+FOLDERS = 60
+"""Folders that are listed where the documents are more, those that hold most first."""
+CHARACTERS = 8000
+"""Characters of the list; a longer one is that of the folders."""
+TITLE = 120
+"""Characters of a title."""
 
 
 class LibraryStatus(NamedTuple):
@@ -314,16 +322,6 @@ def _status(parts: list[LibraryStatus]) -> LibraryStatus:
         tuple(one for part in parts for one in part.shortened),
         tuple(one for part in parts for one in part.notes),
     )
-
-
-LISTED = 150
-"""Documents that are listed one by one."""
-FOLDERS = 60
-"""Folders that are listed where the documents are more, those that hold most first."""
-CHARACTERS = 8000
-"""Characters of the list; a longer one is that of the folders."""
-TITLE = 120
-"""Characters of a title."""
 
 
 def catalogue(library: Library, documents: int) -> str:

@@ -21,6 +21,9 @@ LENGTH_SHARE = 0.5
 USUAL_CHARACTERS = 700
 COLUMN_WEIGHTS = {"title": 2.5, "heading": 1.5, "text": 1.0}
 MENTION_WEIGHT = 1.5
+MOST_HOLDERS = 500
+"""Holders of a name up to which they are counted: one with more hardly tells passages apart, and leads nowhere."""
+MOST_TITLED = 5
 
 
 class Passage(NamedTuple):
@@ -85,11 +88,6 @@ class Shelf(Protocol):
 
     def holding(self, name: str, words: Sequence[str], limit: int) -> Sequence[Candidate]:
         """Return passages that hold the words of this name in a row, those first that hold these words, too."""
-
-
-MOST_HOLDERS = 500
-"""Holders of a name up to which they are counted: one with more hardly tells passages apart, and leads nowhere."""
-MOST_TITLED = 5
 
 
 class OpenIndex(NamedTuple):

@@ -18,6 +18,40 @@ FULL = 1.25
 """The most that a word can count in one passage."""
 REPEATED = 0.15
 """Share of its worth that a word keeps which an earlier passage holds."""
+BY_TITLE = 0.30
+"""What a name is worth that leads from one passage to the other and is the title of one of them."""
+BY_MENTION = 0.20
+"""What it is worth where both only mention it."""
+IN_QUESTION = 0.4
+"""Share of that if the question holds the name: then it tells nothing new."""
+ONE_WORD = 0.5
+"""Share of that for a name of one word that only the texts hold."""
+SAME_DOCUMENT = 0.1
+"""What it is worth that both passages belong to one document."""
+FIRMEST = BY_TITLE
+"""The most that a link is worth."""
+KEPT = 60
+"""Trails of each length from which the passages are taken."""
+LONGEST = 4
+"""Passages of a trail."""
+WIDTH = 12
+"""Trails of each length that are lengthened."""
+FIRST = 30
+"""Passages with which a trail may begin, beside those that the question names."""
+NEXT = 10
+"""Passages by which words that are still open, and those by which a name, lead on."""
+NAMED = 0.15
+"""What it is worth that the question names the passage's document."""
+UNRELATED = -0.15
+"""What it is worth that nothing connects the passage with the others."""
+LOOSE = 0.03
+"""Links up to which two passages count as unrelated."""
+BRIDGE = 0.15
+"""The most that a step which adds less than that by its words is worth by its links."""
+LEAST = 0.02
+"""What a trail's last step must add by its words: a passage that only shares a name leads on, or to nothing."""
+OPEN = 0.5
+"""Share up to which a word of the question counts as still open."""
 
 
 def held(query: Query, candidate: Candidate) -> dict[str, float]:
@@ -41,20 +75,6 @@ def gain(query: Query, found: Mapping[str, float], known: Mapping[str, float]) -
         query.weights[stem] * (max(0.0, share - known.get(stem, 0.0)) + REPEATED * min(share, known.get(stem, 0.0)))
         for stem, share in found.items()
     )
-
-
-BY_TITLE = 0.30
-"""What a name is worth that leads from one passage to the other and is the title of one of them."""
-BY_MENTION = 0.20
-"""What it is worth where both only mention it."""
-IN_QUESTION = 0.4
-"""Share of that if the question holds the name: then it tells nothing new."""
-ONE_WORD = 0.5
-"""Share of that for a name of one word that only the texts hold."""
-SAME_DOCUMENT = 0.1
-"""What it is worth that both passages belong to one document."""
-FIRMEST = BY_TITLE
-"""The most that a link is worth."""
 
 
 class Links:
@@ -104,10 +124,6 @@ def telling(size: int, holders: int) -> float:
     return min(1.0, max(0.0, math.log(size / (holders + 1)) / math.log(size / 3)))
 
 
-KEPT = 60
-"""Trails of each length from which the passages are taken."""
-
-
 class Trail(NamedTuple):
     """Passages in the order in which they were found, and what they are worth together."""
 
@@ -153,28 +169,6 @@ def _distinct(trails: Sequence[Trail]) -> list[Trail]:
     for trail in best_first(trails):
         best.setdefault(frozenset(trail.steps), trail)
     return list(best.values())
-
-
-LONGEST = 4
-"""Passages of a trail."""
-WIDTH = 12
-"""Trails of each length that are lengthened."""
-FIRST = 30
-"""Passages with which a trail may begin, beside those that the question names."""
-NEXT = 10
-"""Passages by which words that are still open, and those by which a name, lead on."""
-NAMED = 0.15
-"""What it is worth that the question names the passage's document."""
-UNRELATED = -0.15
-"""What it is worth that nothing connects the passage with the others."""
-LOOSE = 0.03
-"""Links up to which two passages count as unrelated."""
-BRIDGE = 0.15
-"""The most that a step which adds less than that by its words is worth by its links."""
-LEAST = 0.02
-"""What a trail's last step must add by its words: a passage that only shares a name leads on, or to nothing."""
-OPEN = 0.5
-"""Share up to which a word of the question counts as still open."""
 
 
 def find_trails(text: str, shelf: Shelf) -> list[Trail]:

@@ -34,6 +34,18 @@ GROUP_BYTES = 200_000
 """Files or bytes that are sent to a parser together at most."""
 QUICK = frozenset({"markdown", "text", "html"})
 """Kinds of files that take a parser less time than it takes to send them."""
+AHEAD = 2
+"""Batches that are under way: while one is stored, the next one is read already."""
+NEVER = -1
+UNSURE = frozenset({"timed out", "crashed"})
+"""Failures that may have other reasons than the file: a busy machine, or a limit that has been raised meanwhile."""
+MOST_TRIES = 3
+"""Runs that read such a file with the same limit before it counts as unreadable, which bounds what it costs."""
+KEPT_SECONDS = 90 * 24 * 3600
+"""How long the index of a folder that is gone is kept, which may be on a disk that comes back."""
+MOST_REBUILDS = 3
+"""Times that an index is built anew and still found damaged before the run gives up."""
+Result = TypeVar("Result")
 
 
 def batches(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
@@ -69,15 +81,6 @@ def _filled(files: Iterable[FoundFile], most_files: int, most_bytes: int) -> Ite
         count += PICTURE_FILES if _kind(file) == "image" else 1
         size += file.size
     yield from filter(None, [step])
-
-
-AHEAD = 2
-"""Batches that are under way: while one is stored, the next one is read already."""
-NEVER = -1
-UNSURE = frozenset({"timed out", "crashed"})
-"""Failures that may have other reasons than the file: a busy machine, or a limit that has been raised meanwhile."""
-MOST_TRIES = 3
-"""Runs that read such a file with the same limit before it counts as unreadable, which bounds what it costs."""
 
 
 class Outdated(NamedTuple):
@@ -224,10 +227,6 @@ def _tried(entry: Entry, outdated: Outdated) -> Entry:
     return entry._replace(seconds=known.seconds, tries=known.tries + 1)
 
 
-KEPT_SECONDS = 90 * 24 * 3600
-"""How long the index of a folder that is gone is kept, which may be on a disk that comes back."""
-
-
 def note_use(file: Path, now: float) -> None:
     """Note when an index was used last."""
     os.utime(f"{file}{LOCK}", (now, now))
@@ -273,12 +272,6 @@ def _has_root(file: Path) -> bool:
         return bool(root) and Path(os.fsdecode(root)).exists()
     except OSError:
         return True
-
-
-MOST_REBUILDS = 3
-"""Times that an index is built anew and still found damaged before the run gives up."""
-
-Result = TypeVar("Result")
 
 
 class Upkeep:

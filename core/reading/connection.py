@@ -29,6 +29,11 @@ ENCODINGS = ("gzip", "deflate")
 """What servers are asked for; the standard library decompresses both in slices."""
 
 _GZIP = 16 + zlib.MAX_WBITS
+AGENT = "deep-research"
+HEADER_BYTES = 65_536
+TRIED_NUMBERS = 3
+TOO_LARGE = 431
+_ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.9, */*;q=0.1"
 
 
 class Body:
@@ -83,14 +88,6 @@ class Body:
             return _GZIP
         # Half of all servers leave out the frame that the standard asks for.
         return zlib.MAX_WBITS if chunk[0] & 0x0F == 8 else -zlib.MAX_WBITS
-
-
-AGENT = "deep-research"
-HEADER_BYTES = 65_536
-TRIED_NUMBERS = 3
-TOO_LARGE = 431
-
-_ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.9, */*;q=0.1"
 
 
 class Answer(NamedTuple):

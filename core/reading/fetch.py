@@ -56,6 +56,28 @@ _HTML = re.compile(
 )
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(NOT_IN_TEXT.encode())
+__all__ = ["Fetched", "Fetcher", "Resolver", "Unread", "look_up"]
+ROBOTS_SHARE = 0.25
+"""Share of a page's seconds that its robots.txt may take."""
+PAUSE_SHARE = 0.025
+"""Share of a page's seconds that a server in trouble is given before it is asked again."""
+LOOKUPS = 64
+"""Most names that the system is asked for at once; each holds a thread until the system gives up."""
+Resolver = Callable[[str, int], Awaitable[list[str]]]
+"""From a name and a port to IP addresses in text form; raises `OSError`."""
+_REDIRECTS = (301, 302, 303, 307, 308)
+_REFUSED: tuple[RefusalCode, str] = ("blocked", "its server refuses it")
+_STATUSES: dict[int, tuple[RefusalCode, str]] = {
+    401: ("blocked", "its server wants a login"),
+    402: ("paywall", "its server wants to be paid"),
+    404: ("gone", "there is no such page"),
+    410: ("gone", "the page was taken away"),
+    429: ("blocked", "its server was asked too often"),
+    451: ("blocked", "its server withholds it for legal reasons"),
+}
+Result = TypeVar("Result")
+# Of the whole process: a slow server for names must not cost each reader as many threads again.
+_NAMES = Threads("names", LOOKUPS)
 
 
 def charset_of(content_type: str) -> str:
@@ -100,36 +122,6 @@ def _is_wide(head: bytes) -> bool:
     """Whether it looks like UTF-16: NULs are many, and nearly all in every second place."""
     even, odd = head[0::2].count(0), head[1::2].count(0)
     return even + odd > len(head) // 5 and max(even, odd) > WIDE_SHARE * (even + odd)
-
-
-__all__ = ["Fetched", "Fetcher", "Resolver", "Unread", "look_up"]
-
-ROBOTS_SHARE = 0.25
-"""Share of a page's seconds that its robots.txt may take."""
-PAUSE_SHARE = 0.025
-"""Share of a page's seconds that a server in trouble is given before it is asked again."""
-
-LOOKUPS = 64
-"""Most names that the system is asked for at once; each holds a thread until the system gives up."""
-
-Resolver = Callable[[str, int], Awaitable[list[str]]]
-"""From a name and a port to IP addresses in text form; raises `OSError`."""
-
-_REDIRECTS = (301, 302, 303, 307, 308)
-_REFUSED: tuple[RefusalCode, str] = ("blocked", "its server refuses it")
-_STATUSES: dict[int, tuple[RefusalCode, str]] = {
-    401: ("blocked", "its server wants a login"),
-    402: ("paywall", "its server wants to be paid"),
-    404: ("gone", "there is no such page"),
-    410: ("gone", "the page was taken away"),
-    429: ("blocked", "its server was asked too often"),
-    451: ("blocked", "its server withholds it for legal reasons"),
-}
-
-Result = TypeVar("Result")
-
-# Of the whole process: a slow server for names must not cost each reader as many threads again.
-_NAMES = Threads("names", LOOKUPS)
 
 
 class Fetched(NamedTuple):

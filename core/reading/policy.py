@@ -14,33 +14,7 @@ from .records import Unread
 
 # What people paste: the address of a site's first page, or a pattern for its subdomains.
 _DOMAIN = re.compile(r"\s*(?:https?://)?(?:\*?\.)?([^/?#@*\s]+?)/?\s*", re.IGNORECASE)
-
-
-def domains_of(setting: str, entries: Iterable[str]) -> tuple[str, ...]:
-    """Return the hosts that a setting's entries mean, as addresses have them: lower-case ASCII, without port or path.
-
-    `https://Example.org/`, `*.example.org` and `.example.org` mean `example.org`. Raises `UnknownSetting`.
-    """
-    return tuple(_domain(setting, entry) for entry in entries)
-
-
-def is_within(host: str, domains: Iterable[str]) -> bool:
-    """Whether a host is one of the domains or below one of them."""
-    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
-
-
-def _domain(setting: str, entry: str) -> str:
-    found = _DOMAIN.fullmatch(entry)
-    try:
-        return parse_host(found.group(1).removesuffix(".") if found else "")
-    except Unread as error:
-        raise UnknownSetting(
-            f"{setting}: {entry!r} is not a domain such as example.org (without port and path)"
-        ) from error
-
-
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
 NOT_PUBLIC: dict[str, str] = {
     "0.0.0.0/8": "this network",
     "10.0.0.0/8": "private",
@@ -76,7 +50,6 @@ NEVER: dict[str, str] = {
     "fd20:ce::254/128": "metadata of a cloud",
 }
 """What no setting opens."""
-
 _NOT_PUBLIC = tuple(ipaddress.ip_network(network) for network in NOT_PUBLIC)
 _NEVER = tuple(ipaddress.ip_network(network) for network in NEVER)
 # Networks whose addresses end in an IPv4 address: compatible, mapped, translated without and with a gateway.
@@ -87,6 +60,32 @@ _ENDING_IN_IPV4 = tuple(
 _LOCALLY_TRANSLATED = ipaddress.IPv6Network("64:ff9b:1::/48")
 _PREFIX_BITS = (48, 56, 64, 96)
 _UNUSED_BITS = 64, 72
+# Brackets, or one colon at most: what else has colons is an IPv6 address without a port.
+_ENTRY = re.compile(r"(?:\[(?P<inner>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
+_EXAMPLES = "10.1.0.0/16, wiki.example, 127.0.0.1:8080 or [fd00::1]:8080"
+
+
+def domains_of(setting: str, entries: Iterable[str]) -> tuple[str, ...]:
+    """Return the hosts that a setting's entries mean, as addresses have them: lower-case ASCII, without port or path.
+
+    `https://Example.org/`, `*.example.org` and `.example.org` mean `example.org`. Raises `UnknownSetting`.
+    """
+    return tuple(_domain(setting, entry) for entry in entries)
+
+
+def is_within(host: str, domains: Iterable[str]) -> bool:
+    """Whether a host is one of the domains or below one of them."""
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
+def _domain(setting: str, entry: str) -> str:
+    found = _DOMAIN.fullmatch(entry)
+    try:
+        return parse_host(found.group(1).removesuffix(".") if found else "")
+    except Unread as error:
+        raise UnknownSetting(
+            f"{setting}: {entry!r} is not a domain such as example.org (without port and path)"
+        ) from error
 
 
 def is_public(number: IPAddress) -> bool:
@@ -127,11 +126,6 @@ def _translated(number: int, prefix_bits: int) -> ipaddress.IPv4Address:
     begin, end = _UNUSED_BITS
     kept = (number >> (128 - begin)) << (128 - end) | number & ((1 << (128 - end)) - 1)
     return ipaddress.IPv4Address(kept >> (88 - prefix_bits) & 0xFFFF_FFFF)
-
-
-# Brackets, or one colon at most: what else has colons is an IPv6 address without a port.
-_ENTRY = re.compile(r"(?:\[(?P<inner>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
-_EXAMPLES = "10.1.0.0/16, wiki.example, 127.0.0.1:8080 or [fd00::1]:8080"
 
 
 class Opening(NamedTuple):

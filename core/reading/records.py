@@ -94,6 +94,13 @@ KINDS: dict[str, Kind] = {
     ".tif": "image",
     ".tiff": "image",
 }
+OURS = 5
+"""To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
+THEIRS = (
+    *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdf", "python-docx", "python-pptx", "rapidocr"),
+    "trafilatura",
+)
+"""Libraries whose other versions may read a file otherwise; some may be missing."""
 
 
 def kind_of_file(name: str) -> Kind | None:
@@ -145,15 +152,6 @@ class Unread(Exception):
     def __init__(self, code: RefusalCode, words: str) -> None:
         super().__init__(words)
         self.code = code
-
-
-OURS = 5
-"""To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
-THEIRS = (
-    *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdf", "python-docx", "python-pptx", "rapidocr"),
-    "trafilatura",
-)
-"""Libraries whose other versions may read a file otherwise; some may be missing."""
 
 
 @cache

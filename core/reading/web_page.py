@@ -25,6 +25,7 @@ _CODES: dict[Reason, RefusalCode] = {
     "not text": "not text",
     "timed out": "timed out",
 }
+_THREADS = Threads("parse", CHILDREN)
 
 
 class WebPage(NamedTuple):
@@ -50,9 +51,6 @@ def start_parsers(limits: Limits) -> None:
 
 def _parser(limits: Limits) -> Parser:
     return shared_parser(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
-
-
-_THREADS = Threads("parse", CHILDREN)
 
 
 class WebReader:

@@ -29,6 +29,14 @@ _BLOCK = re.compile(r"[^\n]+(?:\n(?![ \t]*(?:\n|[-*+•|#]|\d{1,3}[.)][ \t]))[^\
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _RULE = re.compile(r"[\s|:=+-]*")
 _NUMBER = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
+LONGEST_SENTENCE = 600
+"""Characters of a sentence; a longer one is cut at a space."""
+FULL = 40
+"""Characters of a line at least that can have ended because it was full."""
+_APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.*[|\t]")
+_TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
+FAST = 1
+"""Level of compression that takes a quarter of a millisecond for a page."""
 
 
 class Window(NamedTuple):
@@ -144,14 +152,6 @@ def _cut(text: str) -> Iterable[Window]:
             yield Window(start, block.end(), head)
 
 
-LONGEST_SENTENCE = 600
-"""Characters of a sentence; a longer one is cut at a space."""
-FULL = 40
-"""Characters of a line at least that can have ended because it was full."""
-_APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.*[|\t]")
-_TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
-
-
 def _short_spans(text: str) -> Iterator[tuple[int, int]]:
     for start, end in spans_of(unwrap(text)):
         while end - start > LONGEST_SENTENCE:
@@ -186,10 +186,6 @@ def _goes_on(line: str, following: str, width: int) -> bool:
     if first[0].islower() and (plain[-1].isalpha() or plain[-1] == ","):
         return True
     return len(plain) >= FULL and len(plain) + 1 + len(first) > width
-
-
-FAST = 1
-"""Level of compression that takes a quarter of a millisecond for a page."""
 
 
 class Sentence(NamedTuple):

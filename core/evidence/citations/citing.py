@@ -13,6 +13,37 @@ from ...records.sources import Source
 from .markers import Marker, Part, settle_fences
 from .scanner import KnownMarkers, scan
 
+UNKNOWN = 0
+"""The number in a draft of a citation that names no source; no source has it."""
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_TRACKING_PREFIX = "utm_"
+_TRACKING = {
+    "_ga",
+    "_gl",
+    "_hsenc",
+    "_hsmi",
+    "dclid",
+    "fbclid",
+    "gbraid",
+    "gclid",
+    "gclsrc",
+    "igsh",
+    "igshid",
+    "li_fat_id",
+    "mc_cid",
+    "mc_eid",
+    "mkt_tok",
+    "msclkid",
+    "oly_anon_id",
+    "oly_enc_id",
+    "srsltid",
+    "ttclid",
+    "twclid",
+    "vero_id",
+    "wbraid",
+    "yclid",
+}
+
 
 class Text(NamedTuple):
     """Text as it was written."""
@@ -103,10 +134,6 @@ def cited_numbers(text: str, known: Iterable[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(number for number in named if number in allowed))
 
 
-UNKNOWN = 0
-"""The number in a draft of a citation that names no source; no source has it."""
-
-
 class Edit(NamedTuple):
     """A piece of a text and what takes its place."""
 
@@ -154,36 +181,6 @@ def numbered_draft(text: str, sources: Mapping[int, str]) -> tuple[str, tuple[st
             number = order.setdefault(piece.key, len(order) + 1) if piece.key else UNKNOWN
             words.append(f"[{number}]")
     return "".join(words), tuple(order)
-
-
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-_TRACKING_PREFIX = "utm_"
-_TRACKING = {
-    "_ga",
-    "_gl",
-    "_hsenc",
-    "_hsmi",
-    "dclid",
-    "fbclid",
-    "gbraid",
-    "gclid",
-    "gclsrc",
-    "igsh",
-    "igshid",
-    "li_fat_id",
-    "mc_cid",
-    "mc_eid",
-    "mkt_tok",
-    "msclkid",
-    "oly_anon_id",
-    "oly_enc_id",
-    "srsltid",
-    "ttclid",
-    "twclid",
-    "vero_id",
-    "wbraid",
-    "yclid",
-}
 
 
 def source_key(address: str) -> str:

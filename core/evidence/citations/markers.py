@@ -25,6 +25,9 @@ _NEXT = {
     ("space", "1"): "number",
     ("closed", "]"): "closed",
 }
+_PREFIX = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
+_OPENING = re.compile(_PREFIX + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
+_CLOSING = re.compile(r"[ \t>]*(`{3,}|~{3,})\s*")
 
 
 class Marker(NamedTuple):
@@ -88,11 +91,6 @@ def _marker(raw: str) -> Marker:
 def _number(digits: str) -> int:
     # Python refuses to read very long numbers, and no source has one.
     return int(digits) if len(digits) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER
-
-
-_PREFIX = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
-_OPENING = re.compile(_PREFIX + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
-_CLOSING = re.compile(r"[ \t>]*(`{3,}|~{3,})\s*")
 
 
 def fence_after(fence: str, line: str) -> str:

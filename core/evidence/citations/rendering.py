@@ -26,6 +26,31 @@ WHOLE = 60
 _WORDS = 5
 _CHARACTERS = 12
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_ALLOWED = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
+# Only here brackets belong to an address as they are.
+_NUMBERED = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
+_PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
+_LONGEST_TITLE = 200
+_INVISIBLE = {"Cc", "Cf", "Cs"}
+# An underscore within a word, an ampersand that begins no entity and the brackets of package[extra] mean nothing to
+# Markdown.
+_SPECIAL = re.compile(
+    rf"(?P<extra>(?<=[\w.])\[[a-z]+\](?![(\[:{{]))|(?P<sign>{EMAIL_SIGN})|[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.",
+    re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_CLASHES = {"][", "](", "!["}
+"""What Markdown would read as one: a text and its link, or an image."""
+_BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
+_FIRST_IN_BLOCK = re.compile(rf"{_BEFORE_BLOCK}\[\d+\]")
+"""A number that a colon behind it would make a definition."""
+_DEFINES = re.compile(rf"^({_BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*(?:\n[ \t>]*)?\S*\Z)", re.MULTILINE)
+"""What would make a number that follows the place that a definition leads to."""
+_BRACKETS = str.maketrans("【［】］", "[[]]")
+_ADDRESS = re.compile(r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE)
+_SECTION = re.compile(r"^## .*$", re.MULTILINE)
+_CITATION = re.compile(r",? ?\[(\d+)\]")
+_QUOTED = "“[^”]+”"
 
 
 def link_to(source: Source, quote: str = "", page: int = 0) -> str:
@@ -62,30 +87,6 @@ def _directive(quote: str) -> str:
 def _encoded(text: str) -> str:
     # A hyphen and a comma separate the parts of the directive.
     return percent_encoded(text.strip(), safe="", errors="replace").replace("-", "%2D")
-
-
-_ALLOWED = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
-# Only here brackets belong to an address as they are.
-_NUMBERED = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
-_PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
-_LONGEST_TITLE = 200
-_INVISIBLE = {"Cc", "Cf", "Cs"}
-# An underscore within a word, an ampersand that begins no entity and the brackets of package[extra] mean nothing to
-# Markdown.
-_SPECIAL = re.compile(
-    rf"(?P<extra>(?<=[\w.])\[[a-z]+\](?![(\[:{{]))|(?P<sign>{EMAIL_SIGN})|[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.",
-    re.IGNORECASE,
-)
-_ENTITY = re.compile(r"&(?=#?\w+;)")
-_CLASHES = {"][", "](", "!["}
-"""What Markdown would read as one: a text and its link, or an image."""
-_BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
-_FIRST_IN_BLOCK = re.compile(rf"{_BEFORE_BLOCK}\[\d+\]")
-"""A number that a colon behind it would make a definition."""
-_DEFINES = re.compile(rf"^({_BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*(?:\n[ \t>]*)?\S*\Z)", re.MULTILINE)
-"""What would make a number that follows the place that a definition leads to."""
-_BRACKETS = str.maketrans("【［】］", "[[]]")
-_ADDRESS = re.compile(r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE)
 
 
 def safe_link(location: str) -> str:
@@ -247,10 +248,6 @@ def _mark_place(text: str, claim: ClaimCheck) -> int:
     return claim.start + end_of_words(text[claim.start : claim.end])
 
 
-_SECTION = re.compile(r"^## .*$", re.MULTILINE)
-_CITATION = re.compile(r",? ?\[(\d+)\]")
-
-
 def read_body(document: str, numbers: Sequence[int]) -> str:
     """Return the body of a document made by `write_document`, with its marks but without list of sources and notes.
 
@@ -327,9 +324,6 @@ def _marks() -> re.Pattern[str]:
     every = ((own.not_verified, own.outdated, own.draft, own.to_come) for own in all_labels().values())
     marks = {words for own in every for words in own}
     return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")
-
-
-_QUOTED = "“[^”]+”"
 
 
 class Refusals(NamedTuple):

@@ -38,6 +38,14 @@ _BARE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """What dialects of Markdown make a link or a footnote of: most is taken for text if the last character is escaped."""
+_Rule = Callable[[StateInline, bool], bool]
+_RULES: Mapping[str, _Rule] = {
+    "autolink": autolink,
+    "backticks": backtick,
+    "html_inline": html_inline,
+    "image": image,
+    "link": link,
+}
 
 
 class Sanitized(NamedTuple):
@@ -80,16 +88,6 @@ def commonmark(*extensions: str) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST, "inline_definitions": True}).enable([*extensions])
     parser.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005 - its own way
     return parser
-
-
-_Rule = Callable[[StateInline, bool], bool]
-_RULES: Mapping[str, _Rule] = {
-    "autolink": autolink,
-    "backticks": backtick,
-    "html_inline": html_inline,
-    "image": image,
-    "link": link,
-}
 
 
 @cache

@@ -18,6 +18,10 @@ from .observations import close_gap, gap_of, open_gaps, relevance
 CHARACTERS_PER_TOKEN = 4
 OVERHEAD = 15
 """Tokens around a learning that is shown: its number, its document and its step."""
+CONFIDENT = 0.6
+"""Confidence above which insights are drawn from results."""
+_AGREEMENT, _COVERAGE, _PROMPTNESS = 0.5, 0.4, 0.1
+_ITERATIONS = 5
 
 
 def learnings_of(finding: Finding) -> list[Learning]:
@@ -99,12 +103,6 @@ def _cited(sentence: Sentence, finding: Finding) -> tuple[str, ...]:
         return ()
     known = [number for number in sentence.numbers if 0 < number <= len(finding.sources)]
     return tuple(dict.fromkeys(finding.sources[number - 1] for number in known))
-
-
-CONFIDENT = 0.6
-"""Confidence above which insights are drawn from results."""
-_AGREEMENT, _COVERAGE, _PROMPTNESS = 0.5, 0.4, 0.1
-_ITERATIONS = 5
 
 
 def confidence(

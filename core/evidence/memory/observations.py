@@ -22,6 +22,11 @@ PRIORITY = 0.8
 """Confidence from which on an insight comes first."""
 
 Stamp = tuple[int, tuple[tuple[int, str], ...], int]
+LISTED = 20
+"""Sources that could not be read and are named one by one at most."""
+WORDS_NAMED = 5
+"""Words left out of web queries that are named one by one at most."""
+WITHHELD = "the provider of the model refuses to have such text read"
 
 
 class _Noted(NamedTuple):
@@ -244,10 +249,6 @@ def _cells(pair: ConfirmedPair, labels: Labels, numbers: Mapping[str, int]) -> S
     )
 
 
-LISTED = 20
-"""Sources that could not be read and are named one by one at most."""
-
-
 def not_read(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -> list[NotRead]:
     """Return the documents and pages that could not be read for this question, each once.
 
@@ -274,11 +275,6 @@ def unread_notes(unread: Sequence[NotRead]) -> list[str]:
     notes = [f"Not read: {one.path} ({one.reason.rstrip('.')})." for one in unread[:LISTED]]
     more = len(unread) - LISTED
     return [*notes, f"Not read: {more} more."] if more > 0 else notes
-
-
-WORDS_NAMED = 5
-"""Words left out of web queries that are named one by one at most."""
-WITHHELD = "the provider of the model refuses to have such text read"
 
 
 def notes_of(state: ResearchState) -> list[str]:

@@ -17,6 +17,15 @@ _HEADING = re.compile(r"#{1,6}\s")
 _ITEM = re.compile(r"(?P<mark>[-*+|])\s|\d{1,3}[.)]\s")
 _ENDED = re.compile(r"[.!?\])|]$")
 _CLOSED = re.compile(r"[\]),;:!?%]$")
+LEAST_WORDS = 3
+"""Different words that must be repeated for it to be an overlap and not a turn of phrase."""
+LEAST_OF_LINE = 2
+"""The same where the repetition begins with a line, or completes a word that was cut off."""
+LEAST_OF_RESTART = 8
+"""Different words from which on a continuation is dropped that repeats the text and never reaches its end."""
+_TOKEN = re.compile(rf"[{DENSE}]|[^\W{DENSE}]+|[^\w\s]")
+_LINE_MARK = re.compile(r"[\s#>*+\-]*")
+_CUT_MARKER = re.compile(r"\[[\d, ]*")
 
 
 def with_gap(before: str, after: str, known: Container[str]) -> str:
@@ -74,17 +83,6 @@ def _halves(before: str, body: str) -> tuple[str, str]:
     """Return the last word of the one and the first of the other in lower case; empty where there is none."""
     last, first = _LAST_WORD.search(before[-100:]), _FIRST_WORD.match(body)
     return (last[0].casefold() if last else "", first[0].casefold() if first else "")
-
-
-LEAST_WORDS = 3
-"""Different words that must be repeated for it to be an overlap and not a turn of phrase."""
-LEAST_OF_LINE = 2
-"""The same where the repetition begins with a line, or completes a word that was cut off."""
-LEAST_OF_RESTART = 8
-"""Different words from which on a continuation is dropped that repeats the text and never reaches its end."""
-_TOKEN = re.compile(rf"[{DENSE}]|[^\W{DENSE}]+|[^\w\s]")
-_LINE_MARK = re.compile(r"[\s#>*+\-]*")
-_CUT_MARKER = re.compile(r"\[[\d, ]*")
 
 
 class Token(NamedTuple):

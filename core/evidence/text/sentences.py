@@ -13,16 +13,8 @@ from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
 PAGE_END = "\f"
 """Separates the pages of a document; texts without pages have none."""
-
-
-def page_of(text: str, start: int) -> int:
-    """Return the page on which a passage begins, from 1; 0 if the text has no pages."""
-    return text.count(PAGE_END, 0, start) + 1 if PAGE_END in text else 0
-
-
 LEAST = 400
 MOST = 1200
-
 _GAP = re.compile(r"\n[ \t]*\n\s*|\Z")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+)|([^\n]+)\n(?:=+|-+|~+)[ \t]*\Z")
 _MARKED_LINE = re.compile(r"#{1,6}[ \t].*(?=\n)")
@@ -31,6 +23,36 @@ SENTENCE_ENDS = ".!?…。！？।။។"
 CLOSERS = "\"'”’»)]"
 """What may follow it."""
 _BREAKS = (re.compile(rf"[{SENTENCE_ENDS}][{re.escape(CLOSERS)}]*(?:\s+|(?<=[。！？]))"), re.compile(r"\s+"))
+_HEADING_LINE = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")
+_NO_PROSE = re.compile(r"\s*(?:[>|]|#{1,6}\s|(?:(?:[-*+]|\d+[.)])\s+)?\[\d+\])")
+_CODE = re.compile(r"`+[^`\n]*`+")
+_ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+")
+_LINK = re.compile(r"!?\[[^\[\]\n]*\]\([^()\n]*\)")
+_QUOTE = re.compile(r"[“”„\"][^“”„\"\n]*[“”\"]|«[^«»\n]*»|»[^«»\n]*«|「[^」\n]*」|『[^』\n]*』|《[^》\n]*》")
+_SYMBOL = re.compile(r"\b\w*\d\w*\b|\b\w+[A-Z]\w*\b")
+_INNER_WORD = re.compile(r"(?<=[\w,;:]\s)[^\W\d_][\w’'-]*")
+_CLOSERS = r"[\"'”’»)\]」』*_]*"
+# In a line that is split, a NUL stands for each character of a marker, so that places stay the same.
+_MARK = re.compile(rf"(?P<full_stop>\.)(?=[\s\0])|(?:[.!?…]{_CLOSERS}(?=[\s\0])|[。！？]{_CLOSERS})")
+_BLANK = re.compile(r"[\s\0]*")
+_BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
+_CITED = re.compile(r" ?\0+(?:(?: ?[,;]| and)? ?\0+)*")
+LINE_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
+"""What stands before the words of a line: marks of lists and quotations."""
+_HEADING_MARK = re.compile(r"\s{0,3}#{1,6}\s")
+_ORDINAL = re.compile(
+    r"\b(?:a[mb]|bis|beim?|de[nmrs]|die|das|im|nach|seit|vo[mnr]|zu[mr]?)(?: zum| dem)? \d{1,2}$", re.IGNORECASE
+)
+"""A German ordinal: am 3. März, im 19. Jahrhundert."""
+_OPENING = re.compile(r"[\"'“„«(¿¡「『*_]*[^\W_a-zß-öø-ÿ]|…")
+_NEAR = 60
+"""Characters around a full stop by which it is classified."""
+_DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+
+
+def page_of(text: str, start: int) -> int:
+    """Return the page on which a passage begins, from 1; 0 if the text has no pages."""
+    return text.count(PAGE_END, 0, start) + 1 if PAGE_END in text else 0
 
 
 class Span(NamedTuple):
@@ -93,16 +115,6 @@ def _cut(text: str, start: int) -> int:
     return start + MOST
 
 
-_HEADING_LINE = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")
-_NO_PROSE = re.compile(r"\s*(?:[>|]|#{1,6}\s|(?:(?:[-*+]|\d+[.)])\s+)?\[\d+\])")
-_CODE = re.compile(r"`+[^`\n]*`+")
-_ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+")
-_LINK = re.compile(r"!?\[[^\[\]\n]*\]\([^()\n]*\)")
-_QUOTE = re.compile(r"[“”„\"][^“”„\"\n]*[“”\"]|«[^«»\n]*»|»[^«»\n]*«|「[^」\n]*」|『[^』\n]*』|《[^》\n]*》")
-_SYMBOL = re.compile(r"\b\w*\d\w*\b|\b\w+[A-Z]\w*\b")
-_INNER_WORD = re.compile(r"(?<=[\w,;:]\s)[^\W\d_][\w’'-]*")
-
-
 class Section(NamedTuple):
     """A part of a Markdown text."""
 
@@ -160,25 +172,6 @@ def _lines(text: str) -> list[str]:
 def _own_words(line: str) -> str:
     line = _QUOTE.sub(" ", _ADDRESS.sub(" ", _LINK.sub(" ", _CODE.sub(" ", line))))
     return "".join(" " if isinstance(part, Marker) else part for part in scan(line))
-
-
-_CLOSERS = r"[\"'”’»)\]」』*_]*"
-# In a line that is split, a NUL stands for each character of a marker, so that places stay the same.
-_MARK = re.compile(rf"(?P<full_stop>\.)(?=[\s\0])|(?:[.!?…]{_CLOSERS}(?=[\s\0])|[。！？]{_CLOSERS})")
-_BLANK = re.compile(r"[\s\0]*")
-_BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
-_CITED = re.compile(r" ?\0+(?:(?: ?[,;]| and)? ?\0+)*")
-LINE_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
-"""What stands before the words of a line: marks of lists and quotations."""
-_HEADING_MARK = re.compile(r"\s{0,3}#{1,6}\s")
-_ORDINAL = re.compile(
-    r"\b(?:a[mb]|bis|beim?|de[nmrs]|die|das|im|nach|seit|vo[mnr]|zu[mr]?)(?: zum| dem)? \d{1,2}$", re.IGNORECASE
-)
-"""A German ordinal: am 3. März, im 19. Jahrhundert."""
-_OPENING = re.compile(r"[\"'“„«(¿¡「『*_]*[^\W_a-zß-öø-ÿ]|…")
-_NEAR = 60
-"""Characters around a full stop by which it is classified."""
-_DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 
 
 class Sentence(NamedTuple):

@@ -18,6 +18,35 @@ from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, st
 
 DAMPING = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
+WHOLE_TITLE = 1.0
+SUBJECT_ONLY = 0.7
+"""For a question that contains the title without its remark: "Velm" for "Velm (river)"."""
+_REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
+Item = TypeVar("Item")
+NEAR = 0.8
+"""Similarity of their stems from which on two texts say the same, if their decisive words are the same."""
+KEPT = 4096
+"""Texts whose meaning is cached: each is compared with many."""
+_DECISIVE = NEGATIONS | QUESTION_WORDS | (NUMBER_WORDS.keys() - {"one"})
+_WRITTEN_OUT = (
+    (re.compile(r"\bcan(?:['’]t|not)\b", re.IGNORECASE), "can not"),
+    (re.compile(r"\bwon['’]t\b", re.IGNORECASE), "will not"),
+    (re.compile(r"n['’]t\b", re.IGNORECASE), " not"),
+)
+_LATER_WORD = re.compile(r"(?<=[^\W_])[^\w.!?。！？]+([^\W\d_][\w’'-]*)")
+SHINGLE = 5
+"""Words in a row (w-shingles) by which texts are compared."""
+REPRINT = 0.6
+"""Share of the shorter text's shingles that the longer one must contain to count as the same text."""
+LONGEST = 50_000
+"""Characters of a text that are compared at most."""
+FEWEST = 20
+"""Shingles below which a text may be a mere quotation."""
+REPEATED = 0.8
+"""Share of a text's shingles that another one must contain for it to be left out."""
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_COMPLETE = re.compile(r"[.!?…。！？:][\"'”’»)\]」』*_]*$")
+_EMPTY = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s*)*")
 
 
 def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Value]:
@@ -53,12 +82,6 @@ def fuse_rankings(rankings: Sequence[Iterable[Value]], key: Callable[[Value], Ha
     return sorted(distinct(chain.from_iterable(firsts), key), key=lambda value: -scores[key(value)])
 
 
-WHOLE_TITLE = 1.0
-SUBJECT_ONLY = 0.7
-"""For a question that contains the title without its remark: "Velm" for "Velm (river)"."""
-_REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
-
-
 def subject_of(title: str) -> str:
     """Return the title without a remark in brackets or after a comma."""
     return _REMARK.sub("", title) or title
@@ -91,21 +114,6 @@ def _is_in(title: str, question: str) -> bool:
 def rarity(total: int, count: int) -> float:
     """Return the inverse document frequency (of BM25) of a word that stands in `count` of `total` passages."""
     return math.log(1 + (total - count + 0.5) / (count + 0.5))
-
-
-Item = TypeVar("Item")
-
-NEAR = 0.8
-"""Similarity of their stems from which on two texts say the same, if their decisive words are the same."""
-KEPT = 4096
-"""Texts whose meaning is cached: each is compared with many."""
-_DECISIVE = NEGATIONS | QUESTION_WORDS | (NUMBER_WORDS.keys() - {"one"})
-_WRITTEN_OUT = (
-    (re.compile(r"\bcan(?:['’]t|not)\b", re.IGNORECASE), "can not"),
-    (re.compile(r"\bwon['’]t\b", re.IGNORECASE), "will not"),
-    (re.compile(r"n['’]t\b", re.IGNORECASE), " not"),
-)
-_LATER_WORD = re.compile(r"(?<=[^\W_])[^\w.!?。！？]+([^\W\d_][\w’'-]*)")
 
 
 class Meaning(NamedTuple):
@@ -177,16 +185,6 @@ def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -
     return groups
 
 
-SHINGLE = 5
-"""Words in a row (w-shingles) by which texts are compared."""
-REPRINT = 0.6
-"""Share of the shorter text's shingles that the longer one must contain to count as the same text."""
-LONGEST = 50_000
-"""Characters of a text that are compared at most."""
-FEWEST = 20
-"""Shingles below which a text may be a mere quotation."""
-
-
 def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
     """Return groups of sources (keys) whose texts are nearly the same, by containment of shingles (Broder 1997)."""
     if len(texts) < 2:
@@ -215,11 +213,6 @@ def overlap(one: frozenset[int], other: frozenset[int]) -> float:
     return len(one & other) / fewest if fewest >= FEWEST else 0.0
 
 
-REPEATED = 0.8
-"""Share of a text's shingles that another one must contain for it to be left out."""
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-
-
 class _Item:
     def __init__(self, text: str) -> None:
         self.words = tokens(text)
@@ -244,10 +237,6 @@ def without_repeated(items: Iterable[Item], text_of: Callable[[Item], str]) -> l
         if not any(text.is_contained_in(other) for _, other in kept):
             kept.append((item, text))
     return [item for item, _ in kept]
-
-
-_COMPLETE = re.compile(r"[.!?…。！？:][\"'”’»)\]」』*_]*$")
-_EMPTY = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s*)*")
 
 
 class RepetitionFilter:

@@ -55,6 +55,14 @@ TAG = "_"
 """Stands between a language and a stem of it, so that words of two languages never count as one; in no word."""
 CACHED = 60_000
 """Words of one language whose stems are cached."""
+_ACCENTS = re.compile(
+    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+# Characters of these scripts take the marks above, below and beside them along.
+_FIRST = re.compile(f"[{UNSPACED}]")
+_MARKED = (0x300, 0xFE30)
+_IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 def tokens_of(text: str, language: str) -> list[str]:
@@ -117,16 +125,6 @@ def _stems_of(language: str) -> _Stems:
 @cache
 def _stems(language: str) -> _Stems:
     return _Stems(language)
-
-
-_ACCENTS = re.compile(
-    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
-    r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-)
-# Characters of these scripts take the marks above, below and beside them along.
-_FIRST = re.compile(f"[{UNSPACED}]")
-_MARKED = (0x300, 0xFE30)
-_IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 def words_and_pieces(text: str) -> tuple[list[str], list[str]]:

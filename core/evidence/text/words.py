@@ -12,6 +12,39 @@ from heapq import nlargest
 from importlib import resources
 from typing import NamedTuple
 
+_LANGUAGES_OF_MONTHS = ("en", "de", "fr", "es", "it", "pt", "nl")
+AMBIGUOUS = frozenset({"ago", "out", "set"})
+"""Short names that are also English words: they are a month only after a day."""
+EVERYDAY = 6000
+"""The commonest words of a language, which name nothing in particular."""
+_NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
+NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS.split(), 1)}
+"""Small numbers in words."""
+UNSPACED = (
+    "\u0e00-\u0e3e\u0e40-\u0e4e\u0e50-\u0e59\u0e80-\u0eff\u1000-\u1049\u1050-\u109d\u1780-\u17d3\u17d7\u17dc-\u17ff"
+    "\u1950-\u19dd\u1a20-\u1a9f\u1aa7\ua9e0-\ua9ff\uaa60-\uaa76\uaa7a-\uaadd"
+    "\u3005-\u3007\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003134f"
+)
+"""The letters, marks and digits of scripts that put no spaces between words, which are read as pairs of neighbours.
+
+Thai, Lao, Burmese, Khmer, Tai, Japanese, Chinese and, as its words are long, Korean.
+"""
+TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+ASCII_TOKEN = re.compile(r"[a-z0-9]+")
+QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
+POSSESSIVE = re.compile(r"['’]s\b")
+FIRST_YEAR, LAST_YEAR = 1900, 2100
+YEAR = r"(?P<year>(?:19|20|21)\d\d)"
+_ANY_YEAR = re.compile(rf"(?={YEAR})")
+LONGEST = 40
+"""Characters of a date before its year, at most."""
+_GAP = r"(?:[^\S\n]|[._-])*"
+"""A date does not span lines."""
+_ORDINAL = r"(?:st|nd|rd|th|er|º|ª|\.)?"
+_OF = r"(?:(?:de|del|of|di)\s+)?"
+_WORD_END = r"(?![^\W_])"
+
 
 def without_accents(text: str) -> str:
     """Return the text without accents, with variants of a letter as the usual one."""
@@ -26,9 +59,6 @@ def word_tables(package: str) -> Mapping[str, str]:
 
 
 WORDS = word_tables(__package__)
-_LANGUAGES_OF_MONTHS = ("en", "de", "fr", "es", "it", "pt", "nl")
-AMBIGUOUS = frozenset({"ago", "out", "set"})
-"""Short names that are also English words: they are a month only after a day."""
 
 
 def month_names(full: Iterable[str], short: Iterable[str] = ()) -> Mapping[str, int]:
@@ -60,9 +90,6 @@ def all_month_names() -> Mapping[str, int]:
     return month_names(_LANGUAGES_OF_MONTHS, _LANGUAGES_OF_MONTHS)
 
 
-EVERYDAY = 6000
-"""The commonest words of a language, which name nothing in particular."""
-
 FUNCTION_WORDS = {code: frozenset(WORDS[f"function_{code}"].split()) for code in ("en", "de", "fr", "es")}
 """Function words of some languages, without accents, that are no content words of another of these."""
 STOP_WORDS = frozenset().union(*FUNCTION_WORDS.values())
@@ -75,9 +102,6 @@ ABBREVIATIONS = frozenset(WORDS["abbreviations"].split())
 """Words whose full stop does not end a sentence."""
 CLOSING_ABBREVIATIONS = frozenset(WORDS["closing_abbreviations"].split())
 """Abbreviations that often do stand at the end of one."""
-_NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
-NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS.split(), 1)}
-"""Small numbers in words."""
 NEGATIONS = frozenset(WORDS["negations"].split())
 """Words that negate."""
 QUESTION_WORDS = frozenset(WORDS["question_words"].split())
@@ -104,21 +128,7 @@ def everyday_words(language: str) -> frozenset[str]:
     return frozenset(map(without_accents, nlargest(EVERYDAY, counts, key=counts.__getitem__)))
 
 
-UNSPACED = (
-    "\u0e00-\u0e3e\u0e40-\u0e4e\u0e50-\u0e59\u0e80-\u0eff\u1000-\u1049\u1050-\u109d\u1780-\u17d3\u17d7\u17dc-\u17ff"
-    "\u1950-\u19dd\u1a20-\u1a9f\u1aa7\ua9e0-\ua9ff\uaa60-\uaa76\uaa7a-\uaadd"
-    "\u3005-\u3007\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\U00020000-\U0003134f"
-)
-"""The letters, marks and digits of scripts that put no spaces between words, which are read as pairs of neighbours.
-
-Thai, Lao, Burmese, Khmer, Tai, Japanese, Chinese and, as its words are long, Korean.
-"""
-TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
-ASCII_TOKEN = re.compile(r"[a-z0-9]+")
-QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
 UNTELLING = STOP_WORDS | GENERIC_WORDS
-POSSESSIVE = re.compile(r"['’]s\b")
 
 
 def tokens(text: str) -> list[str]:
@@ -207,18 +217,6 @@ def _without_ending(word: str) -> str:
 
 def _without_e(word: str) -> str:
     return word.removesuffix("e") if len(word) > 4 else word
-
-
-FIRST_YEAR, LAST_YEAR = 1900, 2100
-YEAR = r"(?P<year>(?:19|20|21)\d\d)"
-_ANY_YEAR = re.compile(rf"(?={YEAR})")
-LONGEST = 40
-"""Characters of a date before its year, at most."""
-_GAP = r"(?:[^\S\n]|[._-])*"
-"""A date does not span lines."""
-_ORDINAL = r"(?:st|nd|rd|th|er|º|ª|\.)?"
-_OF = r"(?:(?:de|del|of|di)\s+)?"
-_WORD_END = r"(?![^\W_])"
 
 
 class WrittenDate(NamedTuple):

@@ -27,6 +27,13 @@ _OFFICE_BEFORE_XML = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LOCKED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 # What stands before the first element, if it is no document type with its entities.
 _PLAIN_PROLOG = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?>\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z_]", re.DOTALL)
+_CONTENT_TYPES = "[Content_Types].xml"
+_SHEETS = "xl/worksheets/"
+# The same document with macros, or one that opens as a show: the libraries know the plain form only.
+_AS_PLAIN = (
+    (b"vnd.ms-word.document.macroEnabled", b"vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    (b"presentationml.slideshow.main", b"presentationml.presentation.main"),
+)  # fmt: skip
 
 
 def open_archive(data: bytes) -> ZipFile:
@@ -101,15 +108,6 @@ def _older_office(data: bytes) -> Unreadable:
     if _LOCKED_PACKAGE in data:
         return Unreadable("encrypted", "it is encrypted: it opens with a password only")
     return Unreadable("broken", "it is a file of an office program before 2007 under a newer name")
-
-
-_CONTENT_TYPES = "[Content_Types].xml"
-_SHEETS = "xl/worksheets/"
-# The same document with macros, or one that opens as a show: the libraries know the plain form only.
-_AS_PLAIN = (
-    (b"vnd.ms-word.document.macroEnabled", b"vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    (b"presentationml.slideshow.main", b"presentationml.presentation.main"),
-)  # fmt: skip
 
 
 class Office(NamedTuple):

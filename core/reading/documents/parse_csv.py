@@ -17,6 +17,9 @@ DIGITS = 14
 """Of a number that a program computed."""
 
 Row = Sequence[str]
+DELIMITERS = ",;\t|"
+SAMPLED_LINES = 50
+_DECLARED = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
 def tables_of(rows: Iterable[Row]) -> Iterator[str]:
@@ -83,12 +86,6 @@ def _pieces(rows: list[list[str]], width: int) -> Iterator[str]:
 
 def _line(row: Row) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
-
-
-DELIMITERS = ",;\t|"
-SAMPLED_LINES = 50
-
-_DECLARED = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
 def parse_csv(text: str) -> Extract:

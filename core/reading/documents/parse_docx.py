@@ -25,6 +25,8 @@ blocks of their own; properties."""
 _SIGNS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _NO_OUTLINE = 9
 _DEEPEST = 6
+MOST_COLUMNS = 64
+_NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
 
 
 class Style(NamedTuple):
@@ -78,11 +80,6 @@ def _words(element: etree._Element) -> Iterator[str]:
 def _is_hidden(run: etree._Element) -> bool:
     vanish = run.find(f"{qn('w:rPr')}/{qn('w:vanish')}")
     return vanish is not None and vanish.get(qn("w:val"), "1") not in ("0", "false", "off")
-
-
-MOST_COLUMNS = 64
-
-_NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
 
 
 def parse_docx(data: bytes) -> Extract:

@@ -33,6 +33,56 @@ _HIDING_STYLE = re.compile(
     r"\s*(?:!\s*important\s*)?(?:;|$)",
     re.IGNORECASE,
 )
+SIGNS_CHARACTERS = 20_000
+PIECES = 2000
+_TEXTS = "//text()[not(parent::script or parent::style)]"
+_IN_WORDS: dict[Sign, str] = {
+    "challenge words": r"just a moment\b|(?:you(?:'re| are) (?:a )?|are you a )(?:human|robot)|not a (?:ro)?bot"
+    r"|checking your browser|unusual traffic|automated (?:access|requests|queries)|security check|complete the captcha",
+    "paywall words": r"(?:subscribe|sign up|register|log in|become a member) (?:now )?to (?:continue|keep|read|unlock)"
+    r"|to (?:continue|keep) reading|(?:subscribers|members)[ -]only|(?:only|reserved) for (?:subscribers|members)",
+    "script only": r"(?:enable|requires?|needs?|without) javascript|javascript (?:is|must be) \w*abled",
+}
+_IN_SOURCE: dict[Sign, str] = {
+    "challenge script": r"captcha|/cdn-cgi/challenge-platform|challenges\.cloudflare\.com|_incapsula_resource|awswaf"
+    r"|/_sec/cp_challenge|ddos-guard",
+    "paywall mark": r"""isAccessibleForFree\\?["']\s*:\s*\\?["']?false"""
+    r"""|itemprop=["']isAccessibleForFree["'][^>]{0,200}false""",
+}
+MOST_LINKS = 200
+LOOKED_AT = 5000
+LINK_CHARACTERS = 200
+_VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
+_AFTER_ADDRESS = ".,;:!?)]*_"
+SEARCHED_BYTES = 4096
+PAGE_BYTES = 20_000_000
+LARGE_PAGE = 1_000_000
+MANY_ELEMENTS = 20_000
+LITTLE_TEXT = 250
+MOSTLY_MAIN = 1.25
+LONG_PARAGRAPH = "\u2029"
+_CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
+_BLOCKS = (
+    "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
+    "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tr", "ul",
+    "item", "list", "quote", "row",
+)  # fmt: skip
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "head")
+_NAME = "translate(concat(@name, @property, @itemprop), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ_', 'abcdefghijklmnopqrstuvwxyz.')"
+_PUBLISHED = ("article:published.time", "citation.publication.date", "citation.date", "citation.online.date", "date",
+    "dc.date.issued", "dcterms.issued", "datepublished", "dc.date", "dcterms.date", "dcterms.created",
+)  # fmt: skip
+_CHANGED = ("article:modified.time", "datemodified", "dcterms.modified", "last-modified")
+"""Names of what a page says of itself, the surest first."""
+_TIMES = "//time[@itemprop='datePublished' or @pubdate]/@datetime"
+_LINKED_DATA = "//script[@type='application/ld+json']/text()"
+_STATED = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?![\d/.-])")
+_LIVING = 2
+"""Years after which a page that was changed since it was published is of its change: an entry of an encyclopedia."""
+_TITLES = "//meta[@name='citation_title']/@content"
+# Books write empty elements so, as XML allows; in a page this is the beginning of one that never ends.
+_DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
+_CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
 
 
 def drop_unseen(root: lxml.html.HtmlElement) -> None:
@@ -62,38 +112,11 @@ def _is_hidden(element: lxml.html.HtmlElement) -> bool:
     return _HIDING_STYLE.search(element.get("style", "")) is not None
 
 
-SIGNS_CHARACTERS = 20_000
-PIECES = 2000
-
-_TEXTS = "//text()[not(parent::script or parent::style)]"
-_IN_WORDS: dict[Sign, str] = {
-    "challenge words": r"just a moment\b|(?:you(?:'re| are) (?:a )?|are you a )(?:human|robot)|not a (?:ro)?bot"
-    r"|checking your browser|unusual traffic|automated (?:access|requests|queries)|security check|complete the captcha",
-    "paywall words": r"(?:subscribe|sign up|register|log in|become a member) (?:now )?to (?:continue|keep|read|unlock)"
-    r"|to (?:continue|keep) reading|(?:subscribers|members)[ -]only|(?:only|reserved) for (?:subscribers|members)",
-    "script only": r"(?:enable|requires?|needs?|without) javascript|javascript (?:is|must be) \w*abled",
-}
-_IN_SOURCE: dict[Sign, str] = {
-    "challenge script": r"captcha|/cdn-cgi/challenge-platform|challenges\.cloudflare\.com|_incapsula_resource|awswaf"
-    r"|/_sec/cp_challenge|ddos-guard",
-    "paywall mark": r"""isAccessibleForFree\\?["']\s*:\s*\\?["']?false"""
-    r"""|itemprop=["']isAccessibleForFree["'][^>]{0,200}false""",
-}
-
-
 def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
     """Return the signs that a page is a challenge, behind a paywall or made by scripts."""
     words = " ".join(" ".join(map(str, islice(root.xpath(_TEXTS), PIECES))).split())[:SIGNS_CHARACTERS]
     texts = (*((words, one) for one in _IN_WORDS.items()), *((html, one) for one in _IN_SOURCE.items()))
     return tuple(sign for text, (sign, pattern) in texts if re.search(pattern, text, re.IGNORECASE))
-
-
-MOST_LINKS = 200
-LOOKED_AT = 5000
-LINK_CHARACTERS = 200
-
-_VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
-_AFTER_ADDRESS = ".,;:!?)]*_"
 
 
 def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[Link]:
@@ -140,38 +163,6 @@ def _link_words(element: lxml.html.HtmlElement) -> str:
         if len(text) > 2 * LINK_CHARACTERS:
             break
     return _line(clean(text))[:LINK_CHARACTERS].rstrip()
-
-
-SEARCHED_BYTES = 4096
-PAGE_BYTES = 20_000_000
-LARGE_PAGE = 1_000_000
-MANY_ELEMENTS = 20_000
-LITTLE_TEXT = 250
-MOSTLY_MAIN = 1.25
-LONG_PARAGRAPH = "\u2029"
-
-_CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
-_BLOCKS = (
-    "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
-    "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tr", "ul",
-    "item", "list", "quote", "row",
-)  # fmt: skip
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "head")
-_NAME = "translate(concat(@name, @property, @itemprop), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ_', 'abcdefghijklmnopqrstuvwxyz.')"
-_PUBLISHED = ("article:published.time", "citation.publication.date", "citation.date", "citation.online.date", "date",
-    "dc.date.issued", "dcterms.issued", "datepublished", "dc.date", "dcterms.date", "dcterms.created",
-)  # fmt: skip
-_CHANGED = ("article:modified.time", "datemodified", "dcterms.modified", "last-modified")
-"""Names of what a page says of itself, the surest first."""
-_TIMES = "//time[@itemprop='datePublished' or @pubdate]/@datetime"
-_LINKED_DATA = "//script[@type='application/ld+json']/text()"
-_STATED = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?![\d/.-])")
-_LIVING = 2
-"""Years after which a page that was changed since it was published is of its change: an entry of an encyclopedia."""
-_TITLES = "//meta[@name='citation_title']/@content"
-# Books write empty elements so, as XML allows; in a page this is the beginning of one that never ends.
-_DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
-_CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
 
 
 def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:

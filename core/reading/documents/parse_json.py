@@ -15,6 +15,7 @@ TITLES = ("title", "headline", "subject", "name", "question", "label", "heading"
 BODIES = ("text", "content", "body", "abstract", "summary", "description", "answer", "message")
 TITLE_CHARACTERS = 200
 SHORT = 120
+DATES = ("updated", "modified", "date", "published", "created")
 
 
 def _blocks(record: Any) -> Iterator[str]:
@@ -60,9 +61,6 @@ def _shown(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "", True: "true", False: "false"}[value]
     return " ".join(str(value).split())
-
-
-DATES = ("updated", "modified", "date", "published", "created")
 
 
 def parse_json(text: str) -> Extract:

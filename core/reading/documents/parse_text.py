@@ -33,6 +33,32 @@ _EMPHASIS = re.compile(
 _SIGNS_BEFORE = re.compile(r"^(?:#{1,6}\s+|[|>]\s)+")
 _ENDS = re.compile(r"^[*_]{2,}|\s+\{#[^{}]*\}$|\s*(?:[*_]{2,}|\s#+|\|)$")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+TOP = 600
+"""Characters at the beginning of a page in which its date stands."""
+WORDS = 6
+"""Words of such a line at most, besides the date."""
+PUBLISHED = frozenset(
+    {"published", "posted", "publication", "veroffentlicht", "publie", "publicado", "pubblicato", "gepubliceerd"}
+)
+"""Words before the day on which a page was published."""
+DAY = len("2024-05-03")
+# The first day of a clock that was never set, and the day on which the template of a program was made.
+_PROGRAM_DATES = {
+    "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01", "1999-11-30", "2000-01-01",
+    "2013-01-27", "2013-12-23",
+}  # fmt: skip
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
+_UNDERLINED = re.compile(r"^([^\n]+)\n(?:=+|-+|~+|\*+)[ \t]*$", re.MULTILINE)
+_DATES = ("updated", "lastmod", "last_modified_at", "modified", "date", "published", "pubdate", "created")
+SHORT_LINE = 4
+"""Signs below a heading, unless it is shorter itself."""
+# A line of words after an empty one, and below it, perhaps above it too, a line of one sign that is as long.
+_ADORNED = re.compile(
+    r"(?:^(?P<over>(?P<upper>[!-/:-@[-`{-~])(?P=upper){3,})[ \t]*\n[ \t]*(?P<title>\S[^\n]*)\n(?P=over)[ \t]*$"
+    r"|(?:\A|(?<=\n\n))(?P<words>[^\W_][^\n]*)\n(?P<under>(?P<lower>[!-/:-@[-`{-~])(?P=lower)+)[ \t]*$)\n?",
+    re.MULTILINE,
+)
 
 
 def plain_title(title: str) -> str:
@@ -57,23 +83,6 @@ def first_line(text: str) -> str:
     return line if is_title and any(map(str.isalpha, line)) else ""
 
 
-TOP = 600
-"""Characters at the beginning of a page in which its date stands."""
-WORDS = 6
-"""Words of such a line at most, besides the date."""
-PUBLISHED = frozenset(
-    {"published", "posted", "publication", "veroffentlicht", "publie", "publicado", "pubblicato", "gepubliceerd"}
-)
-"""Words before the day on which a page was published."""
-DAY = len("2024-05-03")
-
-# The first day of a clock that was never set, and the day on which the template of a program was made.
-_PROGRAM_DATES = {
-    "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01", "1999-11-30", "2000-01-01",
-    "2013-01-27", "2013-12-23",
-}  # fmt: skip
-
-
 def iso_date(words: str) -> str:
     """Return the date that a field begins with; empty if there is none, or one that a program put there by itself."""
     found = date_at(words.strip(), 0)
@@ -94,12 +103,6 @@ def dateline(text: str, today: str) -> str:
     return ""
 
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
-_UNDERLINED = re.compile(r"^([^\n]+)\n(?:=+|-+|~+|\*+)[ \t]*$", re.MULTILINE)
-_DATES = ("updated", "lastmod", "last_modified_at", "modified", "date", "published", "pubdate", "created")
-
-
 def parse_markdown(text: str) -> Extract:
     """Return title and date from the front matter; without a title there, that of the first heading."""
     found = _FRONT_MATTER.match(text)
@@ -118,17 +121,6 @@ def parse_text(text: str) -> Extract:
     second = rest.partition("\n")[0].strip()
     is_apart = bool(rest) and not second.strip("=-~*#")
     return Extract(first_line(text) if is_apart else "", text)
-
-
-SHORT_LINE = 4
-"""Signs below a heading, unless it is shorter itself."""
-
-# A line of words after an empty one, and below it, perhaps above it too, a line of one sign that is as long.
-_ADORNED = re.compile(
-    r"(?:^(?P<over>(?P<upper>[!-/:-@[-`{-~])(?P=upper){3,})[ \t]*\n[ \t]*(?P<title>\S[^\n]*)\n(?P=over)[ \t]*$"
-    r"|(?:\A|(?<=\n\n))(?P<words>[^\W_][^\n]*)\n(?P<under>(?P<lower>[!-/:-@[-`{-~])(?P=lower)+)[ \t]*$)\n?",
-    re.MULTILINE,
-)
 
 
 def parse_rst(text: str) -> Extract:

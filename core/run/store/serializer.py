@@ -25,22 +25,6 @@ from ...records.research import Run
 from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
 
-
-@cache
-def code_version() -> str:
-    """Return the version of this code; reads a file the first time."""
-    return version("deep-research")
-
-
-def is_newer(other: str) -> bool:
-    """Whether a version is newer than this code's by more than bug fixes."""
-    return _parts(other) > _parts(code_version())
-
-
-def _parts(name: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", name)[:2]))
-
-
 GONE = frozenset(
     {
         "Draft.seconds_before",
@@ -59,6 +43,21 @@ GONE = frozenset(
 _CHECKED = "msgpack:"
 """Beginning of the type under which a value stands that has a checksum."""
 _RAW = ("null", "bytes", "bytearray")
+
+
+@cache
+def code_version() -> str:
+    """Return the version of this code; reads a file the first time."""
+    return version("deep-research")
+
+
+def is_newer(other: str) -> bool:
+    """Whether a version is newer than this code's by more than bug fixes."""
+    return _parts(other) > _parts(code_version())
+
+
+def _parts(name: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", name)[:2]))
 
 
 class StrictSerializer(JsonPlusSerializer):
