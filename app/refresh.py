@@ -171,19 +171,22 @@ class _Comparison:
 
     def parts_to_judge(self) -> list[Unit]:
         """Return the parts that are no quotes and for which a model would be shown other passages than before."""
-        return [unit for unit in self._units if not self._is_quoted_now(unit) and self._looks_different(unit)]
+        return [
+            unit
+            for unit in self._units
+            if any(self.texts[key] for key in unit.sources)
+            and any(self._looks_different(unit, key) for key in unit.sources)
+            and not self._is_quoted_now(unit)
+        ]
 
     def _is_quoted_now(self, unit: Unit) -> bool:
         return any(self._verifier_now.is_quoted(unit, key) for key in unit.sources)
 
-    def _looks_different(self, unit: Unit) -> bool:
-        if not any(self._now[key].texts for key in unit.sources):
-            return False
-        before, now = (
-            [shown["passages"] for shown in evidence.shown([(unit, unit.sources)], SHOWN)]
-            for evidence in (self._shown_before, self._shown_now)
-        )
-        return before != now
+    def _looks_different(self, unit: Unit, key: str) -> bool:
+        if key in self._edits and not self._sources[key].content_hash:
+            return not self._edits[key].around(self._verifier.passage(unit, key))[2]
+        before, now = (each.shown([(unit, [key])], SHOWN) for each in (self._shown_before, self._shown_now))
+        return key in self._edits and before[0]["passages"] != now[0]["passages"]
 
     def sentences(self) -> list[Sentence]:
         """Return the sentences that cite a source, each with what became of it."""
