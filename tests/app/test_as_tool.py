@@ -17,8 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from packet_check import faults_before_stop
 from traceable import quotations, stands_in_its_file
 
-from deep_research import build_graph, deep_research_tool
-from deep_research.app.embed import thread_config
+from deep_research import deep_research_tool
 from deep_research.app.stream import read_packet
 from deep_research.core.run.limits import Limits
 
@@ -38,15 +37,6 @@ async def test_an_agent_gets_the_report_and_what_it_took(tmp_path: Path, how: st
     assert {used["role"]: used["calls"] for used in result["usage"]} == made
     assert all(used["input_tokens"] > 0 and used["usd"] == 0 for used in result["usage"])
     assert json.loads(json.dumps(result)) == result
-
-
-@pytest.mark.behaviour("A-81")
-def test_a_whole_research_by_the_model_that_quotes(tmp_path: Path) -> None:
-    tool = tool_of(lab(tmp_path), models="extractive")
-    [answer] = answers(agent(tool).invoke(ASKED))
-    found = quotations(answer.text)
-    assert found and all(map(stands_in_its_file, found))
-    assert answer.artifact["tool_calls"] >= 1
 
 
 @pytest.mark.behaviour("A-81")
@@ -132,15 +122,6 @@ async def test_words_of_the_research_are_no_words_of_the_caller(tmp_path: Path) 
     stream: Any = agent(tool_of(lab(tmp_path))).astream(ASKED, stream_mode="messages", subgraphs=True)
     said = [message async for _, (message, _) in stream]
     assert "".join(message.text for message in said if isinstance(message, AIMessage)) == "Done."
-
-
-@pytest.mark.behaviour("A-81")
-@pytest.mark.parametrize("kind", ["file", "memory"])
-async def test_a_checkpointer_of_its_own_keeps_the_research(tmp_path: Path, kind: str) -> None:
-    saver: Any = {"file": tmp_path / "runs.sqlite", "memory": InMemorySaver()}[kind]
-    [answer] = answers(await agent(tool_of(lab(tmp_path), checkpointer=saver)).ainvoke(ASKED))
-    kept = await build_graph(checkpointer=saver).aget_state(thread_config(answer.artifact["thread"]))
-    assert kept.values["messages"][-1].text == answer.text
 
 
 @pytest.mark.behaviour("A-81")

@@ -78,23 +78,6 @@ def test_a_text_that_cannot_be_read_is_one_line_among_the_others(library: Desk, 
     assert (exported.code, exported.err, exported.out) == (0, WARNING, library.call("export", "light").out)
 
 
-def test_notes_of_a_run_that_cannot_be_read_are_named_in_one_line(library: Desk, tmp_path: Path) -> None:
-    desk = changed(library, tmp_path, "UPDATE store SET value = 'no json{' WHERE key = 'settings'")
-    ended = desk.call("audit", "light")
-    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
-    assert ended.err.startswith("Error: The database is damaged: what it holds under 'settings' of the run ")
-
-
-def test_a_run_without_a_report_is_refused_by_both_in_one_line(library: Desk, tmp_path: Path) -> None:
-    desk = changed(
-        library, tmp_path, "DELETE FROM checkpoints WHERE checkpoint_id > (SELECT min(checkpoint_id) FROM checkpoints)"
-    )
-    for command in ("audit", "export"):
-        ended = desk.call(command, "light")
-        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
-        assert "has no report yet" in ended.err
-
-
 def test_a_model_judges_an_old_report_and_what_has_changed_is_said(tmp_path: Path) -> None:
     with wire_desk(tmp_path, writer=lambda _: say("Its lamp is older than any other one of that coast [1].")) as wire:
         asked = wire.desk.call("ask", QUESTION, "--thread", "light", "--limit", "max_opinions=0")

@@ -77,15 +77,6 @@ def test_a_title_is_the_same_after_latex_has_read_it(title: str) -> None:
     assert latex2text.latex_to_text(entry["title"]) == title
 
 
-def test_a_day_of_reading_that_is_none_is_left_out() -> None:
-    (entry,) = entries([SOURCES[0].model_copy(update={"read_at": "yesterday"})])
-    assert "urldate" not in entry
-
-
-def test_a_circumflex_in_a_title_is_no_accent() -> None:
-    assert r"10\textasciicircum{}2" in bibtex([titled("10^2")])
-
-
 @pytest.mark.parametrize("words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode())
 def test_harm_in_a_source_breaks_neither_form(words: str) -> None:
     changes: dict[str, Any] = {"title": words, "date": words, "read_at": words}
@@ -98,7 +89,3 @@ def test_any_title_leaves_one_entry_with_balanced_braces(title: str) -> None:
     text = bibtex([titled(title)]).replace("\\{", "").replace("\\}", "")
     assert text.count("{") == text.count("}")
     assert len(entries([titled(title)])) == 1
-
-
-def test_no_sources_make_an_empty_list() -> None:
-    assert (bibtex([]), json.loads(csl_json([]))) == ("", [])

@@ -125,17 +125,6 @@ def test_a_reader_who_hangs_up_sees_no_traceback(library: Desk, light: Ended) ->
     assert answer.out.startswith("Ada Moran kept the Skerry Light")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_report_that_cannot_be_printed_is_kept(library: Desk, light: Ended) -> None:
-    with Path("/dev/full").open("w") as full:
-        ended = library.run("resume", "light", stdout=full)
-    assert ended.code == 1
-    (line,) = ended.err.splitlines()
-    assert line.startswith("Error: The output could not be printed: No space left on device.")
-    assert line.endswith("deep-research resume light")
-
-
 def test_without_a_terminal_a_question_back_waits_for_the_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(desk.folder)
     ended = desk.call("ask", "Compare them?", "--docs", "docs", "--thread", "my pair", "--data-dir", "my data")
@@ -185,13 +174,6 @@ def test_a_follow_up_keeps_the_settings_of_its_thread(desk: Desk) -> None:
     assert len(desk.call("runs").out.splitlines()) == 1
 
 
-def test_who_did_not_want_to_be_asked_about_one_question_is_asked_about_the_next(desk: Desk) -> None:
-    assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "talk", "--yes").code == 0
-    ended = desk.call("ask", "Compare them?", "--thread", "talk")
-    assert (ended.code, ended.out) == (3, "")
-    assert "Which subject" in ended.err
-
-
 def test_on_a_terminal_the_question_back_is_answered_right_there(desk: Desk) -> None:
     report = desk.folder / "report.md"
     # The report goes to a file, so that a stray character of the prompt would show.
@@ -207,15 +189,6 @@ def test_on_a_terminal_the_question_back_is_answered_right_there(desk: Desk) -> 
     assert re.search(r"\d s, \d sources", terminal.seen)
     assert "The Skerry Light and Port Anlow" in terminal.seen.partition("Your answer: ")[2]
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
-
-
-@pytest.mark.slow
-def test_input_that_ends_instead_of_an_answer_leaves_the_run_waiting(desk: Desk) -> None:
-    terminal = Terminal(desk, "ask", "Compare them?", "--docs", "docs", "--thread", "pair")
-    terminal.wait_for("Your answer: ")
-    terminal.write("\x04")
-    assert terminal.end() == 3
-    assert terminal.seen.rstrip().endswith("Waiting for your answer: deep-research resume pair --answer TEXT")
 
 
 @pytest.mark.fault(51, "R17")
@@ -239,9 +212,3 @@ def test_the_demo_needs_nothing_and_its_citations_can_be_opened(desk: Desk) -> N
     assert "function definition is executed" in answer["report"]
     assert all(Path(source["path"]).is_file() for source in answer["sources"])
     assert desk.call("runs").out.startswith(answer["thread"])
-
-
-def test_a_data_folder_without_runs_says_how_to_start_one(desk: Desk) -> None:
-    ended = desk.call("runs")
-    assert (ended.code, ended.out) == (0, "")
-    assert ended.err.startswith("No runs yet; start one: deep-research ask")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sqlite3
 from pathlib import Path
 
 import pytest
 from command import Desk, Ended, desk_in
-
-from deep_research.app.embed import build_graph
-from deep_research.app.runs import check_not_empty
 
 WHEN = "When was the Skerry Light lit?"
 
@@ -39,6 +34,7 @@ def complaint(ended: Ended, code: int = 2) -> str:
         (["\u200b\u2060\ufeff", "--docs", "docs"], "The question is empty"),
         (["x" * 32_001, "--docs", "docs"], "The question has 32001 characters; at most 32000 are accepted"),
         ([WHEN, "--docs", "docs", "--limit", "question_characters=9"], "(limit question_characters)"),
+        ([WHEN, "--docs", "docs", "--thread", ""], "The name of the run is an empty text (--thread)"),
         ([WHEN, "--no-web"], "There is nothing to search: name a folder of documents by --docs"),
         (
             [WHEN, "--docs", "nowhere"],
@@ -106,30 +102,11 @@ def test_what_is_given_in_the_call_wins_over_the_environment(desk: Desk) -> None
     assert not desk.data.exists()
 
 
-def test_settings_can_come_from_the_environment_alone(desk: Desk) -> None:
-    environment = {"DEEP_RESEARCH_DOCS": str(desk.docs), "DEEP_RESEARCH_MAX_SEARCHES": "1"}
-    ended = desk.call("ask", WHEN, "--format", "json", **environment)
-    assert ended.code == 0
-    assert "max_searches" in json.loads(ended.out)["stop_reason"]
-
-
-@pytest.mark.parametrize("verb", ["show", "resume"])
-def test_an_unknown_run_is_named(desk: Desk, verb: str) -> None:
-    assert complaint(desk.call(verb, "nobody")) == "There is no run 'nobody'; `deep-research runs` lists all."
-
-
 @pytest.mark.fault(46)
 def test_an_answer_to_a_run_that_asks_nothing_is_refused(desk: Desk) -> None:
     assert desk.call("ask", WHEN, "--docs", "docs", "--thread", "light").code == 0
     line = complaint(desk.call("resume", "light", "--answer", "Yes."))
     assert line == "The run 'light' asks nothing: leave out --answer."
-
-
-def test_settings_of_a_resumption_that_is_refused_are_not_kept(desk: Desk) -> None:
-    assert desk.call("ask", WHEN, "--docs", "docs", "--thread", "light").code == 0
-    desk.call("resume", "light", "--answer", "Yes.", "--limit", "max_searches=1")
-    page = json.loads(desk.call("ask", "Who kept it?", "--thread", "light", "--format", "json").out)
-    assert "max_searches" not in page["stop_reason"]
 
 
 def foreign(file: Path) -> None:
@@ -170,13 +147,6 @@ def test_an_empty_database_is_not_taken_for_a_new_one_where_runs_are_looked_for(
     line = complaint(desk.call(*command))
     assert f"{str(file)!r} is empty (0 bytes)" in line and line.endswith("(setting data_dir).")
     assert not file.stat().st_size
-
-
-def test_a_database_that_another_process_is_making_is_waited_for(desk: Desk) -> None:
-    desk.data.mkdir()
-    (desk.data / "runs.sqlite").touch()
-    check_not_empty(desk.data, lambda _: build_graph(checkpointer=desk.data / "runs.sqlite"))
-    assert desk.call("runs").err.startswith("No runs yet")
 
 
 @pytest.mark.fault(39)
@@ -229,13 +199,6 @@ def test_a_report_that_cannot_be_written_is_printed_instead(desk: Desk) -> None:
     )
 
 
-def test_a_report_is_written_to_a_file_in_place_of_standard_output(desk: Desk) -> None:
-    ended = desk.call("ask", WHEN, "--docs", "docs", "--out", "report.md")
-    assert (ended.code, ended.out) == (0, "")
-    assert ended.err.endswith("Report written to report.md\n")
-    assert "## Sources" in (desk.folder / "report.md").read_text("utf-8")
-
-
 def test_a_dash_stands_for_standard_output(desk: Desk) -> None:
     ended = desk.call("ask", WHEN, "--docs", "docs", "--thread", "light", "--out", "-")
     assert ended.code == 0
@@ -243,18 +206,6 @@ def test_a_dash_stands_for_standard_output(desk: Desk) -> None:
     assert desk.call("export", "light", "--out", "-").out == ended.out
     assert desk.call("resume", "light", "--json", "--out", "-").out.splitlines()[-1].startswith('{"placement"')
     assert not (desk.folder / "-").exists()
-
-
-@pytest.mark.fault(39)
-def test_a_file_that_may_not_be_written_is_found_out_before_the_run(desk: Desk) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
-    report = desk.folder / "report.md"
-    report.write_text("earlier", "utf-8")
-    report.chmod(0o400)
-    line = complaint(desk.call("ask", WHEN, "--docs", "docs", "--out", "report.md"))
-    assert line == "--out 'report.md': it cannot be written here (Permission denied)."
-    assert report.read_text("utf-8") == "earlier"
 
 
 def test_documents_that_cannot_be_read_are_listed_with_the_reason(desk: Desk) -> None:

@@ -145,7 +145,7 @@ def test_a_run_is_exported_with_its_sources_or_as_data(library: Desk) -> None:
 
 
 def test_a_run_without_a_report_says_how_far_it_is_and_how_to_go_on(library: Desk) -> None:
-    for output_format in ("md", "json"):
+    for output_format in ("md", "json", "html", "bibtex"):
         ended = library.call("export", "pair", "--format", output_format)
         assert (ended.code, ended.out) == (2, "")
         assert ended.err == (

@@ -12,10 +12,6 @@ from openai_replies import Reply, fail, say, use
 from openai_server import Received, openai_server
 from search_api import search_api
 
-from deep_research.app.doctor import diagnose
-from deep_research.core.models.scripted import ScriptedChatModel
-from deep_research.core.run.context import Context
-
 pytestmark = pytest.mark.slow
 
 JSON = json.dumps({"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]})
@@ -93,24 +89,6 @@ def test_a_trial_tells_five_things_of_the_model_and_remembers_how_it_calls_tools
     assert [(ability["rung"], ability["begins_inside"]) for ability in kept.values()] == [("native", False)]
 
 
-def test_a_model_without_tool_calls_is_found_to_stand_lower(desk: Desk) -> None:
-    with openai_server(without_tools) as server:
-        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", **server.environment)
-    assert ended.code == 0, ended.out
-    assert "Rung: schema" in ended.out
-    assert "schema" in (desk.data / "models.json").read_text("utf-8")
-
-
-def test_a_model_without_json_schemas_can_be_used_and_that_is_a_note(desk: Desk) -> None:
-    def no_schema(request: Received) -> Reply:
-        return fail(400, "response_format is not supported") if "response_format" in request.json else capable(request)
-
-    with openai_server(no_schema) as server:
-        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", **server.environment)
-    assert ended.code == 0, ended.out
-    assert "note     fake-1: schema" in ended.out
-
-
 @pytest.mark.fault(24, "R19")
 def test_a_wrong_key_is_one_line_that_does_not_show_it(desk: Desk) -> None:
     with openai_server(lambda request: fail(401, f"wrong key {request.key}")) as server:
@@ -135,34 +113,10 @@ def test_before_a_trial_tools_are_untried_and_after_it_that_is_known_for_good(de
     assert "calls tools as tool_calls says: json" in set_by_hand.out
 
 
-def test_a_trial_that_has_to_wait_says_so(desk: Desk) -> None:
-    asked: list[Received] = []
-
-    def busy_once(request: Received) -> Reply:
-        asked.append(request)
-        return fail(429, "slow down", retry_after=0.01) if len(asked) == 1 else capable(request)
-
-    with openai_server(busy_once) as server:
-        given = ("--try", "--model", "openai:fake-1", "--docs", str(desk.docs))
-        ended = desk.call("doctor", *given, **server.environment)
-    assert ended.code == 0, ended.out
-    assert re.search(r"^waiting \d s: the provider asks to wait \(HTTP 429\)$", ended.err, re.MULTILINE)
-
-
 def test_a_trial_is_not_made_where_something_is_missing_and_that_is_said(desk: Desk) -> None:
     ended = desk.call("doctor", "--try", "--docs", "nowhere")
     assert ended.code == 2
     assert "note     trial: not made: first mend what is missing" in ended.out
-
-
-def test_a_model_at_another_provider_is_not_said_to_be_at_the_server_of_openai_models(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
-    found = diagnose(Context(models={"planner": ScriptedChatModel(replies=[])}, data_dir=desk.data))
-    words = {one.what: one.text for one in found}
-    assert "localhost" not in words["model of the planner"]
-    assert "localhost:1" in words["model of the writer"]
 
 
 def test_a_folder_without_documents_is_missing_and_documents_are_counted(desk: Desk) -> None:
@@ -191,15 +145,6 @@ def test_what_a_folder_holds_beside_its_documents_is_told(desk: Desk) -> None:
         *(f"note     not read: docs/{name}.txt: it is a link that leads nowhere" for name in "abc"),
         "note     not read: docs/d.pdf: it is a broken PDF file",
     ]
-
-
-def test_a_file_that_cannot_be_read_keeps_nobody_from_a_trial(desk: Desk) -> None:
-    (desk.docs / "empty.md").touch()
-    ended = desk.call("doctor", "--try", "--model", "extractive", "--docs", str(desk.docs))
-    assert ended.code == 0
-    assert "docs/empty.md: it is empty" in ended.out
-    assert "trial: not made" not in ended.out
-    assert "there is nothing to try" in ended.out
 
 
 @pytest.mark.fault(40)
@@ -238,22 +183,3 @@ def test_a_data_folder_that_nobody_can_make_is_missing_and_looking_leaves_nothin
     before = set(desk.folder.iterdir())
     assert f"ok       data folder: {desk.data}" in desk.call("doctor").out
     assert set(desk.folder.iterdir()) == before
-
-
-def test_with_documents_missing_nothing_is_said_to_be_fit_to_search(desk: Desk) -> None:
-    assert "something to search: yes" in desk.call("doctor", "--docs", str(desk.docs)).out
-    assert "something to search" not in desk.call("doctor", "--docs", "nowhere").out
-
-
-def test_a_check_of_a_trial_that_fails_is_called_so(desk: Desk) -> None:
-    with openai_server(lambda _: fail(401, "wrong key")) as server:
-        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", **server.environment)
-    assert ended.code == 2
-    assert "failed   fake-1: answer: " in ended.out
-    assert "missing" not in ended.out
-
-
-def test_what_to_know_of_a_model_is_told_in_whole_sentences(desk: Desk) -> None:
-    given = ("--model", "openai:fake-1", "--limit", "max_usd=1")
-    ended = desk.call("doctor", *given, OPENAI_BASE_URL="http://localhost:1/v1")
-    assert "tokens are assumed. No price of the model fake-1 is set" in ended.out

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lab import PLAN, QUESTION, HandClock, Lab, lab
 
-from deep_research.app.embed import build_graph
-from deep_research.app.stream import apackets, packets
+from deep_research.app.stream import apackets
 from deep_research.app.words import GRAPHS
-from deep_research.core.run.context import SystemClock
 from deep_research.core.run.errors import NoPlan
 from deep_research.core.run.events import packets as p
 from deep_research.core.run.events.packets import AnyPacket
@@ -124,17 +121,3 @@ async def test_seconds_that_are_told_put_no_heartbeat_off(tmp_path: Path) -> Non
     await told(timed(tmp_path, clock, planner=[slow], limits={"heartbeat_seconds": 0.05}), heard)
     assert beats()[-1] <= clock.time
     assert seconds(heard) == [float(second) for second in range(1, int(clock.time) + 1)]
-
-
-def test_a_plain_script_hears_the_time_of_a_run_in_another_thread(tmp_path: Path) -> None:
-    clock = HandClock()
-    run = lab(tmp_path, clock=clock, planner=[clock.after(2, PLAN)], graph=build_graph(checkpointer=tmp_path / "r.db"))
-    graph = run.graph.copy({"name": GRAPHS["planned"]})
-    heard = list(packets(graph, QUESTION, "t", context=run.context))
-    assert seconds(heard) == [1.0, 2.0]
-
-
-async def test_the_computers_own_clock_sleeps_as_long_as_it_is_told() -> None:
-    start = time.monotonic()
-    await SystemClock().sleep(0.02)
-    assert time.monotonic() - start >= 0.019

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
-from typing_extensions import override
 
 import deep_research
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.app.loops import background_loop
-from deep_research.app.settings import read_context
-from deep_research.core.run.errors import SyncOnlySaver, UnknownModel, UnknownSetting
+from deep_research.core.run.errors import SyncOnlySaver, UnknownSetting
 
 HANGS_AFTER = 60.0
 """Seconds after which a run that does not begin or end is taken to hang."""
@@ -48,33 +44,6 @@ def test_a_plain_script_streams_with_any_checkpointer(tmp_path: Path, kind: str)
         "write_report",
         "verify_report",
     ]
-
-
-def test_the_first_call_of_a_process_waits_until_the_loop_in_the_background_runs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    has_turn, loops, answers = threading.Event(), list[asyncio.AbstractEventLoop](), list[bool]()
-
-    class LateLoop(asyncio.SelectorEventLoop):
-        @override
-        def run_forever(self) -> None:
-            # Under load, a thread that was started may have to wait for its turn.
-            has_turn.wait()
-            super().run_forever()
-            self.close()
-
-    def ask() -> None:
-        loops.append(background_loop.__wrapped__())
-        answers.append(loops[0].is_running())
-
-    monkeypatch.setattr(asyncio, "new_event_loop", LateLoop)
-    asker = threading.Thread(target=ask)
-    asker.start()
-    asker.join(0.2)
-    has_turn.set()
-    asker.join()
-    loops[0].call_soon_threadsafe(loops[0].stop)
-    assert answers == [True]
 
 
 async def test_sync_and_async_work_inside_a_running_loop(tmp_path: Path) -> None:
@@ -145,13 +114,6 @@ def test_an_unknown_setting_is_one_line_that_names_it(tmp_path: Path) -> None:
         run.graph.invoke({"messages": [HumanMessage("x")]}, context={"limits": {"max_cycles": 0}})
 
 
-def test_an_unknown_model_is_one_line_that_names_the_setting(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    context = {"models": "gpt-nonsense", "docs": [run.folder]}
-    with pytest.raises(UnknownModel, match=r"'gpt-nonsense'.*setting models.*'extractive'"):
-        run.graph.invoke({"messages": [HumanMessage(QUESTION)]}, thread_config("t"), context=context)
-
-
 async def test_a_saver_of_another_loop_is_refused_for_sync_calls_in_that_loop(tmp_path: Path) -> None:
     async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "own.sqlite")) as saver:
         run = lab(tmp_path, graph=build_graph(checkpointer=saver))
@@ -190,15 +152,6 @@ def test_settings_come_from_the_environment_and_the_call_wins(monkeypatch: pytes
     assert (given.language, given.limits.max_cycles) == ("Welsh", 5)
     partly = deep_research.Context(limits={"max_iterations": 2})
     assert (partly.limits.max_cycles, partly.limits.max_iterations) == (3, 2)
-
-
-def test_an_empty_variable_counts_as_none_and_a_clock_is_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DEEP_RESEARCH_MAX_CYCLES", "")
-    monkeypatch.setenv("DEEP_RESEARCH_DOCS", "")
-    assert deep_research.Context().limits.max_cycles == 8
-    monkeypatch.setenv("DEEP_RESEARCH_CLOCK", "abc")
-    with pytest.raises(UnknownSetting, match=r"CLOCK.*Clock"):
-        read_context({})
 
 
 async def test_two_researchers_really_work_at_the_same_time(tmp_path: Path) -> None:

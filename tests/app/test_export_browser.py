@@ -117,11 +117,6 @@ def test_a_citation_can_be_read_by_keyboard_alone(browser: Browser) -> None:
     assert said == []
 
 
-def test_reasons_against_a_sentence_stand_with_its_quote(browser: Browser) -> None:
-    page, _ = browser.open(finished())
-    assert "no word of '38'" in quote_of(page, "2, not checked by a model").inner_text()
-
-
 @pytest.mark.parametrize(
     ("language", "width", "scheme"), [("en", 1280, "light"), ("en", 390, "dark"), ("ar", 390, "light")]
 )

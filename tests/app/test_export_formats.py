@@ -9,12 +9,9 @@ from command import Desk, desk_in
 from exported import AUDIT, CLAIMS, REPORT, UNCHECKED, standing
 from lab import QUESTION
 
-from deep_research.app.export import NoReportYet, chosen_format, export_content
 from deep_research.app.exports.finished import finished_report
 from deep_research.app.output import run_json, run_page
 from deep_research.app.run_name import RunName
-from deep_research.app.terminal import OutputUnusable
-from deep_research.app.words import ExportFormat
 
 NAME = RunName("light", None)
 
@@ -49,14 +46,6 @@ def test_the_name_of_the_file_says_what_is_written(library: Desk, name: str, beg
     assert begins or file.read_text("utf-8") == library.call("export", "light").out
 
 
-def test_a_name_with_an_ending_that_no_format_has_is_refused(library: Desk) -> None:
-    file = library.folder / "report.xyz"
-    ended = library.call("export", "light", "--out", str(file))
-    assert (ended.code, ended.out, file.exists()) == (2, "", False)
-    assert "report.xyz': no format has this ending; these are known: .bib, .docx, .htm, .html, .json, " in ended.err
-    assert library.call("export", "light", "--format", "md", "--out", str(file)).code == 0
-
-
 def test_a_format_that_is_asked_for_counts_more_than_the_name_of_the_file(library: Desk) -> None:
     file = library.folder / "sources.json"
     assert library.call("export", "light", "--format", "csl-json", "--out", str(file)).code == 0
@@ -65,36 +54,12 @@ def test_a_format_that_is_asked_for_counts_more_than_the_name_of_the_file(librar
     assert library.call("export", "light", "--format", "csl-json").out == file.read_text("utf-8")
 
 
-def test_a_page_can_be_printed_and_shows_the_report(library: Desk) -> None:
-    page = library.call("export", "light", "--format", "html").out
-    assert page.startswith("<!DOCTYPE html>")
-    assert QUESTION in page and "1844" in page
-
-
 @pytest.mark.parametrize("binary", ["docx", "pdf"])
 @pytest.mark.parametrize("out", [(), ("--out", "-")])
 def test_a_file_that_cannot_be_printed_needs_a_name(library: Desk, binary: str, out: tuple[str, ...]) -> None:
     ended = library.call("export", "light", "--format", binary, *out)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == f"Error: --format {binary} is not for printing: name a file with --out FILE.{binary}\n"
-
-
-def test_a_file_that_cannot_be_written_is_not_printed_instead(library: Desk) -> None:
-    ended = library.call("export", "light", "--out", str(library.folder / "nowhere" / "report.docx"))
-    assert (ended.code, ended.out) == (2, "")
-    assert "there is no folder" in ended.err
-
-
-@pytest.mark.parametrize("export_format", ["html", "docx", "bibtex", "csl-json"])
-def test_a_run_without_a_report_is_not_exported(export_format: ExportFormat) -> None:
-    with pytest.raises(NoReportYet):
-        export_content(standing(None), export_format, NAME)
-
-
-def test_without_a_file_and_a_format_it_is_markdown() -> None:
-    assert chosen_format(None, None) == "md"
-    with pytest.raises(OutputUnusable):
-        chosen_format("pdf", None)
 
 
 def test_show_tells_the_audit_in_words() -> None:

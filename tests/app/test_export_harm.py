@@ -103,12 +103,3 @@ def test_a_document_whose_location_is_on_the_web_and_a_page_that_is_a_file_are_n
 def test_what_turns_the_direction_of_text_is_left_out() -> None:
     page = report_page(finished(question=f"{QUESTION}\u202e\x1b", report=Report(text="a\u202eb &#x202e;c", sources=())))
     assert not {"\u202e", "\x1b"} & set(page)
-
-
-def test_letters_are_joined_and_parted_as_they_were_written() -> None:
-    assert "می\u200cخواهم" in report_page(written("می\u200cخواهم"))
-
-
-def test_a_title_of_ten_thousand_letters_is_cut() -> None:
-    page = report_page(finished(question="W" * 10_000))
-    assert page.count("W") < 1_000

@@ -8,10 +8,9 @@ import re
 
 import lxml.html
 import pytest
-from exported import AUDIT, QUESTION, QUOTE, REPORT, SOURCES, TEXT, UNCHECKED, claim, finished, passage, written
+from exported import AUDIT, QUESTION, QUOTE, TEXT, UNCHECKED, finished, written
 from shown_page import at, tree, words
 
-from deep_research.app.exports.body import MARK, mark_report
 from deep_research.app.exports.finished import figures_of
 from deep_research.app.exports.page import report_page
 from deep_research.core.evidence.citations.labels import all_labels, labels
@@ -74,16 +73,6 @@ def test_a_sentence_is_underlined_by_its_verdict_through_its_markup() -> None:
     assert at(page, "//article//*[@class='claim unchecked']") == ["It stands", "38 metres", "tall, on granite."]
     assert at(page, "//article//*[@class='claim unsupported']") == ["It was electrified in 1937."]
     assert at(page, "//article//td/*[@class='claim supported']") == ["Skerry", "38 m"]
-
-
-def test_a_sentence_ends_with_its_line_even_if_its_end_is_gone_with_a_link() -> None:
-    text = "See [the list](https://lights.example 'it says.') Next.\n\nFar."
-    checked = claim(
-        "See [the list](https://lights.example 'it says.", "unchecked", passage(1, "unchecked", QUOTE), text=text
-    )
-    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,))))
-    underlined = at(page, "//article//*[@class='claim unchecked']")
-    assert underlined[0] == "See the list Next." and "Far." not in underlined
 
 
 def test_the_words_of_the_text_stay_as_they_are() -> None:
@@ -192,47 +181,3 @@ def test_the_policy_names_the_one_style_and_nothing_else() -> None:
     (policy,) = lxml.html.document_fromstring(page).xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
     assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     assert "style=" not in page and "<script" not in page
-
-
-def test_marks_stand_around_sentences_and_not_around_their_layout() -> None:
-    marked = mark_report(REPORT)
-    assert "- ⁅b3⁆It was electrified in 1937. ⁅c3⁆⁅e3⁆" in marked.text
-    assert "| ⁅b4⁆Skerry | 38 m ⁅c4⁆⁅e4⁆ |" in marked.text
-    assert [(citation.number, citation.claim) for citation in marked.citations] == [
-        (1, 0),
-        (1, 1),
-        (2, 1),
-        (3, 3),
-        (1, 4),
-    ]
-    assert re.sub(r"\[[\d, ]+\]", "", TEXT) == MARK.sub("", marked.text)
-
-
-def test_a_citation_behind_a_sentence_is_none_of_its_own() -> None:
-    text = "Lit in 1844. [1][2] Then [3]."
-    checked = claim("Lit in 1844. [1]", "supported", passage(1, "supported", QUOTE), text=text)
-    marked = mark_report(Report(text=text, sources=REPORT.sources, claims=(checked,)))
-    assert [(citation.number, citation.claim) for citation in marked.citations] == [(1, 0), (2, -1), (3, -1)]
-
-
-def test_a_long_report_has_all_its_citations() -> None:
-    sentences = [
-        f"Sentence {number} has a claim of its own, and some thirty words to go with it. [1]" for number in range(100)
-    ]
-    text, checked = "", []
-    for sentence in sentences:
-        start = len(text)
-        text += sentence + (" filler" * 18) + "\n\n"
-        found = passage(1, "supported", QUOTE)
-        checked.append(
-            claim("", "supported", found, text="").model_copy(update={"start": start, "end": start + len(sentence)})
-        )
-    assert len(text.split()) > 3_000
-    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=tuple(checked), audit=AUDIT)))
-    assert len(page.xpath("//article//button")) == len(page.xpath("//aside")) == len(sentences)
-
-
-def test_a_source_without_a_title_is_named_by_its_place() -> None:
-    untitled = SOURCES[0].model_copy(update={"title": ""})
-    page = tree(finished(cited=[untitled, *SOURCES[1:]]))
-    assert at(page, "//li[@id='source-1']/div/bdi") == ["lights.example"]

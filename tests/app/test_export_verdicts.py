@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from exported import AUDIT, QUOTE, REPORT, claim, finished, passage
+from exported import QUOTE, REPORT, claim, finished, passage
 from shown_page import at, tree, words
 
 from deep_research.core.evidence.citations.labels import all_labels, labels
@@ -35,10 +35,3 @@ def test_what_the_text_says_itself_is_not_said_again(language: str) -> None:
     page = tree(finished(language_code=language, report=Report(text=text, sources=REPORT.sources, claims=claims)))
     assert at(page, "//article//*[@class='flag']") == []
     assert claims[0].is_marked
-
-
-def test_a_mark_behind_a_sentence_is_enough_wherever_the_sentence_ends() -> None:
-    text = "It was lit in 1844. [1] (not verified) It burned."
-    checked = claim("It was lit in 1844. [1]", "unsupported", passage(1, "unsupported", "x"), text=text, is_marked=True)
-    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=AUDIT)))
-    assert at(page, "//article//*[@class='flag']") == []

@@ -17,11 +17,8 @@ from wire import QUESTION
 from wire_desk import wire_desk
 
 from deep_research.app.embed import build_graph, thread_id
-from deep_research.app.progress import PlainLines
-from deep_research.app.runs import KEY, Notes, open_runs
+from deep_research.app.runs import KEY, Notes
 from deep_research.app.stream import packets
-from deep_research.core.run.errors import KeyRefused
-from deep_research.core.run.events.packets import AnyPacket
 from deep_research.core.run.store.pages import page_namespace
 
 pytestmark = pytest.mark.slow
@@ -88,23 +85,6 @@ def test_a_run_keeps_what_its_call_gave_and_nothing_of_the_environment(tmp_path:
     assert "Unknown model 'gpt-nonsense'" in desk.call("ask", follow_up, "--thread", "model", **other).err
     assert desk.call("ask", follow_up, "--thread", "model", "--model", "extractive", **other).code == 0
     assert desk.call("ask", "And its tide?", "--thread", "model", **other).code == 0
-
-
-async def test_a_run_that_goes_on_with_other_settings_has_not_failed_any_more(tmp_path: Path) -> None:
-    class Gone(PlainLines):
-        def take(self, packet: AnyPacket) -> None:
-            raise InterruptedError
-
-    with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")):
-        async with open_runs(tmp_path / "data") as book:
-            with pytest.raises(KeyRefused, match="no credit"):
-                await book.ask("poor", QUESTION, {"clarify": "off"}, PlainLines(""))
-            failed = await book.read("poor")
-            assert (failed.status, "no credit" in failed.failure) == ("failed", True)
-            with pytest.raises(InterruptedError):
-                await book.resume("poor", "", {"models": "extractive"}, Gone(""))
-            stopped = await book.read("poor")
-            assert (stopped.status, stopped.failure) == ("stopped", "")
 
 
 def test_a_run_that_was_stopped_at_its_very_first_step_can_be_looked_at_and_gone_on_with(tmp_path: Path) -> None:

@@ -181,19 +181,3 @@ def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
     [line] = ended.out.splitlines()
     assert json.loads(line)["result"]["serverInfo"]["name"] == "deep-research"
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--limit", "max_cycle=4"), "there is no such limit (did you mean max_cycles?)"),
-        (("--no-web", "--engine", "arxiv"), "--no-web and --engine exclude each other"),
-        (("--data-dir", "/dev/null/data"), "/dev/null/data"),
-    ],
-)
-def test_wrong_options_are_refused_before_anything_is_served(
-    tmp_path: Path, options: tuple[str, ...], words: str
-) -> None:
-    ended = Desk(tmp_path).call("mcp", *options)
-    assert (ended.code, ended.out) == (2, "")
-    assert words in ended.err and "Traceback" not in ended.err

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from openai_server import Received, Reply, fail, say, use
 from server import Server
@@ -205,15 +204,6 @@ def test_runs_of_the_command_line_are_there_and_go_on(reader: Reader, desk: Wire
         reply(page, "The light and its keeper")
         page.locator("#report article").wait_for()
         assert FACTS["light"] in page.locator("#report article").inner_text()
-
-
-def test_a_run_that_is_gone_says_so(reader: Reader, desk: WireDesk) -> None:
-    with reader.page() as page:
-        ask(page)
-        page.locator("#report article").wait_for()
-        thread = page.url.rpartition("/")[2]
-        httpx.delete(f"{reader.server.url}/threads/{thread}", headers={"X-Api-Key": reader.server.token})
-        page.get_by_role("alert").get_by_text("There is no run").wait_for()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1500, "light"), (1100, "dark"), (390, "light")])

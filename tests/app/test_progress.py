@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from deep_research.app.live_view import LiveView
-from deep_research.app.progress import Costs, PlainLines, Progress
-from deep_research.app.words import counted
+from deep_research.app.progress import PlainLines, Progress
 from deep_research.core.records.plan import PlanStep
 from deep_research.core.records.research import Scope
 from deep_research.core.records.sources import NotRead
@@ -17,7 +16,6 @@ from deep_research.core.run.branches import StepTask
 from deep_research.core.run.events import packets as p
 from deep_research.core.run.events import packets as sp
 from deep_research.core.run.events.packets import AnyPacket, Document, Placement
-from deep_research.core.run.spending import dollars
 from deep_research.state import ResearchState
 
 TOP = Placement(turn_index=0)
@@ -68,12 +66,6 @@ def test_what_the_models_cost_is_added_up(capsys: pytest.CaptureFixture[str], us
     assert f"0 sources, {words}\n" in seen(*calls).replace(" \n", "\n")
 
 
-def test_on_a_terminal_what_was_spent_stays_when_the_view_goes(capsys: pytest.CaptureFixture[str]) -> None:
-    with LiveView("") as view:
-        told(view, finished(1000, 0.06), stop())
-    assert "spent: 1 model call, 1 000 tokens, $0.06" in capsys.readouterr().err
-
-
 def test_on_a_terminal_the_words_that_are_written_are_shown_and_no_more_than_a_screen() -> None:
     plan: list[AnyPacket] = [p.PlanStart(placement=TOP), p.PlanDelta(placement=TOP, content="1. A light\n" * 40)]
     report = p.MessageStart(placement=TOP, final_documents=[])
@@ -85,11 +77,6 @@ def test_on_a_terminal_the_words_that_are_written_are_shown_and_no_more_than_a_s
         assert len(screen.getvalue().splitlines()) <= 19
         assert ("Sentence 399" in screen.getvalue()) == (packets[-1] is words[-1])
         assert ("writing the report" in screen.getvalue()) == (packets[-1] is words[-1])
-
-
-def test_nothing_is_said_of_documents_before_there_are_any() -> None:
-    assert "documents" not in seen(p.ChatHeartbeat(placement=TOP, elapsed_seconds=1.0))
-    assert "1 of 4 documents indexed" in seen(p.DocumentsIndexed(placement=TOP, done=1, total=4))
 
 
 def test_what_cannot_be_read_is_told_with_the_reason_and_stays_when_the_view_goes(
@@ -105,42 +92,6 @@ def test_what_cannot_be_read_is_told_with_the_reason_and_stays_when_the_view_goe
     assert words in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.parametrize(
-    ("usd", "words"),
-    [(0.0, "$0.00"), (12.345, "$12.35"), (0.01, "$0.01"), (0.0099, "$0.0099"), (0.001, "$0.001"), (2e-7, "$0.0000002")],
-)
-def test_little_money_is_not_taken_for_none(usd: float, words: str) -> None:
-    assert dollars(usd) == words
-
-
-@pytest.mark.parametrize(
-    ("count", "noun", "words"),
-    [(0, "source", "0 sources"), (1, "source", "1 source"), (1, "search", "1 search"), (3, "search", "3 searches")],
-)
-def test_one_is_no_plural(count: int, noun: str, words: str) -> None:
-    assert counted(count, noun) == words
-
-
-def test_a_run_without_calls_has_no_bill(capsys: pytest.CaptureFixture[str]) -> None:
-    assert lines(capsys, p.PlanStart(placement=TOP), stop()) == []
-    assert "tokens" not in seen(stop())
-    assert str(Costs()) == "0 tokens"
-
-
-def test_a_run_that_begins_tells_its_name_and_what_to_know_before_any_packet(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for view in (PlainLines("Run light"), LiveView("Run light")):
-        assert capsys.readouterr().err == "", "a call that is refused has not begun"
-        view.begin(["No price is set."])
-        assert capsys.readouterr().err == "Run light\nNote: No price is set.\n"
-
-
-def test_a_search_without_results_is_not_told_as_a_number_of_them(capsys: pytest.CaptureFixture[str]) -> None:
-    searched = p.SearchToolDocuments(placement=AGENT, documents=[])
-    assert lines(capsys, searched) == ["[1.2] found nothing"]
-
-
 def test_a_call_that_waits_says_how_long_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     delayed = p.CallDelayed(placement=TOP, seconds=12.4, reason="the provider asks to (429)")
     start = p.ResearchAgentStart(placement=AGENT, research_task="The light")
@@ -150,18 +101,6 @@ def test_a_call_that_waits_says_how_long_and_why(capsys: pytest.CaptureFixture[s
     assert words in seen(delayed)
     assert words not in seen(delayed, p.PlanStart(placement=TOP))
     assert f"● The light\n  {words}" in "\n".join(line.rstrip() for line in seen(start, inside).splitlines())
-
-
-def test_a_plan_is_shown_in_whatever_turn_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
-    for turn in (0, 1):
-        place = Placement(turn_index=turn)
-        plan: list[AnyPacket] = [
-            p.PlanStart(placement=place),
-            p.PlanDelta(placement=place, content="1. Li"),
-            p.PlanDelta(placement=place, content="ght\n"),
-        ]
-        assert lines(capsys, *plan, p.SectionEnd(placement=place)) == ["plan:", "1. Light"]
-        assert "1. Light" in seen(*plan)
 
 
 def step_start(tab: int = 1) -> AnyPacket:
@@ -203,23 +142,6 @@ def test_a_step_is_told_from_its_start_to_its_end(capsys: pytest.CaptureFixture[
     ]
 
 
-def test_what_it_is_about_and_what_the_report_will_say_is_told_but_not_the_time(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    activity = sp.Activity(placement=TOP, text="Having a first look around", icon="lightbulb")
-    framing = sp.ReportFraming(placement=TOP, main_message="It was lit in 1844.", reasoning="Two sources agree.")
-    elapsed = p.ElapsedTime(placement=TOP, elapsed_seconds=1.0)
-    pair = sp.Contradiction(
-        claim="1844", document_id="a", other_claim="1845", other_document_id="b", newer_document_id=""
-    )
-    disagree = sp.ContradictionsFound(placement=TOP, contradictions=[pair])
-    assert lines(capsys, activity, elapsed, disagree, framing) == [
-        "[0.1] Having a first look around",
-        "[0.1] found 1 contradiction between sources",
-        "[0.1] the report will say: It was lit in 1844.",
-    ]
-
-
 def test_on_a_terminal_steps_are_shown_as_researchers_are() -> None:
     step, error = step_start(), p.PacketError(placement=AGENT, message="One search failed.")
     found = p.SearchToolDocuments(
@@ -235,26 +157,6 @@ def test_on_a_terminal_steps_are_shown_as_researchers_are() -> None:
     assert not live.researchers[1, 1].is_done, "a step goes on after an error"
     told(live, sp.StepDone(placement=AGENT, step_id="2", status="completed", reason=""))
     assert live.researchers[1, 1].is_done
-
-
-def test_on_a_terminal_what_it_is_about_is_shown_until_the_steps_start_and_again_after_them() -> None:
-    first = sp.Activity(placement=TOP, text="Having a first look around", icon="lightbulb")
-    last = sp.Activity(placement=Placement(turn_index=2), text="Comparing what the sources say", icon="brain")
-    plan: list[AnyPacket] = [p.PlanStart(placement=TOP), p.PlanDelta(placement=TOP, content="1. Light")]
-    assert first.text in seen(first)
-    assert first.text not in seen(first, *plan, step_start())
-    shown = seen(first, *plan, step_start(), last)
-    assert last.text in shown and "1. Light" in shown
-    assert last.text not in seen(last, *plan, p.MessageStart(placement=TOP, final_documents=[]))
-
-
-def test_on_a_terminal_the_plan_makes_room_when_its_steps_start() -> None:
-    text = "1. Its keeper\n   Who kept it?\n2. Its height\n   How tall is it?"
-    plan: list[AnyPacket] = [p.PlanStart(placement=TOP), p.PlanDelta(placement=TOP, content=text)]
-    assert "   How tall is it?" in seen(*plan)
-    view = seen(*plan, step_start())
-    assert "2. Its height" in view
-    assert "How tall" not in view
 
 
 def test_on_a_terminal_steps_under_way_are_there_again_when_a_run_goes_on() -> None:

@@ -51,10 +51,6 @@ def pages(server: Server, thread: str) -> set[str]:
         return {row[0] for row in connection.execute("SELECT key FROM store WHERE prefix = ?", (f"{thread}.pages",))}
 
 
-def test_it_starts_without_a_complaint(server: Server) -> None:
-    assert server.complaints() == []
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="the machine has one loopback address")
 @pytest.mark.fault("R24")
 def test_it_listens_on_loopback_and_takes_the_token_that_it_made_from_its_own_address_alone(server: Server) -> None:
@@ -187,17 +183,6 @@ async def test_deleting_and_copying_a_thread_takes_its_page_texts_along(server: 
     values = await copy.ask("How tall is the Skerry Light?")
     assert "38 metres" in values["report"]["text"]
     assert pages(server, talk.thread) == set()
-
-
-async def test_a_copy_of_a_waiting_thread_reads_for_itself(server: Server, talk: Conversation) -> None:
-    await talk.ask(UNCLEAR)
-    copy = await talk.copy()
-    values = await copy.ask(None, command={"resume": QUESTION})
-    assert "1844. [" in values["report"]["text"]
-    assert pages(server, copy.thread)
-    texts = {key for key in pages(server, talk.thread) if not key.startswith("packets-")}
-    assert texts == {"what the user says"}
-    assert (await talk.client.threads.get(talk.thread))["status"] == "interrupted"
 
 
 @pytest.mark.parametrize("script", on_server(), ids=lambda script: script.page)

@@ -132,14 +132,6 @@ async def test_two_threads_research_at_the_same_time(client: LangGraphClient, de
     assert desk.counts(talks[0].thread) == desk.counts(talks[1].thread)
 
 
-@pytest.mark.fault("R13")
-async def test_the_recursion_limit_is_the_graphs_own(client: LangGraphClient, desk: Desk) -> None:
-    talk = await Conversation(client).create()
-    await talk.ask(QUESTION)
-    for role in ("clarifier", "orchestrator", "researcher"):
-        assert {call["recursion_limit"] for call in desk.calls(talk.thread, role)} == {500}
-
-
 @pytest.mark.fault(45)
 async def test_a_run_that_is_cancelled_goes_on_where_it_was(client: LangGraphClient, desk: Desk) -> None:
     talk = await Conversation(client).create()
@@ -177,15 +169,6 @@ async def test_a_run_that_is_rolled_back_leaves_no_trace(client: LangGraphClient
     values = await talk.ask(question, multitask_strategy="rollback")
     assert [message["content"] for message in values["messages"][:-1]] == [question]
     assert {finding["question_id"] for finding in values["findings"].values()} == {values["run"]["id"]}
-
-
-async def test_deleting_an_old_run_takes_nothing_from_the_thread(client: LangGraphClient, desk: Desk) -> None:
-    talk = await Conversation(client).create()
-    await talk.ask(QUESTION)
-    (first,) = await client.runs.list(talk.thread)
-    values = await talk.ask("How tall is the Skerry Light?")
-    await client.runs.delete(talk.thread, first["run_id"])
-    assert await talk.values() == values
 
 
 @pytest.mark.fault(36, 53, "R21")

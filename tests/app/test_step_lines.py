@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
-from deep_research.app.export import NoReportYet, export_content
 from deep_research.app.output import run_json, run_page
 from deep_research.app.run_name import RunName
 from deep_research.app.runs import StoredRun
@@ -183,15 +181,3 @@ def test_programs_read_steps_gaps_and_contradictions(state: ResearchState) -> No
         },
     ]
     assert shown["strategy"] == "planned"
-
-
-def test_a_run_without_steps_shows_none_and_no_strategy() -> None:
-    orchestrated = standing(ResearchState(), strategy="orchestrated")
-    page = run_page(orchestrated, NAME)
-    assert "Steps" not in page and "Not found" not in page and "Strategy" not in page
-    assert json.loads(run_json(orchestrated))["steps"] == []
-
-
-def test_what_cannot_be_exported_yet_says_how_many_steps_are_done(state: ResearchState, tmp_path: Path) -> None:
-    with pytest.raises(NoReportYet, match="stopped after its plan, with 3 steps done"):
-        export_content(standing(state, is_unfinished=True), "md", NAME)

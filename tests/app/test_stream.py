@@ -15,8 +15,8 @@ from packet_check import faults
 from random_runs import Script, scripts
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.app.stream import apackets, packets, read_packet
-from deep_research.core.run.errors import NoPlan, UnknownModel, UnknownSetting
+from deep_research.app.stream import apackets, packets
+from deep_research.core.run.errors import NoPlan
 from deep_research.core.run.events import packets as p
 from deep_research.core.run.events.packets import AnyPacket, OverallStop, Placement
 
@@ -71,10 +71,6 @@ async def test_a_question_back_ends_the_stream_and_the_answer_opens_another(tmp_
     assert stops(await told(run, "The Skerry Light"))[0] == "completed"
 
 
-async def test_a_plan_that_is_to_be_approved_ends_the_stream(tmp_path: Path) -> None:
-    assert stops(await told(lab(tmp_path, review_plan=True))) == ("waiting_for_user", "", True, 0)
-
-
 @pytest.mark.behaviour("O-79")
 async def test_a_run_that_fails_says_why_and_raises(tmp_path: Path) -> None:
     run, heard = lab(tmp_path, planner=["", "", PLAN]), list[AnyPacket]()
@@ -90,19 +86,6 @@ async def test_of_a_foreign_error_only_the_kind_is_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="sk-secret"):
         await told(run, into=heard)
     assert stops(heard) == ("failed", "An error stopped the run (ValueError).", False, 1)
-
-
-@pytest.mark.parametrize(
-    ("context", "error"), [({"models": "gpt-nonsense"}, UnknownModel), ({"nonsense": 1}, UnknownSetting)]
-)
-async def test_a_call_that_is_refused_stops_before_it_raises(
-    tmp_path: Path, context: dict[str, Any], error: type[Exception]
-) -> None:
-    run, heard = lab(tmp_path), list[AnyPacket]()
-    with pytest.raises(error) as raised:
-        async for packet in apackets(run.graph, QUESTION, "t", context={"docs": [str(run.folder)], **context}):
-            heard.append(packet)
-    assert stops(heard) == ("failed", str(raised.value), False, 0)
 
 
 @pytest.mark.fault(45)
@@ -182,14 +165,6 @@ async def test_a_finished_thread_that_is_asked_to_go_on_says_that_it_is_finished
     run = lab(tmp_path)
     await told(run)
     assert [packet.type for packet in await told(run, None)] == ["stop"]
-
-
-def test_what_is_no_packet_is_refused() -> None:
-    packet = p.PlanDelta(placement=Placement(turn_index=1), content="x")
-    assert read_packet(packet.model_dump(mode="json")) == packet
-    for data in ({"type": "nonsense", "placement": {"turn_index": 0}}, {"type": "section_end"}, {}):
-        with pytest.raises(ValueError):
-            read_packet(data)
 
 
 Spoil = Callable[[list[AnyPacket]], list[AnyPacket]]

@@ -15,7 +15,6 @@ from deep_research.core.models.abilities import (
     Location,
     ability_of,
     load_ability,
-    other_ability,
     remember_ability,
     save_ability,
 )
@@ -71,15 +70,6 @@ async def test_nothing_is_tried_where_no_tools_are_needed_or_all_is_known(tmp_pa
         assert server.requests == []
 
 
-async def test_a_way_that_is_refused_leads_to_another_one_once(tmp_path: Path, monkeypatch: Patch) -> None:
-    with openai_server(only_json) as server:
-        led_to(server, monkeypatch)
-        native = Ability()
-        found = await asyncio.gather(*(other_ability(caller(tmp_path), native) for _ in range(3)))
-        assert {ability.rung for ability in found} == {"json"}
-        assert len(server.requests) == 3
-
-
 async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_that_was_set(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
@@ -112,16 +102,3 @@ async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None
 async def test_a_file_that_says_nothing_is_no_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "models.json").write_text(text, "utf-8")
     assert await load_ability(Location(tmp_path / "models.json", "m")) is None
-
-
-async def test_where_no_file_can_be_written_it_is_known_as_long_as_the_process_lasts(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    place = Location(tmp_path / "file" / "models.json", "m")
-    await save_ability(place, Ability("json"))
-    assert await load_ability(place) == Ability("json")
-
-
-async def test_a_file_that_cannot_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "models.json").mkdir()
-    await save_ability(Location(tmp_path / "models.json", "m"), Ability("json"))
-    assert [path.name for path in tmp_path.iterdir()] == ["models.json"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import PLAN, HandClock, lab
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from openai_replies import fail, say
 from openai_server import Received, Reply
@@ -18,11 +16,10 @@ from deep_research.core.models.ask import ask_model
 from deep_research.core.models.request import Request
 from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 from deep_research.core.run.context import Context
-from deep_research.core.run.errors import ContentRefused, ModelFailed, PromptTooLong
+from deep_research.core.run.errors import ContentRefused, PromptTooLong
 from deep_research.core.run.events.call import CallEvents
 from deep_research.core.run.events.log import Emitter
 from deep_research.core.run.events.packets import Placement
-from deep_research.core.run.limits import Limits
 from deep_research.core.run.transcripts import tokens_of
 
 Patch = pytest.MonkeyPatch
@@ -51,13 +48,6 @@ async def test_prompt_tools_and_answer_fit_the_window_together(tools: list[dict[
     assert tokens_of(sent) + len(json.dumps(tools)) // 4 + tokens <= WINDOW
     assert made.settings["max_tokens"] == tokens
     assert messages[-1].text.startswith(sent[-1].text)
-
-
-async def test_the_time_of_all_calls_of_a_node_counts(tmp_path: Path) -> None:
-    clock = HandClock()
-    run = lab(tmp_path, clock=clock, planner=[clock.after(5, ""), clock.after(7, PLAN)])
-    state = await run.ask()
-    assert state.run and state.run.active_seconds == 12
 
 
 @pytest.mark.fault(10)
@@ -119,23 +109,3 @@ async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought
         {"at": "what </think> means, and <think>this</think>"}
     ]
     assert events.thoughts.startswith("Hm.")
-
-
-async def test_a_call_may_not_last_longer_than_its_limit_however_long_it_may_be_silent() -> None:
-    async def never(*_: Any) -> str:
-        await asyncio.Event().wait()
-        return ""
-
-    limits = Limits(call_seconds=0.2, idle_seconds=3000)
-    request = Request("researcher", "q", [HumanMessage("Look!")])
-    context = Context(models=ScriptedChatModel(replies=[never]), limits=limits)
-    async with asyncio.timeout(60):
-        with pytest.raises(ModelFailed, match="call_seconds"):
-            await ask_model(request, context, CallEvents(Emitter(lambda _: None), Placement(turn_index=0)))
-
-
-async def test_a_timeout_of_the_models_own_is_none_of_ours() -> None:
-    request = Request("researcher", "q", [HumanMessage("Look!")])
-    context = Context(models=ScriptedChatModel(replies=[TimeoutError("of its own")] * 3), limits=Limits(max_retries=0))
-    with pytest.raises(ModelFailed, match="did not answer in time; try again"):
-        await ask_model(request, context, CallEvents(Emitter(lambda _: None), Placement(turn_index=0)))

@@ -11,11 +11,9 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
-from openai_server import openai_server, say, use
-from wired import PROMPT, TOOL, Wire
+from wired import TOOL
 
 from deep_research.core.models.caller import bind_call
-from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.scripted import ScriptedChatModel
 
 LEVELS: Any = {"reasoning_effort_levels": ["low", "high"]}
@@ -83,13 +81,6 @@ def test_each_class_is_told_the_limit_in_its_own_words() -> None:
     assert ollama.num_predict is None
 
 
-def test_without_a_limit_none_is_bound() -> None:
-    for model in (Plain(), ChatGoogleGenerativeAI(), ChatOllama(num_predict=9)):
-        called, settings = bound_to(model)
-        assert settings == {}
-        assert called == model
-
-
 @pytest.mark.parametrize(
     ("model", "effort", "is_taken"),
     [
@@ -123,32 +114,3 @@ def test_a_model_that_takes_no_forced_call_is_left_to_choose() -> None:
     _, settings = bound_to(model, tools=[TOOL], effort="low")
     assert settings == {"tools": [TOOL], "tool_choice": "auto", "reasoning_effort": "low"}
     assert bound_to(Plain(profile={"tool_choice": True}), tools=[TOOL])[1]["tool_choice"] == "any"
-
-
-def test_other_settings_are_bound_as_they_are() -> None:
-    held = {"response_format": {"type": "json_object"}}
-    assert bound_to(Plain(), settings=held, max_tokens=5)[1] == {**held, "max_tokens": 5}
-    assert held == {"response_format": {"type": "json_object"}}
-
-
-def test_a_scripted_model_is_sent_all_that_is_asked_of_it() -> None:
-    model = ScriptedChatModel(replies=["Yes."], profile={"tool_choice": False, "reasoning_output": True})
-    bind_call(model, [TOOL], "any", 50, "minimal", {"stop": ["x"]}).invoke(PROMPT)
-    assert model.calls[0].tools == ("look",)
-    assert model.calls[0].settings == {
-        "tool_choice": "any",
-        "max_tokens": 50,
-        "reasoning_effort": "minimal",
-        "stop": ["x"],
-    }
-
-
-async def test_a_server_with_openai_s_api_is_sent_all_that_is_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    with openai_server([use(("look", {"word": "a"})), say("Yes.")]) as server:
-        model = resolve_model("planner", Wire(monkeypatch)(server).context)
-        await bind_call(model, [TOOL], "any", 60, "low", {}).ainvoke(PROMPT)
-        await bind_call(model, [], "any", None, "", {"response_format": {"type": "json_object"}}).ainvoke(PROMPT)
-    armed, plain = (request.json for request in server.requests)
-    assert armed["tools"] == [TOOL]
-    assert (armed["tool_choice"], armed["max_tokens"], armed["reasoning_effort"]) == ("required", 60, "low")
-    assert plain.keys() == {"model", "messages", "stream", "response_format"}

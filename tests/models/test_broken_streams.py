@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,18 +11,15 @@ from urllib.parse import urlsplit
 
 import pytest
 from capped import WHOLE, CappedWriter
-from langchain_core.messages import HumanMessage
-from openai_replies import PIECE, cut
+from openai_replies import PIECE
 from openai_server import Received, Reply, say
-from packet_check import READER, faults_before_stop
 from planned_lab import REPORT as PLANNED_REPORT
 from planned_lab import Asked, planned_lab
 from planned_wire import form_server
 from wire import FACTS, QUESTION, REPORT, found_by, is_right, noted, task_of, wire_lab, written
 from wire_desk import wire_desk
 
-from deep_research.app.embed import thread_config
-from deep_research.core.run.context import ROLES, Context
+from deep_research.core.run.context import ROLES
 from deep_research.core.run.errors import ModelFailed
 from deep_research.core.run.spending import total
 
@@ -148,24 +144,6 @@ async def test_a_finding_that_breaks_twice_is_replaced_by_what_was_read_and_says
         assert state.run and state.run.status == "completed_with_gaps"
 
 
-@pytest.mark.fault(5)
-async def test_a_report_that_breaks_behind_its_end_is_whole(tmp_path: Path, monkeypatch: Patch) -> None:
-    behind = Break(1 + len(cut(REPORT)) + 1)
-    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, behind)}) as wire:
-        assert is_right(wire, await wire.ask())
-        assert wire.asked() == WITHOUT_TROUBLE
-        assert not wire.of_type("call_continued", "call_delayed")
-
-
-@pytest.mark.fault(5, 6)
-async def test_a_report_that_breaks_in_its_thought_is_asked_for_anew(tmp_path: Path, monkeypatch: Patch) -> None:
-    thinking: Answer = lambda request: replace(written(request), reasoning="First the light.")  # noqa: E731 - a script
-    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(thinking, Break(2))}) as wire:
-        assert is_right(wire, await wire.ask())
-        assert wire.asked()["writer"] == 2
-        assert not wire.of_type("call_continued")
-
-
 @pytest.mark.fault(5, 6)
 async def test_of_a_report_in_sections_a_list_that_breaks_is_asked_for_anew_and_a_section_is_continued(
     tmp_path: Path, monkeypatch: Patch
@@ -222,29 +200,6 @@ async def test_a_planned_report_is_continued_once_and_what_the_steps_have_learne
         assert run.types().count("call_continued") == 1
         assert sum(count for key, count in forms.paid.items() if key[0] == "report") == breaks + 1
         assert (run.types().count("stop"), run.types()[-1]) == (1, "stop")
-
-
-async def test_the_graphs_own_stream_of_a_report_that_broke_is_well_formed_and_stops_once(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, MIDDLE)}) as wire:
-
-        def streamed() -> list[Any]:
-            question = {"messages": [HumanMessage(QUESTION)]}
-            parts = wire.graph.stream(
-                question,
-                thread_config("wire"),
-                context=Context(**wire.settings),
-                stream_mode="custom",
-                subgraphs=True,
-                version="v2",
-            )
-            return [READER.validate_python(part["data"]) for part in parts]
-
-        told = await asyncio.to_thread(streamed)
-    assert faults_before_stop(told) == []
-    types = [packet.type for packet in told]
-    assert (types.count("stop"), types[-1], types.count("call_continued")) == (1, "stop", 1)
 
 
 def test_the_command_says_what_broke_and_how_to_go_on(tmp_path: Path) -> None:

@@ -14,10 +14,8 @@ from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph
 from deep_research.core.models.scripted import ScriptedChatModel, call, calls
-from deep_research.core.records.research import Spent
 from deep_research.core.run.errors import DailyLimitReached, ModelFailed
-from deep_research.core.run.limits import Limits
-from deep_research.core.run.spending import limits_of_round, seconds_left, total
+from deep_research.core.run.spending import total
 from deep_research.state import ResearchState
 
 
@@ -66,19 +64,6 @@ async def test_no_more_pages_are_opened_than_are_left(tmp_path: Path) -> None:
     assert total((await run.ask()).spending).fetches == 2
 
 
-@pytest.mark.parametrize(("most", "spent", "researchers"), [(None, 0, 3), (9, 0, 3), (9, 7, 2), (9, 9, 1)])
-def test_a_round_has_no_more_researchers_than_searches_are_left(most: int | None, spent: int, researchers: int) -> None:
-    spending = {"a": Spent(role="internal_search", searches=spent)}
-    assert limits_of_round(Limits(max_searches=most), spending).max_parallel_researchers == researchers
-
-
-@pytest.mark.parametrize(("most", "spent", "researchers"), [(9, 0, 3), (9, 7, 2), (9, 9, 1)])
-def test_a_round_has_no_more_researchers_than_tool_calls_are_left(most: int, spent: int, researchers: int) -> None:
-    spending = {"a": Spent(role="internal_search", tool_calls=spent)}
-    assert limits_of_round(Limits(max_tool_calls=most), spending).max_parallel_researchers == researchers
-    assert limits_of_round(Limits(max_tool_calls=most, max_searches=1), spending).max_parallel_researchers == 1
-
-
 class SilentOfCosts(ScriptedChatModel):
     """A model that reports no usage, as some servers do."""
 
@@ -108,10 +93,6 @@ async def test_the_time_of_a_call_that_was_cut_is_counted(tmp_path: Path) -> Non
     assert (finding.ended, finding.numbered) == ("partial", "Lit in 1844. [1]")
     assert 1.9 <= finding.seconds < 42
     assert state.run and state.run.active_seconds >= finding.seconds
-
-
-def test_a_share_of_a_researchers_time_is_kept_for_writing() -> None:
-    assert seconds_left(Limits(researcher_seconds_hard=100, writing_share=0.25), 5) == 70
 
 
 SILENCE = {"idle_seconds": 0.2, "report_idle_seconds": 0.2}

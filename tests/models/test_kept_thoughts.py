@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import PLAN, REPORT, lab, search
+from lab import PLAN, lab
 from langchain_core.messages import AIMessage
 from langgraph.types import Command
 from openai_replies import Reply, fail
 from openai_server import Received
 from wire import is_right, wire_lab
 
-from deep_research.core.run.transcripts import REASONING, read_calls
+from deep_research.core.run.transcripts import REASONING
 
 
 async def test_the_thought_of_a_plan_that_was_rejected_takes_no_place_in_the_replay(tmp_path: Path) -> None:
@@ -48,11 +48,6 @@ async def test_a_server_that_wants_earlier_thoughts_back_is_given_them(
     assert set(given_back) == {"I think so."}
 
 
-def test_of_a_message_only_its_thought_is_kept_beside_words_and_calls_and_that_is_clean() -> None:
-    message = AIMessage("Well.", additional_kwargs={REASONING: "a\x1b\ud800b", "refusal": "x"})
-    assert read_calls(message, (), ()).message.additional_kwargs == {REASONING: "ab"}
-
-
 @pytest.mark.parametrize(
     "writer",
     [
@@ -70,19 +65,3 @@ async def test_a_thought_within_a_report_does_not_break_it(tmp_path: Path, write
     assert state.report and state.report.text.split() == ["Lit", "in", "1844.", "[1]", "It", "stands."]
     assert {p["placement"]["turn_index"] for p in run.packets if p["type"] == "message_delta"} == {2}
     assert "".join(p.content for p in await run.replayed() if p.type == "message_delta").startswith("Lit in 1844. [1]")
-
-
-async def test_a_thought_within_a_plan_does_not_break_it(tmp_path: Path) -> None:
-    run = lab(tmp_path, planner=["1. History\n\n<think>And the keeper.</think>\n\n2. Keeper\n"])
-    state = await run.ask()
-    assert state.plan and state.plan.steps == ("History", "Keeper")
-
-
-async def test_thoughts_of_a_researcher_that_fails_are_told_again(tmp_path: Path) -> None:
-    async def boom(*_: Any) -> str:
-        raise ValueError("x")
-
-    thoughtful = AIMessage("", additional_kwargs={REASONING: "I sum up."})
-    run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, thoughtful, boom])
-    await run.ask()
-    assert [packet.reasoning for packet in await run.replayed() if packet.type == "reasoning_delta"] == ["I sum up."]

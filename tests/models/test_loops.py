@@ -21,13 +21,6 @@ async def test_the_very_same_call_is_not_made_a_third_time(tmp_path: Path) -> No
     assert "made 2 times before" in "".join(results(run.calls("researcher")[-1].messages).values())
 
 
-async def test_the_same_words_for_another_tool_or_in_another_order_are_another_call(tmp_path: Path) -> None:
-    pairs = [search("Skerry", "Light"), search("Light", "Skerry"), search("Skerry", "Light"), search("Light", "Skerry")]
-    run = lab(tmp_path, researcher=[*pairs, REPORT, "It was lit in 1844. [1]"])
-    await run.ask()
-    assert run.all_used()
-
-
 @pytest.mark.fault(18, "R13")
 async def test_a_researcher_that_never_ends_writes_when_its_rounds_are_over(tmp_path: Path) -> None:
     endless = [search(f"Skerry Light {number}") for number in range(2)]

@@ -6,8 +6,6 @@ import socket
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-import httpx2
-import openai
 import pytest
 from langchain_core.messages import HumanMessage
 from openai_server import Received, Reply, fail, openai_server, say, send
@@ -17,7 +15,6 @@ from deep_research.core.models.caller import timed_parts
 from deep_research.core.models.faults import (
     AnswerSilent,
     asks_to_wait,
-    explain,
     is_transient,
     retry_after,
     retry_reason,
@@ -29,7 +26,6 @@ from deep_research.core.run.errors import (
     KeyRefused,
     ModelFailed,
     ModelMissing,
-    NoPlan,
     PromptTooLong,
     RateLimited,
     UserMistake,
@@ -164,13 +160,6 @@ async def test_a_server_that_is_not_there_is_named_without_its_secrets(monkeypat
     assert is_transient(error)
 
 
-async def test_a_parameter_that_is_not_taken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    error = await error_of(fail(400, f"Bad {KEY}", param="messages[0].content"), monkeypatch)
-    assert "because of 'messages[0].content' (HTTP 400)" in str(told(error))
-    error = await error_of(fail(400, "Bad", param=f"secret {KEY}"), monkeypatch)
-    assert "because" not in str(told(error))
-
-
 @pytest.mark.fault(7)
 @pytest.mark.parametrize("reply", [say("Yes.", wait=9), say("It was lit in 1844.", ending="stall")])
 @pytest.mark.parametrize("limit", ["idle_seconds", "report_idle_seconds"])
@@ -186,33 +175,6 @@ async def test_a_connection_that_goes_silent_is_given_up(
                 pass
     assert f"was silent for 0.1 s ({limit})" in str(told(caught.value))
     assert is_transient(caught.value)
-
-
-@pytest.mark.fault(5)
-def test_a_server_that_takes_no_connection_in_time_is_not_told_as_slow() -> None:
-    request = httpx2.Request("POST", f"http://user:{KEY}@192.0.2.1:8000/v1/chat/completions")
-    late = httpx2.ConnectTimeout("", request=request)
-    wrapped = openai.APITimeoutError(request=request)
-    wrapped.__cause__ = late
-    for error in (late, wrapped):
-        assert "cannot be reached: the connection to 192.0.2.1:8000 failed" in str(told(error))
-        assert is_transient(error)
-    assert "did not answer in time" in str(told(openai.APITimeoutError(request=request)))
-
-
-@pytest.mark.fault(7)
-def test_a_silent_stream_is_named_with_its_limit() -> None:
-    error = AnswerSilent(60, "idle_seconds")
-    assert "was silent for 60 s (idle_seconds)" in str(told(error))
-    assert is_transient(error)
-    assert "in time" in str(told(TimeoutError()))
-
-
-def test_what_is_no_fault_of_a_model_is_left_alone() -> None:
-    assert explain(KeyError("x"), "planner", "fake-1") is None
-    assert not is_transient(KeyError("x"))
-    ours = NoPlan("No plan.")
-    assert explain(ours, "planner", "fake-1") is ours
 
 
 class StatusError(Exception):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
-from openai_server import Reply, fail, openai_server, say, send, use
+from openai_server import Reply, openai_server, say, send, use
 from wired import COUNTED, TOOL, Wire, called
 
 from deep_research.core.models.faults import AnswerBroken, AnswerRefused
@@ -90,14 +90,6 @@ async def test_calls_are_told_apart_however_they_are_numbered(wire: Wire, pieces
     assert len(set(identifiers)) == 2
 
 
-async def test_counts_and_reasons_that_are_repeated_count_once(wire: Wire) -> None:
-    with openai_server([stream({"content": "Yes"}, {"content": "."}, finish="stop", usage=COUNTED)]) as server:
-        message = await wire(server)()
-    assert message.usage_metadata is not None
-    assert message.usage_metadata["total_tokens"] == 100
-    assert message.response_metadata["finish_reason"] == "stop"
-
-
 async def test_of_counts_that_grow_with_every_chunk_the_last_holds(wire: Wire) -> None:
     counts = [{"prompt_tokens": 90, "completion_tokens": n, "total_tokens": 90 + n} for n in (1, 5, 10)]
     choices = [{"delta": {"content": "Yes"}}, {"delta": {"content": "."}}, {"delta": {}, "finish_reason": "stop"}]
@@ -107,11 +99,6 @@ async def test_of_counts_that_grow_with_every_chunk_the_last_holds(wire: Wire) -
         message = await wire(server)()
     assert message.usage_metadata is not None
     assert (message.usage_metadata["output_tokens"], message.usage_metadata["total_tokens"]) == (10, 100)
-
-
-async def test_a_server_that_does_not_count_leaves_the_count_open(wire: Wire) -> None:
-    with openai_server([say("Yes.", usage=None)]) as server:
-        assert (await wire(server)()).usage_metadata is None
 
 
 @pytest.mark.fault(12)
@@ -189,14 +176,6 @@ async def test_the_responses_api_streams_summaries_of_thoughts(wire: Wire) -> No
     assert message.response_metadata["finish_reason"] == "stop"
 
 
-async def test_no_summary_is_asked_of_models_that_do_not_reason(wire: Wire) -> None:
-    complaint = fail(400, "Your organization must be verified to generate reasoning summaries.")
-    with openai_server([say("Yes."), complaint, say("Yes.")]) as server:
-        await wire(server, responses_api=True)()
-        await wire(server, responses_api=True, reasoning=True)()
-    assert ["reasoning" in request.json for request in server.requests] == [False, True, False]
-
-
 @pytest.mark.parametrize(
     ("reply", "error"),
     [
@@ -209,12 +188,6 @@ async def test_no_summary_is_asked_of_models_that_do_not_reason(wire: Wire) -> N
 async def test_the_responses_api_fails_as_the_other_one_does(wire: Wire, reply: Reply, error: type[Exception]) -> None:
     with openai_server([reply]) as server, pytest.raises(error):
         await wire(server, responses_api=True)()
-
-
-async def test_a_cut_answer_of_the_responses_api_says_so_in_the_same_words(wire: Wire) -> None:
-    with openai_server([use(("look", '{"word": "x'), finish="length")]) as server:
-        message = await wire(server, responses_api=True)(tools=[TOOL])
-    assert message.response_metadata["finish_reason"] == "length"
 
 
 def test_thoughts_of_other_providers_are_understood() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import weakref
 from typing import Any
 
 import pytest
@@ -15,8 +14,6 @@ from wired import PROMPT, TOOL, Wire
 
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.run.context import Context
-from deep_research.core.run.limits import Limits
-from deep_research.core.run.transcripts import read_calls, results_for
 
 
 @pytest.fixture
@@ -36,12 +33,6 @@ async def test_a_request_carries_what_is_needed_and_no_more(wire: Wire) -> None:
     assert plain["messages"][0] == armed["messages"][0] == {"role": "system", "content": "You answer."}
 
 
-async def test_no_empty_list_of_tools_is_sent(wire: Wire) -> None:
-    with openai_server([say("Yes.")]) as server:
-        await wire(server)(tools=(), tool_choice="any")
-    assert server.requests[0].json.keys().isdisjoint({"tools", "tool_choice", "parallel_tool_calls"})
-
-
 async def test_thoughts_go_back_only_to_servers_that_ask_for_them(wire: Wire) -> None:
     complaint = fail(400, "Missing `reasoning_content` field in the assistant message at message index 2.")
     thought = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c"}])
@@ -54,18 +45,6 @@ async def test_thoughts_go_back_only_to_servers_that_ask_for_them(wire: Wire) ->
     kept = [[message.get("reasoning_content") for message in request.messages] for request in server.requests]
     again = [None, None, "What is asked?", None, ""]
     assert kept == [[None] * 5, again, again]
-
-
-async def test_the_thought_of_an_earlier_answer_is_in_the_request_that_is_repeated(wire: Wire) -> None:
-    first = use(("look", {"word": "a"}), reasoning="What is asked?")
-    complaint = fail(400, "Missing `reasoning_content` field in the assistant message at message index 2.")
-    with openai_server([first, complaint, say("Yes.")]) as server:
-        model = wire(server)
-        earlier = read_calls(await model(tools=[TOOL]), {"look"}, ())
-        results = results_for(earlier.message, {call.id: "found" for call in earlier.accepted})
-        assert (await model([*PROMPT, earlier.message, *results], tools=[TOOL])).text == "Yes."
-    kept = [[message.get("reasoning_content") for message in request.messages] for request in server.requests]
-    assert kept == [[None] * 2, [None] * 4, [None, None, "What is asked?", None]]
 
 
 @pytest.mark.fault(23)
@@ -118,12 +97,6 @@ async def test_only_openai_is_sent_the_new_name_of_the_output_limit(
     assert "max_tokens" not in payload
 
 
-async def test_a_temperature_is_never_sent(wire: Wire) -> None:
-    with openai_server([say("Yes.")]) as server:
-        await wire(server, "o1")()
-    assert "temperature" not in server.requests[0].json
-
-
 async def test_all_models_of_a_loop_share_connections(wire: Wire) -> None:
     with openai_server(lambda _: say("Yes.")) as server:
         model, other = wire(server), wire(server, "fake-2")
@@ -142,33 +115,6 @@ def test_each_event_loop_has_connections_of_its_own_and_closes_them(wire: Wire) 
         answers = [asyncio.run(model()).text for _ in range(2)]
         gc.collect()  # warnings of connections that were left open are errors here
     assert answers == ["One.", "Two."]
-
-
-def test_what_was_made_for_a_loop_goes_with_it(wire: Wire) -> None:
-    made: list[weakref.ref[object]] = []
-
-    async def make() -> None:
-        model = resolve_model("planner", context)
-        made.extend([weakref.ref(model), weakref.ref(model.http_async_client)])  # type: ignore[attr-defined]  # ours
-
-    with openai_server() as server:
-        context = wire(server).context
-        for _ in range(3):
-            asyncio.run(make())
-    gc.collect()
-    assert [each() is None for each in made[:-2]] == [True] * 4
-
-
-async def test_other_limits_are_no_reason_for_another_model(wire: Wire) -> None:
-    with openai_server() as server:
-        context = wire(server).context
-        each = [
-            context.model_copy(update={"limits": Limits(idle_seconds=n, report_idle_seconds=2 * n)})
-            for n in range(1, 51)
-        ]
-        assert len({id(resolve_model("planner", one)) for one in each}) == 1
-        other = context.model_copy(update={"reasoning": True})
-        assert resolve_model("planner", other) is not resolve_model("planner", context)
 
 
 async def test_no_proxy_and_no_redirect_leads_the_prompt_elsewhere(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,16 +136,3 @@ async def test_the_key_is_sent_and_kept_out_of_sight(wire: Wire) -> None:
         made = resolve_model("planner", model.context)
         assert "sk-loopback" not in f"{made!r} {dumps(made)} {made._get_ls_params()}"
     assert server.requests[0].key == "sk-loopback"
-
-
-@pytest.mark.fault(45)
-async def test_a_call_that_is_cancelled_leaves_the_connections_usable(wire: Wire) -> None:
-    with openai_server([say("It was lit in 1844.", ending="stall"), say("Yes.")]) as server:
-        model = wire(server)
-        call = asyncio.ensure_future(model())
-        while not server.requests:
-            await asyncio.sleep(0.01)
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-        assert (await model()).text == "Yes."

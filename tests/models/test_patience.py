@@ -12,11 +12,11 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Send
 from openai import APIStatusError
 from openai_server import Received, Reply, fail, openai_server, say
-from patient import MODEL, Caller, at, scripted
+from patient import Caller, at, scripted
 from typing_extensions import TypedDict
 
 from deep_research.core.models.faults import AnswerBroken, AnswerSilent
-from deep_research.core.models.retries import KEPT, RetryBudget, retry_budget_of
+from deep_research.core.models.retries import RetryBudget, retry_budget_of
 from deep_research.core.run.limits import Limits
 
 
@@ -29,17 +29,6 @@ async def test_a_wait_is_kept_as_told_and_shown(monkeypatch: pytest.MonkeyPatch)
     assert caller.waits == [(7, "the provider asks to wait (HTTP 429)")]
     assert len(server.requests) == 2
     assert caller.patience.seconds_left == 53
-
-
-@pytest.mark.fault(1)
-async def test_a_wait_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    patience = RetryBudget(Limits(), chance=lambda: 0.0)
-    with openai_server([fail(429, retry_after=0.6), say("Yes.")]) as server:
-        start = at(server.url, monkeypatch)
-        async for _ in patience.stream(start, MODEL, may_repeat=lambda: False, on_wait=lambda *_: None):
-            pass
-    first, second = server.requests
-    assert second.at - first.at >= 0.6
 
 
 @pytest.mark.fault(2)
@@ -139,13 +128,6 @@ async def test_tries_are_counted(monkeypatch: pytest.MonkeyPatch, retries: int, 
     assert len(server.requests) == len(naps) + 1
 
 
-async def test_without_time_to_wait_nothing_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    for status in (429, 503):
-        caller = Caller(retry_seconds=0)
-        with openai_server([fail(status)]) as server, pytest.raises(APIStatusError):
-            await caller(at(server.url, monkeypatch))
-
-
 async def test_all_calls_of_a_run_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller(retry_seconds=10)
     with openai_server([fail(429, retry_after=6), say("Yes."), fail(429, retry_after=6)]) as server:
@@ -204,12 +186,6 @@ async def test_a_question_has_one_budget_in_each_run_of_a_graph() -> None:
     assert other is not first
     assert (await budgets_of_a_run("a"))[0] is not first
     assert retry_budget_of("a", Limits()) is not retry_budget_of("a", Limits()), "no graph, no run"
-
-
-async def test_of_many_runs_those_last_used_keep_their_budget() -> None:
-    most = await budgets_of_a_run("first", "second", *map(str, range(KEPT - 2)), "first", "one more", "first", "second")
-    assert most[0] is most[KEPT] is most[KEPT + 2]
-    assert most[KEPT + 3] is not most[1]
 
 
 @pytest.mark.fault(3)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AIMessageChunk
-from openai_server import openai_server, say, use
-from patient import MODEL, Caller, at, scripted
+from langchain_core.messages import AIMessage
+from openai_server import openai_server, say
+from patient import Caller, at, scripted
 
 from deep_research.core.models.faults import AnswerBroken
-
-BROKEN = AnswerBroken("an answer that broke off")
 
 
 @pytest.mark.fault(5, 6)
@@ -49,18 +46,6 @@ async def test_a_call_that_fails_before_its_first_words_is_made_again(monkeypatc
     assert len(server.requests) == 3
 
 
-async def test_a_call_is_repeated_once_only() -> None:
-    with pytest.raises(AnswerBroken):
-        await Caller()(scripted(["a", BROKEN], ["b", BROKEN], ["c"]), may_repeat=True)
-
-
-async def test_thoughts_and_calls_are_words_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    for reply in (say("", reasoning="What is asked?"), use(("look", {"word": "a"}))):
-        cut = reply.__class__(reasoning=reply.reasoning, calls=reply.calls, ending="cut", after=3)
-        with openai_server([cut]) as server, pytest.raises(AnswerBroken):
-            await Caller()(at(server.url, monkeypatch))
-
-
 async def test_a_call_that_is_given_up_lets_the_others_pass() -> None:
     caller, waiting = Caller(), asyncio.Event()
 
@@ -78,22 +63,3 @@ async def test_a_call_that_is_given_up_lets_the_others_pass() -> None:
     assert not second.done()
     first.cancel()
     assert await second == "Yes."
-
-
-async def test_a_stream_that_is_left_early_is_closed() -> None:
-    closed = False
-
-    async def start() -> AsyncGenerator[AIMessage, None]:
-        nonlocal closed
-        try:
-            yield AIMessageChunk(content="It was")
-            yield AIMessageChunk(content=" lit")
-        finally:
-            closed = True
-
-    async with aclosing(
-        Caller().patience.stream(start, MODEL, may_repeat=lambda: False, on_wait=lambda *_: None)
-    ) as parts:
-        async for _ in parts:
-            break
-    assert closed

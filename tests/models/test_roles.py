@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import handed_in
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
-from pydantic import BaseModel
 
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.request import Document, Facts, Found, Learned
 from deep_research.core.run import tool_names
 from deep_research.core.run.context import Role
-from deep_research.tools.tool import tool_schema
 
 QUESTION = "Where was the captain of the Silver Heron born?"
 SHIP = Document(1, "Silver Heron", "docs:ship.md", texts=("The Silver Heron had one captain, Mara Ellingsen.",))
@@ -113,12 +111,6 @@ def test_a_researcher_uses_each_search_once_opens_what_was_cut_off_and_then_writ
     assert used[1] == ("open_url", (CUT_OFF.address,))
 
 
-def test_on_the_web_a_name_that_was_met_is_searched_for() -> None:
-    facts = Facts(task=QUESTION, used=(("web_search", (QUESTION,)),), documents=(SHIP,))
-    (call,) = turn("researcher", facts, "web_search", "generate_report").tool_calls
-    assert any("Mara Ellingsen" in query and "born" in query for query in call["args"]["queries"])
-
-
 def test_what_a_finding_quotes_stands_in_the_report_once_with_its_number() -> None:
     finding = turn("researcher", Facts(task=QUESTION, documents=(SHIP, CAPTAIN))).text
     assert "Mara Ellingsen was born in Tromsø. [2]" in finding
@@ -131,27 +123,6 @@ def test_a_report_on_nothing_refuses_in_its_language() -> None:
     report = turn("writer", Facts(request="Wer gründete Quillon?", language="German")).text
     assert report.startswith("Die Dokumente beantworten diese Frage nicht.")
     assert "Quillon" in report
-
-
-class Unheard(BaseModel):
-    """A form that nobody has thought of."""
-
-    title: str
-    is_right: bool
-    share: float
-    count: int
-    names: list[str]
-    kind: Literal["", "old"]
-    remark: str = "left out"
-
-
-@given(FACTS)
-def test_a_form_that_is_not_known_is_filled_with_empty_values(facts: Facts) -> None:
-    (call,) = turn("researcher", facts, tool_schema("unheard", Unheard)).tool_calls
-    assert call["name"] == "unheard"
-    assert Unheard.model_validate(call["args"], strict=True) == Unheard(
-        title="", is_right=False, share=0, count=0, names=[], kind=""
-    )
 
 
 @given(FACTS, st.sampled_from([*handed_in.FORMS]))

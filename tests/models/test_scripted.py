@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
 from deep_research.core.models.scripted import ScriptedChatModel, ScriptExhausted, broken_call, call, calls
@@ -82,30 +82,10 @@ async def test_streamed_chunks_add_up_to_the_scripted_message() -> None:
     assert total.usage_metadata["input_tokens"] == (len(PROMPT[0].text) + len(PROMPT[1].text)) // 4
 
 
-async def test_the_first_chunk_of_a_tool_call_names_it_and_the_rest_carry_pieces_of_its_arguments() -> None:
-    model = ScriptedChatModel(replies=[calls(call("research_agent", task="a task of some length", id="c1"))])
-    chunks = [chunk async for chunk in model.astream(PROMPT)]
-    pieces = [piece for chunk in chunks for piece in chunk.tool_call_chunks]
-    assert (pieces[0]["name"], pieces[0]["id"], pieces[0]["args"]) == ("research_agent", "c1", "")
-    assert len(pieces) > 3
-    assert all(piece["name"] is None for piece in pieces[1:])
-
-
 async def test_arguments_that_are_no_json_arrive_as_an_invalid_call() -> None:
     total, _ = await added_up(ScriptedChatModel(replies=[calls(broken_call("internal_search", "not json", id="c1"))]))
     assert total.tool_calls == []
     assert [(entry["name"], entry["args"]) for entry in total.invalid_tool_calls] == [("internal_search", "not json")]
-
-
-async def test_a_scripted_finish_reason_wins() -> None:
-    total, _ = await added_up(ScriptedChatModel(replies=[calls(text="cut o", finish_reason="length")]))
-    assert (total.text, total.response_metadata["finish_reason"]) == ("cut o", "length")
-
-
-async def test_reasoning_and_text_blocks_arrive_as_scripted() -> None:
-    blocks: list[str | dict[Any, Any]] = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "so"}]
-    total, _ = await added_up(ScriptedChatModel(replies=[AIMessage(content=blocks)]))
-    assert total.content == blocks
 
 
 async def test_calls_of_bound_copies_are_recorded_with_tools_and_settings() -> None:
@@ -119,13 +99,6 @@ async def test_calls_of_bound_copies_are_recorded_with_tools_and_settings() -> N
     assert "solar power" in model.calls[1].text
 
 
-async def test_an_exception_is_raised_and_used_up() -> None:
-    model = ScriptedChatModel(replies=[TimeoutError("slow"), "fine"])
-    with pytest.raises(TimeoutError, match="slow"):
-        await model.ainvoke(PROMPT)
-    assert (await model.ainvoke(PROMPT)).text == "fine"
-
-
 async def test_a_function_decides_the_reply_from_the_prompt_and_the_settings() -> None:
     async def later(messages: list[BaseMessage], settings: dict[str, Any]) -> str:
         return f"{len(messages)} messages, {settings['max_tokens']} tokens"
@@ -134,14 +107,3 @@ async def test_a_function_decides_the_reply_from_the_prompt_and_the_settings() -
     assert (await model.bind(max_tokens=5).ainvoke(PROMPT)).text == "2 messages, 5 tokens"
     with pytest.raises(ValueError, match="no"):
         await model.ainvoke(PROMPT)
-
-
-async def test_ids_that_are_left_out_are_unique_over_a_script_and_a_missing_id_stays_missing() -> None:
-    model = ScriptedChatModel(replies=[calls(call("a"), call("b", id=None)), calls(call("a"))])
-    first, second = [(await model.ainvoke(PROMPT)).tool_calls for _ in range(2)]
-    assert [entry["id"] for entry in (*first, *second)] == ["call-1-1", None, "call-2-1"]
-
-
-def test_the_profile_is_what_the_test_says() -> None:
-    model = ScriptedChatModel(replies=[], profile={"max_input_tokens": 49_999, "reasoning_output": True})
-    assert model.profile == {"max_input_tokens": 49_999, "reasoning_output": True}

@@ -15,20 +15,7 @@ from openai_server import Received
 from search_api import Answer, found
 from wire import FACTS, is_right, wire_lab
 
-from deep_research.core.run.errors import WindowTooSmall
-from deep_research.core.run.limits import Limits
 from deep_research.core.run.transcripts import tokens_of
-
-
-def test_what_is_read_and_written_shrinks_with_the_window() -> None:
-    limits = Limits()
-    assert limits.shortened(50_000) is limits
-    short = limits.shortened(8_000)
-    assert (short.decision_tokens, short.finding_tokens, short.report_tokens) == (1000, 1600, 3200)
-    assert (short.page_characters, short.pages_characters) == (3000, 10_666)
-    assert (short.max_results, short.max_web_results, short.max_open) == (4, 3, 2)
-    assert short.reasoning_tokens == 1000
-    assert short.max_cycles == limits.max_cycles
 
 
 @pytest.mark.parametrize("reasons", [False, True])
@@ -41,11 +28,6 @@ async def test_a_small_window_is_kept_to_in_every_call(tmp_path: Path, reasons: 
         for call in model.calls:
             assert tokens_of(cast(list[AnyMessage], call.messages)) + call.settings.get("max_tokens", 0) <= 8_000
     assert [call.settings.get("max_tokens") for call in run.calls("writer")] == [4200 if reasons else 3200]
-
-
-async def test_a_small_window_is_refused_where_it_is_not_allowed(tmp_path: Path) -> None:
-    with pytest.raises(WindowTooSmall, match="allow_small_window"):
-        await lab(tmp_path, profile={"max_input_tokens": 8_000}).ask()
 
 
 @pytest.mark.parametrize("reasons", [False, True])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,14 +117,6 @@ def test_a_text_without_tags_flows_through_unchanged(text: str) -> None:
     assert told(ThoughtFilter(), *text) == (text, "")
 
 
-def test_text_and_thoughts_flow_at_once() -> None:
-    reader = ThoughtFilter()
-    assert reader.feed("<think>so") == [Piece("thought", "so")]
-    assert reader.feed(" far</think>\n\n# Ti") == [Piece("thought", " far"), Piece("text", "# Ti")]
-    assert reader.feed("tle <b>") == [Piece("text", "tle <b>")]
-    assert reader.finish() == []
-
-
 @pytest.mark.parametrize(
     ("text", "visible", "thought"),
     [
@@ -145,14 +135,6 @@ def test_a_text_that_begins_within_a_thought_is_told_once_that_is_known(text: st
     assert told(ThoughtFilter(begins_inside=True), *text) == (visible, thought)
     assert split(text)[:2] == (visible, thought)
     assert split(text).began_inside == (thought != "")
-
-
-def test_nothing_is_held_where_no_leak_is_expected_and_the_tag_stays_to_be_found() -> None:
-    reader = ThoughtFilter()
-    assert reader.feed("hm") == [Piece("text", "hm")]
-    visible, _ = told(reader, "</think>Yes.")
-    assert visible == "</think>Yes."
-    assert split("hm" + visible) == ("Yes.", "hm", True)
 
 
 @pytest.mark.parametrize(
@@ -177,14 +159,3 @@ def test_calls_written_as_text_never_reach_a_report(text: str, visible: str) -> 
     assert told(ThoughtFilter(hides_calls=True), text) == (visible, "")
     assert told(ThoughtFilter(hides_calls=True), *text) == (visible, "")
     assert told(ThoughtFilter(), text)[0] != visible or visible == text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "part", ["<", "`", "``` ", "` `` ", "x <think> ", "<think>", "</think> ", "<|channel|>anal", "\n"]
-)
-def test_hostile_streams_take_time_by_their_length(part: str) -> None:
-    start = time.process_time()
-    told(ThoughtFilter(begins_inside=True, hides_calls=True), *(part * (100_000 // len(part))))
-    # A tenth of this is usual; by the square of the length it would be minutes. Others on the machine do not count.
-    assert time.process_time() - start < 10

@@ -63,25 +63,12 @@ def test_where_the_lines_of_a_paragraph_are_broken_changes_nothing(paragraph: st
     assert units_of(fill(paragraph, width)) == units_of(paragraph)
 
 
-@given(BLOCKS.map("\n\n".join))
-def test_a_heading_is_no_unit_and_tells_where_the_units_below_it_stand(text: str) -> None:
-    headed = units_of(f"# Kilns of Tarn\n\nThe kiln is red.\n\n{text}")
-    assert not any(unit.text == "Kilns of Tarn" for unit in headed)
-    assert headed[0].heading == "Kilns of Tarn"
-
-
 QUOTABLE = st.text("abc Ä9.,:;()-", min_size=1, max_size=30).map(lambda text: f"a{text}".strip())
 NUMBERS = st.integers(1, 30)
 PROSE = st.builds(Quoted, QUOTABLE, NUMBERS, st.just(""), st.just(False))
-ITEM = st.builds(Quoted, QUOTABLE, NUMBERS, st.just(""), st.just(True))
 ROW = st.builds(
     Quoted, CELLS.map(" | ".join), NUMBERS, st.sampled_from(["Item | Price", "Year | Salt in tonnes"]), st.just(False)
 )
-
-
-@given(st.lists(PROSE | ITEM | ROW, min_size=2, max_size=8))
-def test_what_a_finding_quotes_is_read_back_from_it(units: list[Quoted]) -> None:
-    assert read(laid_out(units, "Source")) == ("", [("", units)])
 
 
 @given(st.lists(PROSE | ROW, min_size=1, max_size=4), st.lists(PROSE | ROW, min_size=1, max_size=4))

@@ -67,15 +67,6 @@ def test_a_python_that_is_too_old_is_named(copy: Path) -> None:
     assert "Python 3.11 or newer is needed" in complaint(result)
 
 
-def test_a_named_python_is_the_only_one_that_is_tried(copy: Path) -> None:
-    fake = pretend(copy, "sitecustomize", TOO_OLD, ["mine"]) / "mine"
-    assert f"none among: {fake}." in complaint(make(copy, "demo", f"PYTHON={fake}"))
-
-
-def test_locking_without_uv_is_one_line(copy: Path) -> None:
-    assert "make lock needs uv" in complaint(make(copy, "lock", "UV=no-such-uv"))
-
-
 def test_make_alone_lists_the_targets(copy: Path) -> None:
     result = make(copy)
     listed = [line.split()[0] for line in result.stdout.splitlines()]

@@ -107,10 +107,6 @@ def test_every_folder_of_code_is_listed_as_a_package() -> None:
     assert code == listed
 
 
-def test_the_command_is_declared() -> None:
-    assert PROJECT["project"]["scripts"] == {"deep-research": "deep_research.app.cli:main"}
-
-
 @pytest.mark.fault("R30")
 def test_every_dependency_has_a_lower_bound() -> None:
     for text in [*PROJECT["build-system"]["requires"], *requirements()]:

@@ -6,8 +6,6 @@ import asyncio
 import gc
 import weakref
 
-import pytest
-
 from deep_research.core.run.concurrency import PerLoop
 
 
@@ -31,8 +29,3 @@ def test_each_loop_has_its_own_and_a_loop_that_has_ended_is_let_go() -> None:
         asyncio.run(contend())
     gc.collect()
     assert sum(loop() is not None for loop in ended) <= 1
-
-
-def test_without_a_loop_there_is_nothing_to_give() -> None:
-    with pytest.raises(RuntimeError):
-        PerLoop(list).get()

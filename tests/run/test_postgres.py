@@ -19,7 +19,7 @@ from langgraph_sdk.errors import NotFoundError
 from server import CONFIG, Conversation, Server
 
 from deep_research.app.embed import build_graph, thread_id
-from deep_research.core.run.errors import DatabaseUnusable, NotSaved, StateUnreadable, ThreadBusy
+from deep_research.core.run.errors import NotSaved, StateUnreadable, ThreadBusy
 from deep_research.core.run.store.database import open_database
 from deep_research.core.run.store.lease import EXPIRY_SECONDS
 from deep_research.core.run.store.pages import Pages
@@ -99,14 +99,6 @@ def test_without_psycopg_the_extra_is_named(desk: Desk) -> None:
     assert len(ended.err.splitlines()) == 1
 
 
-async def test_processes_that_start_at_once_make_the_tables_once(address: str) -> None:
-    async def opened() -> list[str]:
-        async with open_database(address) as database:
-            return await database.saver.thread_ids()
-
-    assert await asyncio.gather(*(opened() for _ in range(4))) == [[]] * 4
-
-
 async def test_a_lease_refuses_a_second_worker_and_ends_with_its_time(address: str) -> None:
     async with open_database(address) as one, open_database(address) as other:
         async with one.saver.leases.hold("light") as lease:
@@ -179,11 +171,6 @@ async def test_a_damaged_state_is_said_and_the_last_good_one_can_be_had(tmp_path
     async with open_database(address) as (saver, _):
         assert await saver.adrop_unreadable(thread_id(run.thread)) == 1
     assert (await run.state()).messages
-
-
-def test_a_database_that_nobody_answers_at_fails_the_graph_before_it_runs() -> None:
-    with pytest.raises(DatabaseUnusable, match="DEEP_RESEARCH_DATABASE"):
-        build_graph(checkpointer="postgresql://research@127.0.0.1:1/runs")
 
 
 @pytest.mark.slow

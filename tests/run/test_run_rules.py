@@ -14,9 +14,6 @@ from deep_research.core.models.scripted import broken_call, call, calls
 from deep_research.core.records.research import Plan, Progress, Run
 from deep_research.core.run.context import Context
 from deep_research.core.run.conversation import (
-    clean,
-    entry_of,
-    latest_messages,
     marked,
     question_of,
     read_plan,
@@ -111,29 +108,6 @@ def test_the_question_is_what_the_user_said_since_the_last_report() -> None:
         marked("?", "clarification"),
     ]
     assert question_of([*messages, HumanMessage("a and b")]) == "Compare\na and b"
-
-
-def test_how_a_message_comes_in_without_a_run() -> None:
-    assert entry_of([HumanMessage("q")], None) == "question"
-    assert entry_of([marked("?", "clarification"), HumanMessage("a")], None) == "answer"
-    assert entry_of([marked("r", "report"), HumanMessage("q")], None) == "question"
-
-
-def test_only_the_latest_messages_are_taken_from_a_conversation() -> None:
-    messages: list[AnyMessage] = [
-        HumanMessage("1"),
-        AIMessage("a"),
-        HumanMessage("2"),
-        AIMessage("b"),
-        HumanMessage("3"),
-    ]
-    assert latest_messages(messages, 2) == messages[2:]
-    assert latest_messages(messages, 3) == messages
-    assert latest_messages(messages, 9) == messages
-
-
-def test_control_characters_and_lone_surrogates_are_cleaned_away() -> None:
-    assert clean("a\x00b\x1b[2Jc\ud800d\ne\tf") == "ab[2Jcd\ne\tf"
 
 
 def test_results_are_shortened_in_proportion_and_the_newest_last() -> None:

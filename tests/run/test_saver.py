@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import sqlite3
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from langchain_core.runnables import RunnableConfig
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.core.run.errors import DatabaseUnusable, NotSaved, StopsTheRun
 from deep_research.core.run.store.database import Database, open_database
-from deep_research.core.run.store.pages import Pages
 
 COUNT = """
 import sqlite3, sys
@@ -82,16 +80,6 @@ async def test_pruning_can_delete_whole_threads(tmp_path: Path) -> None:
         assert [rows(path, table) for table in ("checkpoints", "writes", "store")] == [0, 0, 0]
 
 
-async def test_pruning_in_an_unknown_way_deletes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-    async with open_database(path) as database:
-        await two_questions(tmp_path, database).ask()
-        before = rows(path, "checkpoints")
-        with pytest.raises(ValueError, match="'keep_latest' and 'delete'"):
-            await database.saver.aprune([thread_id("lab")], strategy="keep_oldest")
-        assert rows(path, "checkpoints") == before > 0
-
-
 @pytest.mark.fault(38)
 async def test_another_process_that_closes_the_file_takes_nothing_away(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
@@ -107,19 +95,6 @@ async def test_another_process_that_closes_the_file_takes_nothing_away(tmp_path:
         first = seen_from_outside()
         await run.ask("How old is it then?")
         assert seen_from_outside() > first > 0
-
-
-@pytest.mark.fault(37)
-async def test_a_store_without_space_stops_the_run_and_names_the_database(tmp_path: Path) -> None:
-    async with open_database(tmp_path / "runs.sqlite") as database:
-        store: Any = database.store
-        [pages] = store.conn.execute("PRAGMA page_count").fetchone()
-        store.conn.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(DatabaseUnusable, match=r"runs\.sqlite.*full.*data_dir"):
-            for number in range(20):
-                await database.store.aput(
-                    ("thread", "pages"), str(number), {"text": secrets.token_hex(4000)}, index=False
-                )
 
 
 @pytest.mark.fault(38)
@@ -176,12 +151,3 @@ async def wait_for_others(database: Database, milliseconds: int) -> None:
 def connected(folder: Path) -> sqlite3.Connection:
     """Another connection to the same file."""
     return sqlite3.connect(folder / "runs.sqlite", timeout=30, isolation_level=None, check_same_thread=False)
-
-
-async def test_a_text_of_a_deleted_thread_is_kept_when_it_comes_again(tmp_path: Path) -> None:
-    async with open_database(tmp_path / "runs.sqlite") as database:
-        key = await Pages(database.store, "thread").keep("lit in 1844")
-        await database.saver.adelete_thread("thread")
-        await Pages(database.store, "thread").keep("lit in 1844")
-    async with open_database(tmp_path / "runs.sqlite") as database:
-        assert await Pages(database.store, "thread").text(key) == "lit in 1844"

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.language import foreign_sections, is_written_in
-from deep_research.core.evidence.text.sentences import paragraphs_of, prose_of, sections_of, without_names
-from deep_research.core.models.extractive.chat import ExtractiveChatModel
+from deep_research.core.evidence.text.sentences import paragraphs_of, sections_of
 from deep_research.core.models.scripted import ScriptedChatModel, calls
 from deep_research.core.records.research import Run
 from deep_research.core.run.context import Context
@@ -88,11 +87,6 @@ def test_quotations_code_tables_sources_and_short_passages_are_no_evidence(passa
     assert foreign_sections(f"{GERMAN}{passage}\n", "de") == []
 
 
-def test_without_a_language_nothing_is_foreign() -> None:
-    assert foreign_sections(GERMAN + ENGLISH, "") == []
-    assert is_written_in(ENGLISH, "yi") is None
-
-
 def test_english_documents_full_of_names_have_no_foreign_sections() -> None:
     if not DATA.exists():
         pytest.skip("the shared documents are not there")
@@ -108,12 +102,6 @@ def test_sections_put_together_are_the_text(text: str) -> None:
     assert all(text[one.start : one.end] == one.text for part in parts for one in paragraphs_of(part))
 
 
-def test_prose_is_what_the_writer_says_in_words_of_its_own() -> None:
-    text = "## Light\n\nIt says “so it is” in `the code` of [a page](https://a.example) of 1844. [1]\n\n> quoted\n"
-    assert prose_of(text).split() == ["It", "says", "in", "of", "of", "1844."]
-    assert without_names("The keeper Ada Moran of GPT4 went iPhone").split() == ["The", "keeper", "of", "went"]
-
-
 class Desk:
     """Has a section rewritten by a scripted model."""
 
@@ -126,20 +114,6 @@ class Desk:
     async def __call__(self, section: str = ENGLISH) -> str | None:
         run = Run(id="q", question="?", date="", language="German", language_code="de", is_resumable=False, version="0")
         return await rewrite_section(section, run, self.context, self.events)
-
-
-async def test_a_section_is_written_anew_in_the_language_of_the_run() -> None:
-    desk = Desk(f"\n{MENDED}\n\n")
-    assert await desk() == f"{MENDED}\n"
-    [call] = desk.model.calls
-    assert "German" in call.messages[0].text and ENGLISH.strip() in call.messages[1].text
-    assert [packet["type"] for packet in desk.packets] == ["call_finished"]
-    assert desk.events.bill.costs
-
-
-async def test_a_section_that_is_cut_off_is_continued() -> None:
-    desk = Desk(calls(text=MENDED[:90], finish_reason="length"), MENDED[90:])
-    assert await desk() == f"{MENDED}\n"
 
 
 @pytest.mark.parametrize(
@@ -160,10 +134,3 @@ async def test_a_section_that_is_cut_off_is_continued() -> None:
 )
 async def test_what_is_not_the_same_in_the_language_is_not_taken(reply: Any) -> None:
     assert await Desk(reply, max_continuations=0)() is None
-
-
-async def test_a_model_that_only_quotes_is_not_asked() -> None:
-    desk = Desk()
-    desk.context = Context(models=ExtractiveChatModel(role="writer"))
-    assert await desk() is None
-    assert desk.packets == []

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capped import HABITS, OPENING, SECTIONS, WHOLE, CappedWriter, researched
+from capped import HABITS, SECTIONS, WHOLE, CappedWriter, researched
 from lab import Lab, lab
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import BaseMessage
-from wire import wire_lab
 
 from deep_research.app.stream import areplay_thread
 from deep_research.core.models.scripted import calls
@@ -87,13 +86,6 @@ async def test_a_sentence_that_stands_in_an_earlier_section_is_dropped(tmp_path:
     assert await has_all_of_it(capped(tmp_path, CappedWriter(TINY, sections=again), TINY))
 
 
-async def test_a_section_that_says_nothing_new_has_no_heading(tmp_path: Path) -> None:
-    again = {**SECTIONS, "Its keepers": OPENING}
-    run = capped(tmp_path, CappedWriter(TINY, sections=again), TINY)
-    state = await run.ask()
-    assert state.report and state.report.text == WHOLE.partition("\n\n## Its keepers")[0]
-
-
 async def test_a_section_that_is_cut_off_for_good_ends_with_a_whole_sentence(tmp_path: Path) -> None:
     run = capped(tmp_path, CappedWriter(TINY), TINY, limits={"max_continuations": 0})
     state = await run.ask()
@@ -131,38 +123,3 @@ async def test_calls_for_a_report_are_bounded_however_often_it_is_cut_off(tmp_pa
     assert "max_continuations" in state.messages[-1].text
     # The report, its outline, its rest, and two sections.
     assert len(run.calls("writer")) == 2 * 5
-
-
-async def test_an_outline_that_is_cut_off_behind_all_sections_that_there_may_be_is_whole(tmp_path: Path) -> None:
-    def write(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
-        is_outline = "List now" in messages[-1].text
-        text = "- The light [1]\n- Its keeper [1]\n- The harb" if is_outline else f"Call {len(messages[-2].text)}. [1]"
-        return calls(text=text, finish_reason="length" if is_outline else "stop")
-
-    limits = {"max_sections": 2, "max_continuations": 0, "report_tokens": 60}
-    run = lab(tmp_path, writer=[write] * 9, verify="off", limits=limits)
-    run.models["writer"].profile = ModelProfile(max_input_tokens=100_000, max_output_tokens=TINY)
-    state = await run.ask()
-    assert state.run and (state.run.stop_reason, state.run.status) == ("", "completed")
-    assert "in 20 words at most" in run.calls("writer")[1].messages[-1].text
-
-
-async def test_a_report_that_fills_what_it_may_have_gets_no_sections(tmp_path: Path) -> None:
-    writer = CappedWriter(TINY)
-    state = await capped(tmp_path, writer, limits={"report_tokens": TINY, "max_continuations": 1}).ask()
-    assert writer.asked == ["report", "continuation"]
-    assert state.run and "report_tokens" in state.run.stop_reason
-
-
-@pytest.mark.parametrize("habit", HABITS)
-async def test_a_writer_of_fifty_tokens_a_call_brings_whole_sections_over_the_wire(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, habit: str
-) -> None:
-    writer = CappedWriter(TINY, HABITS[habit])
-    with wire_lab(
-        tmp_path, monkeypatch, {"writer": writer.received}, verify="off", limits={"max_continuations": 1}
-    ) as wire:
-        state = await wire.ask()
-    assert state.report and state.report.text == WHOLE
-    assert state.run and not state.run.stop_reason
-    assert [asked for asked in writer.asked if asked != "continuation"] == ["report", "outline", "Its keepers"]

@@ -11,7 +11,6 @@ from judging_model import judged, units_shown
 from lab import REPORT, HandClock, Lab, lab, search
 from langchain_core.language_models import ModelProfile
 from langgraph.checkpoint.memory import InMemorySaver
-from packet_check import READER
 from verified import BOTH, claim, rewritten
 
 from deep_research.app.embed import build_graph
@@ -221,13 +220,6 @@ async def test_the_verifier_has_the_last_word_with_the_words_that_decide(tmp_pat
     assert passage.reasons == (() if verdict == "supported" else ("the source says: first time in 1844",))
 
 
-async def test_words_that_no_source_says_decide_nothing(tmp_path: Path) -> None:
-    said = [{"unit": 1, "verdict": "contradicted", "words": "first time in 1955"}]
-    judge = ScriptedChatModel(replies=[calls(call("judge_units", verdicts=said))], profile=PROFILE)
-    run = lab(tmp_path, writer=["It was lit in 1846. [1]"], researcher=BOTH, verify="check", verifier=judge)
-    assert claim(await run.ask()).passages[0].reasons == ("the source says something else",)
-
-
 @pytest.mark.fault(24)
 @pytest.mark.parametrize(("opinions", "judge"), [(24, "scripted"), (0, "")])
 async def test_a_verifier_whose_key_is_refused_stops_the_run_which_goes_on_with_another_key_or_without_a_judge(
@@ -286,8 +278,3 @@ async def test_reprints_of_one_text_count_once(tmp_path: Path) -> None:
     assert (state.report.audit.sources_cited, state.report.audit.independent_sources) == (4, 2)
     assert claim(state).independent == 2
     assert [len(group) for group in state.report.audit.reprints] == [3]
-
-
-def test_packets_of_the_check_are_in_the_schema() -> None:
-    packet = {"type": "report_revised", "placement": {"turn_index": 1}, "content": "x", "citations": []}
-    assert READER.validate_python(packet).type == "report_revised"

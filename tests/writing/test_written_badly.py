@@ -45,13 +45,6 @@ async def test_the_report_of_a_writer_with_a_bad_habit_is_right(tmp_path: Path, 
     assert "e.example" not in state.messages[-1].text
 
 
-async def test_no_citation_is_put_where_the_writer_put_none(tmp_path: Path) -> None:
-    written = TRUE.replace(" [1]", "").replace(" [2]", "")
-    run = lab(tmp_path, researcher=BOTH, writer=[written], limits={"max_opinions": 0, "max_rewrites": 0})
-    state = await run.ask()
-    assert state.report and state.report.text == written
-
-
 @pytest.mark.parametrize("cited", ["[1](https://e.example/x)", "https://e.example/x"])
 async def test_an_address_that_is_no_source_is_taken_out_and_its_sentence_marked(tmp_path: Path, cited: str) -> None:
     written = TRUE.replace("[1]", cited)
