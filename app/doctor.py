@@ -40,8 +40,6 @@ from .stream import read_packet
 from .terminal import put_out, say
 from .words import DONE, REFUSED, counted
 
-OPTIONAL_CHECKS = ("schema", "reasoning leak")
-"""Checks of a model that a run gets along without."""
 QUERY = "lighthouse"
 EVERY, MOST_LINES = 100, 100
 """Documents at least between two lines of progress, and such lines at most."""
@@ -213,18 +211,12 @@ async def _try_out(context: Context) -> list[Diagnosis]:
 async def _try_models(context: Context) -> list[Diagnosis]:
     roles = {profile_of(role, context).name: role for role in reversed(ROLES)}
     found = [
-        Diagnosis(_state(check), f"{name}: {check.name}", check.words)
+        Diagnosis("ok" if check.is_ok else "failed", f"{name}: {check.name}", check.words)
         for name, role in reversed(roles.items())
         if name != EXTRACTIVE
         for check in await _checks(role, context)
     ]
     return found or [Diagnosis("ok", "models", "No language model is configured: there is nothing to try.")]
-
-
-def _state(check: Check) -> Literal["ok", "failed", "note"]:
-    if check.is_ok:
-        return "ok"
-    return "note" if check.name in OPTIONAL_CHECKS else "failed"
 
 
 async def _checks(role: Role, context: Context) -> list[Check]:

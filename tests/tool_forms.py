@@ -44,82 +44,36 @@ FORMS: dict[str, tuple[str, Asked]] = {
     "tagged and empty": ("<tool name='generate_report'>\n</tool>", REPORT),
     "name and arguments": (CALL, ONE),
     "name and parameters": (CALL.replace("arguments", "parameters"), ONE),
-    "tool and args": (CALL.replace("arguments", "args").replace("name", "tool"), ONE),
-    "action": (f'{{"action": "internal_search", "action_input": {WRITTEN}}}', ONE),
-    "function within": (json.dumps({"function": {"name": "internal_search", "arguments": WRITTEN}}), ONE),
     "function of the API": (
         json.dumps([{"id": "1", "type": "function", "function": {"name": "internal_search", "arguments": WRITTEN}}]),
         ONE,
     ),
-    "function as name": (f'{{"function": "internal_search", "arguments": {WRITTEN}}}', ONE),
     "tool calls": (f'{{"tool_calls": [{CALL}]}}', ONE),
-    "by name": (f'{{"internal_search": {WRITTEN}, "open_url": {{"urls": ["x"]}}}}', TWO),
-    "arguments beside the name": ('{"tool": "internal_search", "queries": ["a b", "c"]}', ONE),
     "no arguments": ('{"name": "generate_report"}', REPORT),
     "null arguments": ('{"name": "generate_report", "arguments": null}', REPORT),
     "list": (f"[{CALL}, {OPENING}]", TWO),
     "lines": (f"{CALL}\n{OPENING}", TWO),
-    "semicolon": (f"{CALL}; {OPENING}", TWO),
     "fence": (f"```json\n{CALL}\n```", ONE),
     "fence without end": (f"```json\n{CALL}", ONE),
     "two fences": (f"```json\n{CALL}\n```\n\n```\n{OPENING}\n```", TWO),
-    "doubly encoded": (json.dumps({"name": "internal_search", "arguments": WRITTEN}), ONE),
     "list as text": ('{"name": "internal_search", "arguments": {"queries": "[\\"a b\\", \\"c\\"]"}}', ONE),
     "null for what is optional": (CALL.replace('"c"]', '"c"], "limit": null'), ONE),
     "other name": (CALL.replace("internal_search", "functions.Internal-Search "), ONE),
-    "python": ('internal_search(queries=["a b", "c"])', ONE),
-    "python by place": ('internal_search(["a b", "c"])', ONE),
-    "python with constants of JSON": ('internal_search(queries=["a b", "c"], limit=null)', ONE),
-    "python with an object": (f"internal_search({WRITTEN})", ONE),
-    "python in a list": ('[internal_search(queries=["a b", "c"]), open_url(urls=["x"])]', TWO),
-    "python in two lines": ('internal_search(\n  queries=["a b", "c"],\n)\nopen_url(urls=["x"])', TWO),
-    "python printed": ('```tool_code\nprint(default_api.internal_search(queries=["a b", "c"]))\n```', ONE),
-    "python with a wrong escape": (
-        r'think_tool(reasoning="50\% of it")',
-        [("think_tool", {"reasoning": r"50\% of it"})],
-    ),
-    "name alone": ("`generate_report`", REPORT),
-    "name alone with brackets": ("generate_report()", REPORT),
-    "steps": (f"Action: internal_search\nAction Input: {WRITTEN}", ONE),
-    "name then object": (f"internal_search\n```json\n{WRITTEN}\n```", ONE),
     "hermes": (f"<tool_call>\n{CALL}\n</tool_call>\n<tool_call>\n{OPENING}\n</tool_call>", TWO),
     "hermes without end": (f"<tool_call>{CALL}", ONE),
-    "hermes in a fence": (f"<tool_call>\n```json\n{CALL}\n```\n</tool_call>", ONE),
     "hermes, broken": (f"<tool_call>{CALL[:-1]}</tool_call>", ONE),
-    "hermes, python": ('<tool_call>internal_search(queries=["a b", "c"])</tool_call>', ONE),
     "qwen coder": (
         '<tool_call>\n<function=internal_search>\n<parameter=queries>\n["a b", "c"]\n</parameter>\n</function>\n'
         "</tool_call>",
         ONE,
     ),
-    "function with an object": (f"<function=internal_search>{WRITTEN}</function>", ONE),
-    "invoke": (
-        '<function_calls><invoke name="think_tool"><parameter name="reasoning">so\nit is</parameter></invoke>'
-        "</function_calls>",
-        [("think_tool", {"reasoning": "so\nit is"})],
+    "qwen coder without ends": (
+        '<function=internal_search>\n<parameter=queries> ["a b", "c"]\n<parameter=limit> 3',
+        [("internal_search", {**ARGUMENTS, "limit": 3})],
     ),
-    "keys and values": (
-        '<tool_call>internal_search\n<arg_key>queries</arg_key>\n<arg_value>["a b", "c"]</arg_value>\n</tool_call>',
-        ONE,
-    ),
-    "mistral": (f"[TOOL_CALLS][{CALL}, {OPENING}]", TWO),
-    "mistral by name": (f'[TOOL_CALLS]internal_search[ARGS]{WRITTEN}[TOOL_CALLS]open_url[ARGS]{{"urls": ["x"]}}', TWO),
-    "llama": (f"<|python_tag|>{CALL.replace('arguments', 'parameters')}<|eom_id|>", ONE),
-    "kimi": (
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.internal_search:0<|tool_call_argument_begin|>"
-        f"{WRITTEN}<|tool_call_end|><|tool_call_begin|>functions.open_url:1<|tool_call_argument_begin|>"
-        '{"urls": ["x"]}<|tool_call_end|><|tool_calls_section_end|>',
-        TWO,
-    ),
-    "kimi without tokens": (f'functions.internal_search:0{WRITTEN}functions.open_url:1{{"urls": ["x"]}}', TWO),
-    "harmony": (
+    "gpt-oss": (
         '<|channel|>analysis<|message|>Or {"name": "open_url"}?<|end|><|start|>assistant<|channel|>commentary '
         f"to=functions.internal_search <|constrain|>json<|message|>{WRITTEN}<|call|>",
-        ONE,
-    ),
-    "deepseek": (
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>internal_search\n```json\n"
-        f"{WRITTEN}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
         ONE,
     ),
     "after a thought": (f"<think>Or {OPENING}?</think>\n{CALL}", ONE),
@@ -129,6 +83,29 @@ FORMS: dict[str, tuple[str, Asked]] = {
         [("think_tool", {"reasoning": "</tool> <think>x</think> and </think>."})],
     ),
 }
+UNREAD: dict[str, str] = {
+    "gemma": '<|tool_call>call:internal_search{queries:[<|"|>a b<|"|>]}<tool_call|>',
+    "mistral": f"[TOOL_CALLS]internal_search[ARGS]{WRITTEN}",
+    "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.internal_search:0<|tool_call_argument_begin|>"
+    f"{WRITTEN}<|tool_call_end|><|tool_calls_section_end|>",
+    "kimi without tokens": f"functions.internal_search:0{WRITTEN}",
+    "deepseek": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>internal_search\n```json\n"
+    f"{WRITTEN}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "glm": "<tool_call>internal_search\n<arg_key>queries</arg_key>\n<arg_value>a b</arg_value>\n</tool_call>",
+    "minimax": '<minimax:tool_call>\n<invoke name="internal_search">\n<parameter name="queries">["a b"]</parameter>\n'
+    "</invoke>\n</minimax:tool_call>",
+    "llama": '<|python_tag|>internal_search.call(queries=["a b"])<|eom_id|>',
+    "python": 'internal_search(queries=["a b"])',
+    "python in a list": '[internal_search(queries=["a b"]), open_url(urls=["x"])]',
+    "python in a fence": '```tool_code\nprint(default_api.internal_search(queries=["a b"]))\n```',
+    "steps": f"Action: internal_search\nAction Input: {WRITTEN}",
+    "name then object": f"internal_search\n```json\n{WRITTEN}\n```",
+    "name alone": "`internal_search`",
+    "by name": f'{{"internal_search": {WRITTEN}}}',
+    "arguments beside the name": '{"tool": "internal_search", "queries": ["a b"]}',
+    "schema of the tool": '{"name": "internal_search", "description": "Search.", "parameters": {"type": "object"}}',
+}
+"""Forms that are recognised and not read, each with a call of `internal_search`."""
 BROKEN: dict[str, str] = {
     "python quotes": str({"name": "internal_search", "arguments": ARGUMENTS}),
     "trailing commas": '{"name": "internal_search", "arguments": {"queries": ["a b", "c",],},}',

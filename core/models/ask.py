@@ -34,6 +34,7 @@ from .extractive import ExtractiveChatModel
 from .faults import AnswerRefused, Kind, cut_short, explain, is_transient, kind_of, retry_reason, unknown_failure
 from .ladder import Ability, Prepared, prepare, read_reply
 from .ladder.reply import Piece, ThoughtFilter, reasoning_of, split
+from .ladder.written_calls import CallGuard
 from .request import Request
 from .resolve import host_of, is_named, output_tokens, profile_of, resolve_model
 from .retries import has_words, retry_budget_of
@@ -54,6 +55,7 @@ class AnswerEmitter:
         self._events = events
         self._is_prose = is_prose
         self._filter = ThoughtFilter(begins_inside=begins_inside, hides_calls=is_prose)
+        self._guard = CallGuard() if is_prose else None
         self._arguments: dict[int, StreamedThought] = {}
         self._source = ""
 
@@ -71,6 +73,8 @@ class AnswerEmitter:
     def finish_stream(self) -> None:
         """Take what was held back, as no more chunks come."""
         self._take(self._filter.finish())
+        if self._guard:
+            self._say(self._guard.finish())
 
     def finish(self, message: AIMessage) -> None:
         """Emit what the stream did not show of the thoughts and words of the whole answer."""
@@ -89,9 +93,12 @@ class AnswerEmitter:
                 self._think("leaked", piece.words)
                 continue
             words = clean(piece.words)
-            self.text += words
-            if self._is_prose and words:
-                self._events.on_text(words)
+            self._say(self._guard.feed(words) if self._guard else words)
+
+    def _say(self, words: str) -> None:
+        self.text += words
+        if self._is_prose and words:
+            self._events.on_text(words)
 
     def _think(self, source: str, words: str) -> None:
         if words := self._set_apart(source, words):

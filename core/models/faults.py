@@ -178,7 +178,7 @@ TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
     ),
     "no_tools": (
         ModelFailed,
-        "{who} is served without tool calling{http}; set tool_calls to json or tags, or choose another model "
+        "{who} is served without tool calling{http}; set tool_calls to schema or tags, or choose another model "
         "(setting models).",
     ),
     "limited": (RateLimited, "{who} takes no more calls for now{http}; {when}."),

@@ -79,7 +79,7 @@ class Engine(Protocol):
 
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)
-ToolCalls = Literal["auto", "native", "schema", "json", "tags"]
+ToolCalls = Literal["auto", "native", "schema", "tags"]
 Effort = Literal["auto", "low", "medium", "high"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
@@ -159,8 +159,7 @@ class Context(BaseSettings):
     reasoning: bool | None = Field(default=None, title="Reasoning")
     """Whether the models reason by themselves, where their own profile is wrong or missing."""
     tool_calls: ToolCalls = Field(default="auto", title="Tool calls")
-    """How models call tools: by the API's own means, as JSON by a schema, as JSON text, or as tagged text; `auto` finds
-    out."""
+    """How models call tools: by the API's own means, as JSON by a schema, or as tagged text; `auto` finds out."""
     responses_api: bool | None = Field(default=None, title="Responses API")
     """Whether OpenAI models are called by the Responses API; not set: where the model wants it."""
     model_ports: SkipJsonSchema[Annotated[tuple[Port, ...], NoDecode]] = Field(

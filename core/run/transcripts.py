@@ -36,6 +36,8 @@ ACKNOWLEDGED = "Noted."
 MERGED = "Run together with the first call of this message; the results stand there."
 NOT_RUN = "Not run:"
 """Beginning of the results of calls that were not carried out."""
+UNREAD_FORM = "it was written in a form that is not read"
+"""Beginning of the fault of a call that was written as text; in the next lines stands how to write it."""
 
 
 class Call(NamedTuple):
@@ -69,10 +71,7 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
     replaced, so that every call has exactly one result.
     """
     entries = [(call["id"], call["name"], clean_nested(call["args"]), "") for call in message.tool_calls]
-    entries += [
-        (call["id"], call["name"] or "unknown", {}, "its arguments are not valid JSON")
-        for call in message.invalid_tool_calls
-    ]
+    entries += [(call["id"], call["name"] or "unknown", {}, _fault_of(call)) for call in message.invalid_tool_calls]
     cut_off = was_cut_off(message)
     used, calls, accepted, refused = set(taken), [], [], []
     for number, (given, name, arguments, fault) in enumerate(entries):
@@ -90,6 +89,12 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
     thought = {name: clean_nested(value) for name, value in message.additional_kwargs.items() if name == REASONING}
     kept = AIMessage(content=message.text, tool_calls=calls, id=message.id, additional_kwargs=thought)
     return Calls(kept, tuple(accepted), tuple(refused))
+
+
+def _fault_of(call: InvalidToolCall) -> str:
+    """Return what is wrong with a call; the words of a foreign error are left out."""
+    error = call["error"] or ""
+    return error.removesuffix(".") if error.startswith(UNREAD_FORM) else "its arguments are not valid JSON"
 
 
 def was_cut_off(message: AIMessage) -> bool:

@@ -63,7 +63,8 @@ class Filler:
                 return filled
             faults = str(filled)
             before = [*before, *_mended(calls, faults)]
-        raise ModelFailed(f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: {faults}.")
+        fault = faults.partition("\n")[0]
+        raise ModelFailed(f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: {fault}.")
 
     async def ask_if_possible(
         self,

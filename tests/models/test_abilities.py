@@ -29,7 +29,7 @@ from deep_research.core.run.events.packets import Placement
 
 Patch = pytest.MonkeyPatch
 CALL = use(("save_word", {"word": "amber"}))
-TEXT = say('{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}')
+TEXT = say('<tool name="save_word">{"word": "amber"}</tool>')
 
 
 def caller(folder: Path, **settings: Any) -> Caller:
@@ -38,8 +38,8 @@ def caller(folder: Path, **settings: Any) -> Caller:
     return Caller("researcher", context, retry_budget_of("q", context.limits), events)
 
 
-def only_json(request: Received) -> Reply:
-    """A server without tool calls and schemas, whose model writes JSON."""
+def only_text(request: Received) -> Reply:
+    """A server without tool calls and schemas, whose model writes tags."""
     if request.json.get("tools"):
         return fail(400, "fake-1 does not support tools")
     return fail(400, "response_format is not supported") if "response_format" in request.json else TEXT
@@ -51,11 +51,11 @@ def led_to(server: OpenAIServer, monkeypatch: Patch) -> None:
 
 
 async def test_a_model_is_tried_once_by_all_who_ask_at_the_same_time(tmp_path: Path, monkeypatch: Patch) -> None:
-    with openai_server(only_json) as server:
+    with openai_server(only_text) as server:
         led_to(server, monkeypatch)
         found = await asyncio.gather(*(ability_of(caller(tmp_path), may_try=True) for _ in range(3)))
-        assert [ability.rung for ability in found] == ["json"] * 3
-        assert len(server.requests) == 3, "one for each of the rungs native, schema, json"
+        assert [ability.rung for ability in found] == ["tags"] * 3
+        assert len(server.requests) == 3, "one for each of the rungs native, schema, tags"
         assert await ability_of(caller(tmp_path / "elsewhere"), may_try=True) == found[0]
         assert len(server.requests) == 6, "another folder knows nothing"
 
@@ -75,16 +75,16 @@ async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_tha
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:secret@local.example:8000/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-    inside = Ability("json", begins_inside=True)
+    inside = Ability("schema", begins_inside=True)
     await remember_ability("writer", caller(tmp_path).context, inside)
     await remember_ability("writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
     assert kept == {
-        "fake-1 at local.example:8000": {"rung": "json", "begins_inside": True},
+        "fake-1 at local.example:8000": {"rung": "schema", "begins_inside": True},
         "fake-1 at local.example:8000 by tags": {"rung": "tags", "begins_inside": True},
     }
     assert await ability_of(caller(tmp_path), may_try=False) == inside
-    assert await ability_of(caller(tmp_path, tool_calls="json"), may_try=False) == Ability("json")
+    assert await ability_of(caller(tmp_path, tool_calls="schema"), may_try=False) == Ability("schema")
 
 
 async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "text",
-    ["", "no JSON", "[1]", '{"m": 1}', '{"m": {"rung": "gone"}}', '{"m": {"rung": "json", "new": 1}}', '{"m": {}}'],
+    ["", "no JSON", "[1]", '{"m": 1}', '{"m": {"rung": "gone"}}', '{"m": {"rung": "tags", "new": 1}}', '{"m": {}}'],
 )
 async def test_a_file_that_says_nothing_is_no_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "models.json").write_text(text, "utf-8")

@@ -104,7 +104,7 @@ async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought
     look = {**TOOL, "function": {**TOOL["function"], "parameters": {"properties": {"at": {"type": "string"}}}}}
     request = Request("researcher", "q", [HumanMessage("Look!")], tools=[look])
     events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
-    reply = await ask_model(request, Context(models=model, tool_calls="json"), events)
+    reply = await ask_model(request, Context(models=model, tool_calls="schema"), events)
     assert [asked["args"] for asked in reply.message.tool_calls] == [
         {"at": "what </think> means, and <think>this</think>"}
     ]

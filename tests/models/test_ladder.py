@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
-from tool_forms import BROKEN, CALL, FORMS, ONE, SEARCH, TOOLS, TWO, WRITTEN, Asked
+from tool_forms import BROKEN, CALL, FORMS, ONE, SEARCH, TOOLS, TWO, UNREAD, WRITTEN, Asked
 
 from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.models.scripted import call, calls
@@ -48,7 +48,7 @@ def test_broken_json_is_repaired(text: str) -> None:
         assert asked(read(wrapped)) == ONE
 
 
-@pytest.mark.parametrize("form", ["name and arguments", "fence", "hermes", "tagged", "python", "kimi", "qwen coder"])
+@pytest.mark.parametrize("form", ["name and arguments", "fence", "hermes", "tagged", "qwen coder"])
 def test_the_words_around_a_call_are_kept(form: str) -> None:
     text, wanted = FORMS[form]
     message = read(f"I look first.\n\n{text}\n\nThen I go on.")
@@ -69,15 +69,28 @@ def test_the_words_around_a_call_are_kept(form: str) -> None:
         'Its record is {"name": "Ada", "input": 3} or [{"tool": "hammer"}].',
         '```json\n{"results": [{"name": "Ada Moran", "born": 1880}]}\n```',
         '{"foo": 1}',
-        '{"name": "internal_search", "description": "Search.", "parameters": {"type": "object", "properties": {}}}',
         "The tag <tool_call> marks a call.",
         "Use <function=…> or [TOOL_CALLS] for that.",
         "1. Search.\n2. generate_report when done.",
+        "A `<|python_tag|>` begins a call, and so does `[TOOL_CALLS]`.",
     ],
 )
 def test_text_without_a_call_stays_as_it_is(text: str) -> None:
     message = read(text)
     assert (message.tool_calls, message.invalid_tool_calls, message.content) == ([], [], text)
+
+
+@pytest.mark.fault(21)
+@pytest.mark.parametrize("text", UNREAD.values(), ids=UNREAD)
+def test_a_call_in_a_form_that_is_not_read_is_answered_with_how_to_write_it(text: str) -> None:
+    for said in (text, f"I look first.\n\n{text}") if text[0] not in "{`" else (text,):
+        message = read(said)
+        assert message.tool_calls == []
+        assert message.text == ("" if said == text else "I look first.")
+        [refusal] = read_calls(message, NAMES, ()).refused
+        first, *how = refusal.reason.split("\n")
+        assert first == "Not run: it was written in a form that is not read"
+        assert how[1] == '<tool name="internal_search">{"queries": ["…"], "limit": 1}</tool>'
 
 
 @pytest.mark.fault(11)
@@ -228,21 +241,16 @@ STEPS: list[dict[str, Any]] = [
     {"title": "Why", "task": "Why [then]?", "requires_search": False, "depends_on": [1]},
 ]
 PLANNED: Asked = [("make_plan", {"steps": STEPS})]
-IN_PYTHON = f"make_plan(steps={STEPS!r})"
 OF_STEPS = json.dumps({"steps": STEPS})
-AS_TEXT = [json.dumps(step) for step in STEPS]
 NESTED = {
     "name and arguments": json.dumps({"name": "make_plan", "arguments": {"steps": STEPS}}),
     "arguments alone": f"```json\n{OF_STEPS}\n```",
     "list as text": json.dumps({"name": "make_plan", "arguments": {"steps": json.dumps(STEPS)}}),
     "list as broken text": json.dumps({"name": "make_plan", "arguments": {"steps": str(STEPS)}}),
-    "values as text": json.dumps({"make_plan": {"steps": STEPS}}).replace("true", '"true"').replace("[1]", '"[1]"'),
-    "nulls": json.dumps(
-        {"make_plan": {"steps": [{**STEPS[0], "depends_on": None}, {**STEPS[1], "description": None}]}}
-    ),
+    "values as text": OF_STEPS.replace("true", '"true"').replace("[1]", '"[1]"'),
+    "nulls": json.dumps({"steps": [{**STEPS[0], "depends_on": None}, {**STEPS[1], "description": None}]}),
     "broken": f"{{'name': 'make_plan', 'arguments': {{'steps': {STEPS!r},}},}}",
     "qwen coder": f"<function=make_plan><parameter=steps>\n{json.dumps(STEPS, indent=1)}\n</parameter></function>",
-    "python": IN_PYTHON,
 }
 
 

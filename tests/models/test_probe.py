@@ -22,7 +22,6 @@ TAGS = '<tool name="save_word">{"word": "amber"}</tool>'
 PROSE = "I saved the word amber for you."
 THINKING = AIMessage("<think>The user wants", response_metadata={"finish_reason": "length"})
 NO_ABILITY = Ability()
-ANSWERS = ["I am a model.", "42"]
 
 
 async def ask(model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
@@ -56,11 +55,10 @@ NO_GRAMMAR = refusal("Failed to parse grammar", 500)
         ([calls(call("save_word", word="…")), JSON], "schema"),
         ([PROSE, JSON], "schema"),
         ([NO_TOOLS, f"<think>\nSo.\n</think>\n{JSON}"], "schema"),
-        ([NO_JINJA, NO_GRAMMAR, f"Here:\n```json\n{JSON[:-1]}\n```"], "json"),
-        ([f"<tool_call>{JSON}</tool_call>", f"```json\n{JSON}\n```", JSON], "json"),
-        ([NO_TOOLS, NO_SCHEMA, PROSE, TAGS], "tags"),
-        (["", "{}", '{"word": "…"}', f"Of course!\n{TAGS}"], "tags"),
-        ([PROSE, PROSE, PROSE, PROSE], None),
+        ([NO_JINJA, NO_GRAMMAR, f"Here:\n```json\n{JSON[:-1]}\n```"], "tags"),
+        ([f"<tool_call>{JSON}</tool_call>", f"```json\n{JSON}\n```", TAGS], "tags"),
+        (["", '{"word": "…"}', f"Of course!\n{TAGS}"], "tags"),
+        ([PROSE, PROSE, PROSE], None),
     ],
 )
 async def test_the_first_rung_that_works_is_chosen(replies: list[Any], rung: str | None) -> None:
@@ -68,7 +66,7 @@ async def test_the_first_rung_that_works_is_chosen(replies: list[Any], rung: str
     choice = await chosen(model)
     assert (choice.rung if choice is not NO_ABILITY else None) == rung
     assert len(replies) == len(model.calls)
-    assert [entry.tools for entry in model.calls] == [("save_word",), (), (), ()][: len(replies)]
+    assert [entry.tools for entry in model.calls] == [("save_word",), (), ()][: len(replies)]
     assert all(entry.settings["max_tokens"] <= 200 for entry in model.calls)
 
 
@@ -114,7 +112,6 @@ async def test_calls_can_be_made_in_the_callers_own_way() -> None:
     assert seen == [2, 2]
 
 
-CUT = AIMessage("one, two, three", response_metadata={"finish_reason": "length"})
 Reply = Callable[[list[BaseMessage], dict[str, Any]], str]
 
 
@@ -127,13 +124,13 @@ async def checked(*replies: Any, window: int | None = 32_000) -> dict[str, Check
     model = ScriptedChatModel(replies=list(replies))
     checks = (await check_model(model, window, ask)).checks
     assert model.unused() == []
-    assert [check.name for check in checks] == ["tools", "schema", "stop", "reasoning leak", "window"]
+    assert [check.name for check in checks] == ["tools", "window"]
     assert all(check.words.endswith((".", ")")) for check in checks)
     return {check.name: check for check in checks}
 
 
 async def test_a_good_model_passes_every_check() -> None:
-    checks = await checked(NATIVE, JSON, CUT, *ANSWERS, reads(100_000))
+    checks = await checked(NATIVE, reads(100_000))
     assert all(check.is_ok for check in checks.values())
     assert checks["tools"].words.endswith("Rung: native.")
     assert "16000 tokens was read from its beginning" in checks["window"].words
@@ -141,38 +138,15 @@ async def test_a_good_model_passes_every_check() -> None:
 
 @pytest.mark.fault(21)
 async def test_a_model_without_tool_calling_is_told_its_rung() -> None:
-    checks = await checked(NO_TOOLS, NO_SCHEMA, JSON, CUT, *ANSWERS, reads(100_000))
+    checks = await checked(NO_TOOLS, NO_SCHEMA, TAGS, reads(100_000))
     assert checks["tools"].is_ok
-    assert checks["tools"].words.endswith("Rung: json.")
-    assert not checks["schema"].is_ok
-    assert "takes no JSON schema" in checks["schema"].words
+    assert checks["tools"].words.endswith("Rung: tags.")
 
 
 async def test_a_model_that_calls_nothing_in_any_way_fails() -> None:
-    checks = await checked(PROSE, PROSE, PROSE, PROSE, CUT, *ANSWERS, reads(100_000))
+    checks = await checked(PROSE, PROSE, PROSE, reads(100_000))
     assert not checks["tools"].is_ok
     assert "choose another model (setting models)" in checks["tools"].words
-    assert "did not keep to the JSON schema" in checks["schema"].words
-
-
-@pytest.mark.fault(11)
-async def test_a_server_that_hides_that_it_cut_an_answer_off_is_found() -> None:
-    checks = await checked(NATIVE, JSON, "one, two, three", *ANSWERS, reads(100_000))
-    assert not checks["stop"].is_ok
-    assert "'stop' instead of 'length'" in checks["stop"].words
-
-
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        ("<think>17 + 25</think>42", "separate them from the text"),
-        ("17 + 25\n</think>\n42", "only once they are whole"),
-    ],
-)
-async def test_thoughts_that_leak_are_found(answer: str, words: str) -> None:
-    checks = await checked(NATIVE, JSON, CUT, "Hello.", answer, reads(100_000))
-    assert not checks["reasoning leak"].is_ok
-    assert words in checks["reasoning leak"].words
 
 
 @pytest.mark.parametrize(("window", "characters"), [(None, 60_000), (8_000, 28_000)])
@@ -183,12 +157,12 @@ async def test_a_prompt_that_fills_the_window_is_read_whole(window: int | None, 
         lengths.append(len(messages[-1].text))
         return reads(characters + 1000)(messages, settings)
 
-    assert (await checked(NATIVE, JSON, CUT, *ANSWERS, measure, window=window))["window"].is_ok
+    assert (await checked(NATIVE, measure, window=window))["window"].is_ok
     assert 0.98 < lengths[0] / characters < 1.02
 
 
 async def test_a_server_that_drops_the_beginning_of_a_prompt_is_found() -> None:
-    check = (await checked(NATIVE, JSON, CUT, *ANSWERS, reads(8_000)))["window"]
+    check = (await checked(NATIVE, reads(8_000)))["window"]
     assert not check.is_ok
     assert "OLLAMA_CONTEXT_LENGTH" in check.words
     assert "the server counted 15" in check.words
@@ -196,8 +170,8 @@ async def test_a_server_that_drops_the_beginning_of_a_prompt_is_found() -> None:
 
 async def test_a_prompt_that_the_server_refuses_as_too_long_is_a_finding() -> None:
     too_long = refusal("This model's maximum context length is 4096 tokens.")
-    check = (await checked(NATIVE, JSON, CUT, *ANSWERS, too_long))["window"]
+    check = (await checked(NATIVE, too_long))["window"]
     assert not check.is_ok
     assert "refused as too long; set window" in check.words
     with pytest.raises(openai.InternalServerError):
-        await checked(NATIVE, JSON, CUT, *ANSWERS, refusal("overloaded", 503))
+        await checked(NATIVE, refusal("overloaded", 503))

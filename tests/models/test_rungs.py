@@ -22,7 +22,7 @@ from deep_research.core.writing.forms import Form, MakePlan, RecordAnalysis, for
 from deep_research.tools.control import GENERATE_PLAN
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
-TEXT_RUNGS: tuple[RungName, ...] = ("schema", "json", "tags")
+TEXT_RUNGS: tuple[RungName, ...] = ("schema", "tags")
 CONVERSATION: list[AnyMessage] = [
     SystemMessage("You research."),
     HumanMessage("Look into it."),

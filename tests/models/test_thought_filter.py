@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.models.ladder.reply import Piece, ThoughtFilter, split
+from deep_research.core.models.ladder.written_calls import CallGuard
 
 PARTS = (
     *("<think>", "</think>", "<thinking>", "</thinking>", "</reasoning>", "[THINK]", "[/THINK]", "◁think▷", "◁/think▷"),
@@ -159,3 +160,31 @@ def test_calls_written_as_text_never_reach_a_report(text: str, visible: str) -> 
     assert told(ThoughtFilter(hides_calls=True), text) == (visible, "")
     assert told(ThoughtFilter(hides_calls=True), *text) == (visible, "")
     assert told(ThoughtFilter(), text)[0] != visible or visible == text
+
+
+GUARDED = [
+    *('{"name": "internal_search", "arguments": {"queries": ["light"]}}', '[{"tool": "open_url", "urls": ["x"]}]'),
+    *(
+        '```json\n{"calls": [{"name": "web_search", "arguments": {}}]}\n```',
+        '{"name": "look", "arguments": {"at": "x"}}',
+    ),
+    *('internal_search(queries=["light"])', '```tool_code\nprint(default_api.web_search(queries=["light"]))\n```'),
+    *("generate_report", "`generate_report()`"),
+]
+PROSE = [
+    *(
+        "[1] says so.",
+        "The light was lit in 1844 [1].",
+        "# Light\n",
+        '{"name": "Ada Moran", "kept": [1901, 1932]}',
+        "w",
+    ),
+    *("```py\nprint(1)\n```", "`web_search` is a tool.", "research_agents differ.", "[", "web", "", "\n\nLight."),
+]
+
+
+@pytest.mark.parametrize(("text", "is_call"), [*((t, True) for t in GUARDED), *((t, False) for t in PROSE)])
+def test_an_answer_in_prose_that_begins_as_a_call_is_withheld(text: str, is_call: bool) -> None:
+    for pieces in ([text], [*text]):
+        guard = CallGuard()
+        assert "".join([*map(guard.feed, pieces), guard.finish()]) == ("" if is_call else text)

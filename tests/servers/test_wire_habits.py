@@ -28,10 +28,6 @@ def objects(calls: Calls) -> list[str]:
     return [json.dumps({"name": name, "arguments": arguments}) for name, arguments in calls]
 
 
-def written_out(name: str, arguments: Mapping[str, Any]) -> str:
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
-
-
 def parameters(arguments: Mapping[str, Any]) -> str:
     return "".join(f"<parameter={key}>\n{as_text(value)}\n</parameter>\n" for key, value in arguments.items())
 
@@ -39,13 +35,22 @@ def parameters(arguments: Mapping[str, Any]) -> str:
 DIALECTS: dict[str, Callable[[Calls], str]] = {
     "hermes": lambda calls: "\n".join(f"<tool_call>\n{each}\n</tool_call>" for each in objects(calls)),
     "json in a fence": lambda calls: f"```json\n[{', '.join(objects(calls))}]\n```",
-    "python": lambda calls: f"[{', '.join(written_out(*call) for call in calls)}]",
-    "mistral": lambda calls: f"[TOOL_CALLS][{', '.join(objects(calls))}]",
     "qwen coder": lambda calls: "\n".join(
         f"<tool_call>\n<function={name}>\n{parameters(given)}</function>\n</tool_call>" for name, given in calls
     ),
     "after a thought": lambda calls: f"<think>\n{LEAK}\n</think>\n" + "\n".join(objects(calls)),
 }
+UNREAD: dict[str, Callable[[Calls], str]] = {
+    "gemma": lambda calls: "".join(
+        f"<|tool_call>call:{name}{{{','.join(f'{key}:<|{each}|>' for key, each in given.items())}}}<tool_call|>"
+        for name, given in calls
+    ),
+    "mistral": lambda calls: "".join(f"[TOOL_CALLS]{name}[ARGS]{json.dumps(given)}" for name, given in calls),
+    "python": lambda calls: "\n".join(
+        f"{name}({', '.join(f'{key}={value!r}' for key, value in given.items())})" for name, given in calls
+    ),
+}
+"""Forms that are recognised, and not read."""
 
 
 def in_words(dialect: Callable[[Calls], str]) -> Habit:
@@ -78,6 +83,35 @@ async def test_calls_that_are_written_as_text_are_carried_out(
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
         assert not any("search" in thought for thought in wire.thoughts()), "a call was shown as a thought"
+
+
+@pytest.mark.fault(8, 21)
+@pytest.mark.parametrize("dialect", [*UNREAD, "json in a fence"])
+async def test_a_call_in_a_form_that_is_not_read_is_asked_for_in_tags_and_never_becomes_a_text_of_the_run(
+    tmp_path: Path, monkeypatch: Patch, dialect: str
+) -> None:
+    write, begun = {**UNREAD, **DIALECTS}[dialect], set[str]()
+
+    def habit(reply: Reply, request: Received) -> Reply:
+        who = f"{role_of(request)} {task_of(request)}"
+        is_first = who not in begun
+        begun.add(who)
+        if not reply.calls:
+            # A plan, a finding or the report: a call stands in its place at first.
+            return replace(reply, text=write([("web_search", {"queries": ["light"]})])) if is_first else reply
+        was_told = "A call is written like this" in request.prompt
+        return replace(reply, calls=(), text=(in_tags if was_told else write)(reply.calls))
+
+    with wire_lab(tmp_path, monkeypatch, habit=habit) as wire:
+        state = await wire.ask()
+        assert is_right(wire, state)
+        assert all_faults(wire.requests()) == []
+        assert wire.asked()["writer"] == 2 and wire.asked()["planner"] == 2
+    assert not re.search(r"TOOL_CALLS|tool_call[|>]|\(queries=", wire.prose() + repr(state.transcript))
+
+
+def in_tags(calls: Calls) -> str:
+    return "\n".join(f'<tool name="{name}">{json.dumps(arguments)}</tool>' for name, arguments in calls)
 
 
 LEAKS: dict[str, Habit] = {

@@ -50,7 +50,7 @@ def server(*refused: str, says_so: bool = True) -> Habit:
 
 
 @pytest.mark.fault(21)
-@pytest.mark.parametrize("way", ["schema", "json", "tags"])
+@pytest.mark.parametrize("way", ["schema", "tags"])
 async def test_a_run_without_tool_calls_asks_for_text_alone(tmp_path: Path, monkeypatch: Patch, way: ToolCalls) -> None:
     with wire_lab(tmp_path, monkeypatch, habit=server("tools"), tool_calls=way) as wire:
         assert is_right(wire, await wire.ask())
@@ -72,7 +72,7 @@ async def test_a_run_without_tool_calls_asks_for_text_alone(tmp_path: Path, monk
         (server("tools", "response_format"), 3, False),
         (server("tools", says_so=False), 2, False),
     ],
-    ids=["tools", "schema", "json", "prose instead of calls"],
+    ids=["tools", "schema", "tags", "prose instead of calls"],
 )
 @pytest.mark.fault(21)
 async def test_an_unknown_model_is_tried_once_and_remembered(
@@ -146,9 +146,9 @@ async def test_a_way_that_the_user_has_set_is_not_left_and_the_line_names_the_se
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     with wire_lab(tmp_path, monkeypatch, habit=server("tools")) as wire:
-        assert "set tool_calls to json or tags" in await wire.fail(ModelFailed)
+        assert "set tool_calls to schema or tags" in await wire.fail(ModelFailed)
         assert len(wire.requests()) == 1
-        wire.settings["tool_calls"] = "json"
+        wire.settings["tool_calls"] = "tags"
         assert is_right(wire, await wire.ask(None))
 
 

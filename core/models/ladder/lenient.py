@@ -7,20 +7,13 @@ import re
 from typing import Any, NamedTuple
 
 MOST_CHARACTERS = 12_000
-"""Of a text that is repaired: the repair of hostile texts takes time by the square of their length."""
+"""Length of a text that is repaired: repairing a hostile text takes time by the square of its length."""
 MOST_OPEN = 16
 """Brackets left open in a text that is repaired; a real call leaves a few."""
-MOST_NESTED = 64
-"""Brackets within brackets; a real call has a few."""
-
-_TOKEN = re.compile(r"\\.|[\"'\[\](){}]", re.DOTALL)
-_OPENS_STRING = re.compile(r"[\[{,:(=]\s*\Z")
-_AFTER_STRING = re.compile(r"\s*(?:[,:\]})]|$)|\s*\n")
-_PAIRS = {"]": "[", "}": "{", ")": "("}
-_GAP = re.compile(r"\n\s*(?:```|\n)|</\w|<[|｜]|\[/?TOOL_CALLS")
-"""Where something that never closes has ended at the latest: at the end of its fence, paragraph or tag."""
-_OPENS = re.compile(r"\s*(?:```\w*\s*)?(?=[\[{])")
 _DECODER = json.JSONDecoder(strict=False)
+_OPENING = re.compile(r"\s*(?:```\w*\s*)?(?=[\[{])")
+_GAP = re.compile(r"\n\s*(?:```|\n)|</\w|<[|｜]|\[/?TOOL_CALLS")
+"""Ends a value that never closes: the end of its fence, paragraph or tag."""
 
 
 class Value(NamedTuple):
@@ -36,24 +29,15 @@ class Value(NamedTuple):
     """Whether it ends within a string, as a text does that was cut off."""
 
 
-class Extent(NamedTuple):
-    """How far something in brackets reaches."""
-
-    end: int
-    is_closed: bool
-    is_in_string: bool = False
-    """Whether the text ends within a string."""
-
-
 def value_at(text: str, start: int) -> Value:
     """Return the object or list that begins at `start`."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
-        extent = extent_at(text, start)
-        if not extent.is_closed and (gap := _GAP.search(text, start)):
-            extent = extent_at(text[: gap.start()], start)
-        return Value(_repaired(text[start : extent.end]), extent.end, is_sound=False, is_cut=extent.is_in_string)
+        gap = _GAP.search(text, start)
+        broken = text[start : gap.start() if gap else len(text)].rstrip()
+        quotes = re.findall(r'(?<!\\)"' if '"' in broken else "'", broken)
+        return Value(_repaired(broken), start + len(broken), is_sound=False, is_cut=len(quotes) % 2 == 1)
     return Value(value, end, is_sound=True)
 
 
@@ -62,7 +46,7 @@ def value_in(text: str) -> Any:
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):
-        opening = _OPENS.match(text)
+        opening = _OPENING.match(text)
     if not opening:
         return None
     found = value_at(text, opening.end())
@@ -74,29 +58,6 @@ def object_in(text: str) -> dict[str, Any] | None:
     value = value_in(text)
     value = value_in(value) if isinstance(value, str) else value
     return value if isinstance(value, dict) else None
-
-
-def extent_at(text: str, start: int) -> Extent:
-    """Return how far the brackets reach that open at `start`; others that never close are passed over."""
-    opened: list[str] = []
-    quote = ""
-    for token in _TOKEN.finditer(text, start):
-        sign = token.group()
-        if quote:
-            if sign == quote and _AFTER_STRING.match(text, token.end()):
-                quote = ""
-        elif sign == '"' or (sign == "'" and _OPENS_STRING.search(text, max(0, token.start() - 40), token.start())):
-            quote = sign
-        elif sign in "[{(":
-            opened.append(sign)
-            if len(opened) > MOST_NESTED:
-                break
-        elif _PAIRS.get(sign) in opened:
-            while opened.pop() != _PAIRS[sign]:
-                pass
-            if not opened:
-                return Extent(token.end(), is_closed=True)
-    return Extent(len(text), is_closed=False, is_in_string=bool(quote))
 
 
 def _repaired(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""Tries out by small calls how a model calls tools, and what else it can do."""
+"""Finds out by small calls how a model calls tools, and whether it reads a long prompt whole."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from ..faults import ToolsUnbound, kind_of, message_of
 from .reply import read_reply, split
 from .rungs import LADDER, Ability, RungName, prepare
 
-TRIAL_TOKENS = 200
-LONG_TRIAL_TOKENS = 2000
-"""Output tokens of the second try, where a model has used up those of the first for its thoughts."""
+TRIAL_TOKENS = (200, 2000)
+"""Output tokens of the first try, and of a second one where a model has used up those of the first for its thoughts."""
 WORD = "amber"
 TOOL: dict[str, Any] = {
     "type": "function",
@@ -37,85 +36,80 @@ PROMPT: tuple[AnyMessage, ...] = (
     SystemMessage("You follow instructions exactly."),
     HumanMessage(f"Save the word {WORD}: call save_word with it."),
 )
+WINDOW_TOKENS = 16_000
+"""Tokens of the longest prompt that is tried."""
+ANSWER_TOKENS = 1000
+"""Tokens of the window that are left free for the answer."""
+NEEDLE = "marigold"
+_LINE = "The harbour log of day {} notes calm water, a light wind from the west and two ferries on time.\n"
 _ABOUT_SCHEMA = re.compile(r"response.?format|json.?schema|grammar|guided|structured.?output", re.IGNORECASE)
+_FOUND: dict[RungName, str] = {
+    "native": "Tools are called by the API's own means.",
+    "schema": "No tool calls by the API's own means; they are asked for as JSON held to a schema.",
+    "tags": "No tool calls by the API's own means and no JSON schema; they are asked for as tagged text.",
+}
 
 Call = Callable[[Runnable[Any, Any], Sequence[AnyMessage]], Awaitable[AIMessage]]
 """Makes one call of a bound model; foreign errors come through as they are."""
 
 
-class Trial(NamedTuple):
-    """What came of having a model call a tool."""
+class Check(NamedTuple):
+    """One thing that was looked at."""
 
-    works: bool
-    is_refused: bool = False
-    """Whether the server did not take the request."""
+    name: str
+    """`tools` or `window`."""
+    is_ok: bool
+    words: str
+    """What was found, and what to do about it, for the user."""
 
 
-class Trials:
-    """Makes the calls of one examination."""
+class Examined(NamedTuple):
+    """What a model can do."""
 
-    def __init__(self, model: BaseChatModel, call: Call) -> None:
-        self.answers: list[str] = []
-        """The texts as they came."""
-        self._tried: dict[RungName, Trial] = {}
-        self._model = model
-        self._call = call
+    checks: list[Check]
+    ability: Ability | None
+    """How it calls tools; None if it calls them in no way."""
 
-    async def ask(self, text: str, *, tokens: int = TRIAL_TOKENS, is_patient: bool = True) -> AIMessage:
-        """Ask for words; `is_patient`: once more with more tokens, where thoughts have used them up."""
-        messages = [HumanMessage(text)]
-        message = await self._ask(bind_call(self._model, [], "auto", tokens, "", {}), messages)
-        if is_patient and was_cut_off(message) and not split(message.text).text.strip():
-            message = await self._ask(bind_call(self._model, [], "auto", LONG_TRIAL_TOKENS, "", {}), messages)
-        return message
 
-    @property
-    def begin_inside(self) -> bool:
-        """Whether an answer began within a thought, without a tag that opens it."""
-        return any(split(answer).began_inside for answer in self.answers)
+async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
+    """Try the rungs from the top until one works, and return it; None if none does.
 
-    @property
-    def ability(self) -> Ability | None:
-        """How the model calls tools, by what was tried so far."""
-        rung = next((rung for rung, trial in self._tried.items() if trial.works), None)
-        return Ability(rung, self.begin_inside) if rung else None
-
-    async def climb(self) -> RungName | None:
-        """Try the rungs from the top, and return the first that works."""
-        for rung in LADDER:
-            if (await self.try_rung(rung)).works:
-                return rung
-        return None
-
-    async def try_rung(self, rung: RungName) -> Trial:
-        """Have the model call a tool in the way of the rung, once; errors that say nothing of the rung are raised."""
-        if rung not in self._tried:
-            self._tried[rung] = await self._try(rung)
-        return self._tried[rung]
-
-    async def _try(self, rung: RungName) -> Trial:
+    `call` makes each call and lets foreign errors through: those that mean that a server cannot do something are
+    answers here, all others are raised.
+    """
+    begins_inside = False
+    for rung in LADDER:
         try:
-            message = await self._have_called(rung, TRIAL_TOKENS)
-            if was_cut_off(message) and not _has_called(rung, message):
-                message = await self._have_called(rung, LONG_TRIAL_TOKENS)
+            message = await _have_called(model, call, rung)
         except ToolsUnbound:
-            return Trial(works=False, is_refused=True)
+            continue
         except Exception as error:
             # Every provider has errors of its own.
             if not _speaks_against(rung, error):
                 raise
-            return Trial(works=False, is_refused=True)
-        return Trial(_has_called(rung, message))
+            continue
+        begins_inside |= split(message.text).began_inside
+        if _has_called(rung, message):
+            return Ability(rung, begins_inside)
+    return None
 
-    async def _have_called(self, rung: RungName, tokens: int) -> AIMessage:
-        prepared = prepare(rung, PROMPT, [TOOL], "any")
-        bound = bind_call(self._model, prepared.tools, "any", tokens, "", prepared.settings)
-        return await self._ask(bound, prepared.messages)
 
-    async def _ask(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
-        message = await self._call(model, messages)
-        self.answers.append(message.text)
-        return message
+async def check_model(model: BaseChatModel, window: int | None, call: Call) -> Examined:
+    """Check what a run needs of a model; `window` in input tokens, if it is known.
+
+    The check of the tools is passed if the model calls one in any way.
+    """
+    ability = await find_ability(model, call)
+    return Examined([_check_tools(ability), await _check_window(model, window, call)], ability)
+
+
+async def _have_called(model: BaseChatModel, call: Call, rung: RungName) -> AIMessage:
+    prepared = prepare(rung, PROMPT, [TOOL], "any")
+    for tokens in TRIAL_TOKENS:
+        message = await call(bind_call(model, prepared.tools, "any", tokens, "", prepared.settings), prepared.messages)
+        if not was_cut_off(message) or _has_called(rung, message):
+            break
+    return message
 
 
 def _has_called(rung: RungName, message: AIMessage) -> bool:
@@ -145,111 +139,21 @@ def _speaks_against(rung: RungName, error: Exception) -> bool:
     return rung == "schema" and (kind == "rejected" or is_about_schema)
 
 
-STOP_TOKENS = 16
-WINDOW_TOKENS = 16_000
-"""Tokens of the longest prompt that is tried."""
-ANSWER_TOKENS = 1000
-"""Tokens of the window that are left free for the answer."""
-NEEDLE = "marigold"
-_LINE = "The harbour log of day {} notes calm water, a light wind from the west and two ferries on time.\n"
-_SAMPLES = ("Hello! Who are you?", "What is 17 + 25? Think it over, then give the number alone.")
-
-
-class Check(NamedTuple):
-    """One thing that was looked at."""
-
-    name: str
-    """`tools`, `schema`, `stop`, `reasoning leak` or `window`."""
-    is_ok: bool
-    words: str
-    """What was found, and what to do about it, for the user."""
-
-
-class Examined(NamedTuple):
-    """What a model can do."""
-
-    checks: list[Check]
-    ability: Ability | None
-    """How it calls tools; None if it calls them in no way."""
-
-
-async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
-    """Try the rungs from the top until one works, and return it; None if none does.
-
-    `call` makes each call and lets foreign errors through: those that mean that a server cannot do something are
-    answers here, all others are raised.
-    """
-    trials = Trials(model, call)
-    await trials.climb()
-    return trials.ability
-
-
-async def check_model(model: BaseChatModel, window: int | None, call: Call) -> Examined:
-    """Check what a run needs of a model; `window` in input tokens, if it is known.
-
-    The check of the tools is passed if the model calls one in any way.
-    """
-    trials = Trials(model, call)
-    rung = await trials.climb()
-    checks = [_check_tools(rung), await _check_schema(trials), await _check_stop(trials)]
-    checks += [await _check_leak(trials), await _check_window(trials, window)]
-    return Examined(checks, trials.ability)
-
-
-def _check_tools(rung: RungName | None) -> Check:
-    if rung is None:
-        words = "The model called a tool in none of the four ways; choose another model (setting models)."
+def _check_tools(ability: Ability | None) -> Check:
+    if ability is None:
+        words = "The model called a tool in none of the three ways; choose another model (setting models)."
         return Check("tools", is_ok=False, words=words)
-    words = {
-        "native": "Tools are called by the API's own means.",
-        "schema": "No tool calls by the API's own means; they are asked for as JSON held to a schema.",
-        "json": "No tool calls by the API's own means; they are asked for as JSON text.",
-        "tags": "No tool calls by the API's own means and no JSON; they are asked for as tagged text.",
-    }[rung]
-    return Check("tools", is_ok=True, words=f"{words} Rung: {rung}.")
+    return Check("tools", is_ok=True, words=f"{_FOUND[ability.rung]} Rung: {ability.rung}.")
 
 
-async def _check_schema(trials: Trials) -> Check:
-    trial = await trials.try_rung("schema")
-    if trial.works:
-        return Check("schema", is_ok=True, words="Answers keep to a JSON schema.")
-    fault = "The server takes no JSON schema" if trial.is_refused else "The answer did not keep to the JSON schema"
-    return Check("schema", is_ok=False, words=f"{fault}; tool_calls=schema cannot be used.")
-
-
-async def _check_stop(trials: Trials) -> Check:
-    prompt = "Write the numbers from 1 to 200 in words, separated by commas."
-    message = await trials.ask(prompt, tokens=STOP_TOKENS, is_patient=False)
-    if was_cut_off(message):
-        return Check(
-            "stop", is_ok=True, words=f"An answer that is cut off at {STOP_TOKENS} tokens is reported as such."
-        )
-    reason = message.response_metadata.get("finish_reason")
-    words = (
-        f"An answer limited to {STOP_TOKENS} tokens ended with finish_reason {reason!r} instead of 'length': reports "
-        "that are cut off would be taken for whole ones; update the server, or choose another one (OPENAI_BASE_URL)."
-    )
-    return Check("stop", is_ok=False, words=words)
-
-
-async def _check_leak(trials: Trials) -> Check:
-    for sample in _SAMPLES:
-        await trials.ask(sample)
-    if trials.begin_inside:
-        words = (
-            "Thoughts leak into the answers without a tag that opens them; answers are shown only once they are whole."
-        )
-    elif any(split(answer).thought for answer in trials.answers):
-        words = "Thoughts leak into the answers; their tags separate them from the text."
-    else:
-        return Check("reasoning leak", is_ok=True, words="No thoughts in the text of answers.")
-    return Check("reasoning leak", is_ok=False, words=f"{words} The server's reasoning parser would mend it.")
-
-
-async def _check_window(trials: Trials, window: int | None) -> Check:
+async def _check_window(model: BaseChatModel, window: int | None, call: Call) -> Check:
     tokens = min(window or WINDOW_TOKENS, WINDOW_TOKENS)
+    prompt = [HumanMessage(_long_prompt(tokens))]
     try:
-        message = await trials.ask(_long_prompt(tokens))
+        for most in TRIAL_TOKENS:
+            message = await call(bind_call(model, [], "auto", most, "", {}), prompt)
+            if not was_cut_off(message) or split(message.text).text.strip():
+                break
     except Exception as error:
         # Every provider has errors of its own.
         if kind_of(error) != "long":

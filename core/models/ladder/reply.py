@@ -12,9 +12,9 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 
 from ...evidence.citations.markers import fence_after
 from ...run.conversation import clean_nested
-from ...run.transcripts import REASONING, was_cut_off
+from ...run.transcripts import REASONING, UNREAD_FORM, was_cut_off
 from .lenient import object_in
-from .rungs import Offer, coerce
+from .rungs import Offer, coerce, how_to_tag
 from .written_calls import Stretch, Written, answer_in, find_calls
 
 
@@ -79,7 +79,7 @@ BLOCKS = (
     ),
     *(
         Block("call", (f"<{name}>",), (f"</{name}>",), is_special=False)
-        for name in ("tool_call", "tool_calls", "function_call", "function_calls", "tool_use")
+        for name in ("tool_call", "tool_calls", "function_call", "function_calls", "tool_use", "minimax:tool_call")
     ),
     Block("call", ("<tool name=",), ("</tool>",)),
     Block("call", ("<function=",), ("</function>",)),
@@ -87,6 +87,7 @@ BLOCKS = (
     Block("call", ("[TOOL_CALLS]",)),
     Block("call", ("<|python_tag|>",), ("<|eom_id|>", "<|eot_id|>")),
     Block("call", ("<|channel|>commentary to=",), ("<|call|>",)),
+    Block("call", ("<|tool_call>", "<|tool_call|>"), ("<tool_call|>", "<|/tool_call|>")),
     Block("call", ("<|tool_calls_section_begin|>",), ("<|tool_calls_section_end|>",)),
     Block("call", ("<|tool_call_begin|>",), ("<|tool_call_end|>",)),
     Block("call", ("<｜tool▁calls▁begin｜>",), ("<｜tool▁calls▁end｜>",)),
@@ -239,11 +240,9 @@ def split(text: str, *, begins_inside: bool = True) -> Split:
 
 
 _WRAPPING = re.compile(
-    r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|\[ARGS\]"
-    r"|</?(?:tool_calls?|function_calls?|tool_use|tools?|function|invoke|parameters?|arg_\w+)>"
+    r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|</?(?:tool_calls?|tool|function|parameter)>"
 )
 _BEGINS_AS_CALL = re.compile(r"\s*(?:```\w*\s*)?(?:[{\[]|<(?!/?think|/?reason|/?thought|\|channel\|>analysis))")
-_MARK = r"<(?:tool|function|invoke)[\s=_]|\[TOOL_CALLS\]|<\|(?:python_tag|tool_call)"
 NOT_AN_OBJECT = "not an object"
 CUT = "cut off at the output limit"
 
@@ -252,7 +251,8 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
     """Return the message with its calls as calls and its other words as content, without thoughts.
 
     `tools` are the schemas that were offered. Calls are looked for in the text where the message has none of its own.
-    What cannot be read, and what was cut off at the output limit, becomes an invalid call; it is never completed.
+    What cannot be read, and what was cut off at the output limit, becomes an invalid call; it is never completed. Where
+    its form is not read, its error says how to write it.
     """
     offer = Offer(tools)
     if not offer.tools:
@@ -264,22 +264,15 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
     stretches = find_calls(text, offer)
     is_cut = was_cut_off(message)
     calls = [call for stretch in stretches for call in stretch.calls]
-    if not calls and is_cut and _begins_call(text, offer):
+    if not calls and is_cut and _BEGINS_AS_CALL.match(text):
         return message.model_copy(update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, CUT)]})
     return message.model_copy(
         update={
             "content": _words_beside(text, stretches),
             "tool_calls": [] if is_cut else _valid(calls),
-            "invalid_tool_calls": _broken(calls, is_cut),
+            "invalid_tool_calls": _broken(calls, offer, is_cut),
         }
     )
-
-
-def _begins_call(text: str, offer: Offer) -> bool:
-    """Whether there is a sign of a call in a text that was cut off before it could be read."""
-    names = "|".join(map(re.escape, offer.tools))
-    sign = re.compile(rf"{_MARK}|^[ \t`\[]*+(?:functions\.)?(?:{names})[:\d\s]*+[({{]", re.MULTILINE)
-    return bool(_BEGINS_AS_CALL.match(text) or sign.search(text))
 
 
 def _native(message: AIMessage, offer: Offer) -> AIMessage:
@@ -309,12 +302,19 @@ def _valid(calls: list[Written]) -> list[ToolCall]:
     ]
 
 
-def _broken(calls: list[Written], is_cut: bool) -> list[InvalidToolCall]:
+def _broken(calls: list[Written], offer: Offer, is_cut: bool) -> list[InvalidToolCall]:
     return [
-        _invalid(call.name, call.raw, number, CUT if is_cut else NOT_AN_OBJECT)
+        _invalid(call.name, call.raw, number, CUT if is_cut else _fault_in(call, offer))
         for number, call in enumerate(calls, 1)
         if is_cut or call.arguments is None
     ]
+
+
+def _fault_in(call: Written, offer: Offer) -> str:
+    if not call.is_form_unread:
+        return NOT_AN_OBJECT
+    meant = offer.find(call.name)
+    return f"{UNREAD_FORM}\n{how_to_tag([meant] if meant else offer.tools.values())}"
 
 
 def _invalid(name: str, raw: str, number: int, fault: str) -> InvalidToolCall:

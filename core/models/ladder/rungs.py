@@ -1,4 +1,4 @@
-"""The rungs of the ladder: four ways of offering tools to a model, the most reliable first."""
+"""The rungs of the ladder: three ways of offering tools to a model, the most reliable first."""
 
 from __future__ import annotations
 
@@ -13,8 +13,21 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from .lenient import value_in
 
+RungName = Literal["native", "schema", "tags"]
+LADDER: tuple[RungName, ...] = get_args(RungName)
+"""All rungs in the order in which they are tried."""
 _PREFIX = re.compile(r"^(?:functions?|tools?|default_api|multi_tool_use)[.:/]", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:<\||:\d+$|\(\)$).*", re.DOTALL)
+_TYPES = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "array": "list",
+    "object": "object",
+}
+_KEPT = ("type", "description", "enum", "items")
+"""What is kept of a parameter's schema: servers differ in the rest, and some refuse it."""
 _SHAPES: dict[str, type | tuple[type, ...]] = {
     "array": list,
     "object": dict,
@@ -104,41 +117,34 @@ def _key(name: str) -> str:
     return re.sub(r"[\W_]+", "", _SUFFIX.sub("", _PREFIX.sub("", name.strip()))).casefold()
 
 
-_TYPES = {
-    "string": "text",
-    "integer": "whole number",
-    "number": "number",
-    "boolean": "true or false",
-    "array": "list",
-    "object": "object",
-}
-_KEPT = ("type", "description", "enum", "items")
-"""What is kept of a parameter's schema: servers differ in the rest, and some refuse it."""
-
-
 def described(tools: Iterable[Tool]) -> str:
     """Return the tools, one a line, with their arguments below."""
     return "\n".join(["Tools:", *map(_line, tools)])
 
 
-def instructions(write: Writer, tools: Iterable[Tool], *, is_forced: bool, has_answer: bool) -> str:
-    """Return how to write a call.
+def how_to_tag(tools: Iterable[Tool]) -> str:
+    """Return how to write calls in tags, by the example of one of these tools."""
+    example = as_tags([_example(tools)])
+    return (
+        f"A call is written like this, its arguments as one JSON object:\n{example}\n"
+        "Several calls stand one below the other. Their results come in the next message."
+    )
 
-    `is_forced`: each message has to be a call; `has_answer`: words go into the JSON as well.
-    """
-    example = write([_example(tools)])
-    if write is as_tags:
-        form = f"A call is written like this, its arguments as one JSON object:\n{example}"
-        several = "Several calls stand one below the other. Their results come in the next message."
+
+def how_to_call(rung: RungName, tools: Sequence[Tool], *, is_forced: bool) -> str:
+    """Return how to write a call, and, unless each message has to be one, how to answer in words."""
+    if rung == "tags":
+        form, words = how_to_tag(tools), " plain text."
     else:
-        form = f"Calls are written as one JSON object, with nothing before or after it:\n{example}"
-        several = "Several calls stand in one list. Their results come in the next message."
+        form = (
+            "Calls are written as one JSON object, with nothing before or after it:\n"
+            f"{as_json([_example(tools)])}\n"
+            "Several calls stand in one list. Their results come in the next message."
+        )
+        words = '\n{"answer": "…", "calls": []}'
     if is_forced:
-        return f"{form}\n{several} Every message of yours is such a call and nothing else."
-    if has_answer:
-        words = json.dumps({"answer": "…", "calls": []}, ensure_ascii=False)
-        return f"{form}\nTo answer in words instead of calling a tool, write:\n{words}"
-    return f"{form}\nTo answer in words instead of calling a tool, write plain text."
+        return f"{form} Every message of yours is such a call and nothing else."
+    return f"{form}\nTo answer in words instead of calling a tool, write:{words}"
 
 
 def response_format(tools: Iterable[Tool], *, is_forced: bool) -> dict[str, Any]:
@@ -288,9 +294,6 @@ def _merged(group: list[AnyMessage]) -> AnyMessage:
     return kinds.get(group[0].type, AIMessage)(text)
 
 
-RungName = Literal["native", "schema", "json", "tags"]
-
-
 class Ability(NamedTuple):
     """How a model calls tools, and answers."""
 
@@ -309,10 +312,6 @@ class Prepared(NamedTuple):
     """What else to bind."""
 
 
-LADDER: tuple[RungName, ...] = get_args(RungName)
-"""All rungs in the order in which they are tried."""
-
-
 def prepare(
     rung: RungName, messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], tool_choice: str
 ) -> Prepared:
@@ -327,13 +326,9 @@ def prepare(
     plain = flattened(messages, write)
     if not tools or tool_choice == "none":
         return Prepared(plain, [], {})
-    offered = list(Offer(tools).tools.values())
-    is_forced = tool_choice == "any"
-    is_held = rung == "schema"
-    how_to_call = instructions(write, offered, is_forced=is_forced, has_answer=is_held)
-    system = "\n\n".join(
-        [*(message.text for message in plain[:1] if message.type == "system"), described(offered), how_to_call]
-    )
+    offered, is_forced = list(Offer(tools).tools.values()), tool_choice == "any"
+    how_to = (described(offered), how_to_call(rung, offered, is_forced=is_forced))
+    system = "\n\n".join([*(message.text for message in plain[:1] if message.type == "system"), *how_to])
     rest = [message for message in plain if message.type != "system"]
-    settings = {"response_format": response_format(offered, is_forced=is_forced)} if is_held else {}
+    settings = {"response_format": response_format(offered, is_forced=is_forced)} if rung == "schema" else {}
     return Prepared([SystemMessage(system), *rest], [], settings)
