@@ -53,10 +53,17 @@ class Costs(NamedTuple):
 def estimate_line(estimate: Estimate) -> str:
     """Return an estimate of the whole run in words: what is likely, and the range of each figure in brackets."""
     read, written = estimate.input_tokens, estimate.output_tokens
+    if not (estimate.calls and read and written and estimate.seconds):
+        limits = [f"{in_words(estimate.max_seconds)} of research (max_seconds)"] if estimate.max_seconds else []
+        limits += [f"{estimate.max_tokens} tokens (max_tokens)"] if estimate.max_tokens else []
+        limits += [f"{dollars(estimate.max_usd)} (max_usd)"] if estimate.max_usd else []
+        known = f"more is known after three finished runs of this kind ({estimate.runs} so far)"
+        return f"at most {', '.join(limits)}; {known}" if limits else known
     tokens = Span(low=read.low + written.low, likely=read.likely + written.likely, high=read.high + written.high)
     parts = [_in_range(estimate.calls, "{:.0f}".format, " model calls"), _in_range(tokens, _about, " tokens")]
     parts += [_in_range(estimate.usd, dollars)] if estimate.usd else []
-    return ", ".join([*parts, _in_range(estimate.seconds, in_words)])
+    parts += [_in_range(estimate.seconds, in_words)]
+    return ", ".join(parts) + (f", by {estimate.runs} finished runs" if estimate.runs else "")
 
 
 def _in_range(span: Span, words: Callable[[float], str], noun: str = "") -> str:

@@ -41,15 +41,15 @@ async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
     context, run = settings_of(runtime), state.run
     assert run is not None
     events = PlanEvents(emitter(run.id), Placement(turn_index=0))
-    async with recorded(pages_of(runtime.store, run.id), run.id, events.bill):
+    pages = pages_of(runtime.store, run.id)
+    async with recorded(pages, run.id, events.bill):
         text = await _text(state, context, events)
     written = read_plan(text, context.limits.max_plan_steps)
     if written.remark:
         events.pass_on(f"\n\n({written.remark})")
     events.emit(SectionEnd(placement=events.placement))
     run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
-    planned = replace(state, plan=written, run=run, spending={**state.spending, **events.bill.costs})
-    if (cost := await estimate(planned, context, events.bill)) is not None:
+    if (cost := await estimate(pages, replace(state, plan=written), context)) is not None:
         run = run.model_copy(update={"estimate": cost})
         events.emit(EstimateMade(placement=events.placement, estimate=cost))
     progress = state.progress.model_copy(update={"turn": events.placement.turn_index + 1})

@@ -67,9 +67,7 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanSte
         SectionEnd(placement=place),
     )
     run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
-    spending = {**state.spending, **events.bill.costs}
-    planned = replace(state, plan=written, steps=steps, run=run, spending=spending)
-    if (cost := await estimate(planned, context, events.bill)) is not None:
+    if (cost := await estimate(pages, replace(state, plan=written, steps=steps), context)) is not None:
         run = run.model_copy(update={"estimate": cost})
         emitter(run.id).emit(EstimateMade(placement=place, estimate=cost))
     count = len(state.messages)

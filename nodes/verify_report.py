@@ -23,6 +23,7 @@ from ..core.run.events.log import emitter
 from ..core.run.spending import recorded, unsettled_costs
 from ..core.run.store.pages import pages_of
 from ..core.writing.basis import source_texts
+from ..core.writing.estimate import record_finished
 from ..core.writing.examination import Examination, Examined
 from ..core.writing.fill_in import Filler
 from ..core.writing.language import into_one_language
@@ -67,6 +68,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Veri
         report = await asyncio.to_thread(_audited, state, examined, texts, filler.failures)
         state = replace(state, report=report)
     emitter(run.id).emit(*end_packets(state, was_checked=context.verify != "off"))
+    await record_finished(pages, state, context)
     message = await asyncio.to_thread(report_message, state, report)
     return VerifyReportUpdate(messages=[message], run=run, report=report, spending=spending)
 

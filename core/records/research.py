@@ -218,26 +218,35 @@ class Span(Record):
     """A number that is estimated."""
 
     low: float
-    """Nine of ten runs measured come to more than this."""
+    """The least of what earlier runs took."""
     likely: float
-    """As many come to more as to less."""
+    """Their median."""
     high: float
-    """Nine of ten come to less."""
+    """The most."""
 
 
 class Estimate(Record):
-    """What a question will have taken at its end, as far as its plan and the settings tell before research begins."""
+    """What a question will have taken at its end, by finished runs of the same kind; with fewer than three, only the
+    limits."""
 
-    calls: Span
+    runs: int = 0
+    """Finished runs by the same strategy, depth and models."""
+    calls: Span | None = None
     """Calls of models."""
-    input_tokens: Span
+    input_tokens: Span | None = None
     """Tokens that they read."""
-    output_tokens: Span
+    output_tokens: Span | None = None
     """Tokens that they write."""
-    usd: Span | None
+    usd: Span | None = None
     """Money in US dollars; none where the price of a model is not known."""
-    seconds: Span
+    seconds: Span | None = None
     """Active seconds."""
+    max_tokens: int | None = None
+    """The limit on tokens; none: unlimited."""
+    max_usd: float | None = None
+    """The limit on money; none: unlimited."""
+    max_seconds: float | None = None
+    """The limit on the seconds of research."""
 
 
 class Run(Record):

@@ -200,7 +200,7 @@ class PlanDelta(Packet):
 
 
 class EstimateMade(Packet):
-    """What the run will have taken at its end, by its plan and the settings."""
+    """What the run will have taken at its end, by earlier runs and the limits."""
 
     type: Literal["estimate_made"] = "estimate_made"
     estimate: Estimate
