@@ -88,7 +88,7 @@ def test_the_evidence_stands_in_a_table_whose_head_is_repeated() -> None:
     assert cells(evidence)[0] == ["Sentence", "Verdict", "Quote"]
     assert cells(evidence)[1] == [
         "The Skerry Light was lit in 1844.",
-        "supported (97%)",
+        "supported",
         f"{QUOTE}\n[1] Skerry Light – Register",
     ]
     assert "no word of '38'" in cells(evidence)[3][2]
