@@ -19,7 +19,6 @@ from traceable import quotations, stands_in_its_file
 
 from deep_research import deep_research_tool
 from deep_research.app.stream import read_packet
-from deep_research.core.run.limits import Limits
 
 
 @pytest.mark.behaviour("A-81")
@@ -133,24 +132,6 @@ async def test_the_51st_call_of_a_tool_is_refused(tmp_path: Path) -> None:
     results = [message.text for message in run.calls("researcher")[-1].messages if isinstance(message, ToolMessage)]
     refused = [number for number, text in enumerate(results, 1) if "no tool calls are left (max_tool_calls)" in text]
     assert refused == [51]
-
-
-@pytest.mark.parametrize(
-    ("settings", "most"),
-    [
-        ({}, 50),
-        ({"max_tool_calls": 3}, 3),
-        ({"max_tool_calls": None}, None),
-        ({"limits": {"max_cycles": 3}}, 50),
-        ({"limits": {"max_tool_calls": 4}}, 4),
-        ({"limits": Limits(max_cycles=3)}, 50),
-        ({"limits": Limits(max_tool_calls=4)}, 4),
-    ],
-)
-def test_the_limit_goes_with_the_other_limits(settings: dict[str, Any], most: int | None) -> None:
-    limits = deep_research_tool(**settings).context.limits  # type: ignore[attr-defined]  # the tool's own
-    assert limits.max_tool_calls == most
-    assert limits.max_cycles == (3 if "max_cycles" in str(settings.get("limits")) and most == 50 else 8)
 
 
 @pytest.mark.behaviour("A-83")

@@ -51,14 +51,6 @@ def test_who_asks_gets_the_file_that_an_export_of_this_name_would_be(desk: Desk,
     assert file.read_bytes().startswith(begins)
 
 
-@pytest.mark.parametrize(("chosen", "begins"), [("md", "The Skerry Light"), ("json", "{")])
-def test_who_asks_may_choose_a_format_against_the_name_of_the_file(desk: Desk, chosen: str, begins: str) -> None:
-    file = desk.folder / "report.xyz"
-    call = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs), "--format", chosen, "--out", str(file))
-    assert desk.call(*call).code == 0
-    assert file.read_text("utf-8").startswith(begins)
-
-
 def test_a_name_with_an_ending_that_no_format_has_is_refused_before_the_run(desk: Desk) -> None:
     ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--out", str(desk.folder / "report.xyz"))
     assert (ended.code, ended.out) == (2, "")

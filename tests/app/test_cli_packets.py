@@ -105,20 +105,6 @@ def test_ctrl_c_ends_the_packets_with_its_reason(tmp_path: Path) -> None:
     assert stop_of(first + out) == {"stop_reason": "user_cancelled", "message": "", "is_resumable": True}
 
 
-@pytest.mark.slow
-@pytest.mark.fault(45)
-def test_packets_that_nobody_reads_stop_the_run_at_once_and_in_silence(tmp_path: Path) -> None:
-    desk = with_notes(desk_in(tmp_path), 150)
-    with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light", "--json") as process:
-        assert process.stdout and process.stderr
-        next(line for line in process.stdout if "search_tool_start" in line)
-        process.stdout.close()
-        assert process.wait(SECONDS) == 130
-        assert process.stderr.read() == QUOTING
-    assert "Status    stopped" in desk.call("show", "light").out
-    assert desk.call("resume", "light").code == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -34,26 +34,6 @@ def seconds(heard: list[AnyPacket]) -> list[float]:
 
 
 @pytest.mark.behaviour("A-09")
-async def test_three_seconds_are_three_packets(tmp_path: Path) -> None:
-    clock, heard = HandClock(), list[AnyPacket]()
-
-    async def slow(*_: Any) -> str:
-        for passed in (1.0, 2.0, 3.0):
-            clock.time = passed - 0.1
-            await asyncio.sleep(0.01)
-            assert len(seconds(heard)) == passed - 1, "told too early"
-            clock.time = passed
-            while seconds(heard)[-1:] != [passed]:
-                await asyncio.sleep(0)
-        return PLAN
-
-    await told(timed(tmp_path, clock, planner=[slow]), heard)
-    assert seconds(heard) == [1.0, 2.0, 3.0]
-    assert {packet.placement.turn_index for packet in heard if isinstance(packet, p.ElapsedTime)} == {0}
-    assert [packet.elapsed_seconds for packet in heard if isinstance(packet, p.OverallStop)] == [3.0]
-
-
-@pytest.mark.behaviour("A-09")
 async def test_seconds_that_pass_at_once_are_told_one_by_one_before_what_follows_them(tmp_path: Path) -> None:
     clock = HandClock()
     run = timed(tmp_path, clock, planner=[clock.after(2.5, PLAN)], writer=[clock.after(0.6, "Lit in 1844. [1]")])
@@ -103,21 +83,3 @@ async def test_the_orchestrated_strategy_keeps_silent_about_the_time(tmp_path: P
     heard = await told(lab(tmp_path, clock=clock, planner=[clock.after(3, PLAN)]), [])
     assert seconds(heard) == []
     assert getattr(heard[-1], "elapsed_seconds", None) == 3.0
-
-
-@pytest.mark.behaviour("O-82")
-async def test_seconds_that_are_told_put_no_heartbeat_off(tmp_path: Path) -> None:
-    clock, heard = HandClock(), list[AnyPacket]()
-
-    def beats() -> list[float]:
-        return [packet.elapsed_seconds for packet in heard if isinstance(packet, p.ChatHeartbeat)]
-
-    async def slow(*_: Any) -> str:
-        while len(beats()) < 3:
-            clock.time += 1
-            await asyncio.sleep(0.01)
-        return PLAN
-
-    await told(timed(tmp_path, clock, planner=[slow], limits={"heartbeat_seconds": 0.05}), heard)
-    assert beats()[-1] <= clock.time
-    assert seconds(heard) == [float(second) for second in range(1, int(clock.time) + 1)]

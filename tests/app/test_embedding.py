@@ -140,20 +140,6 @@ async def test_one_line_is_enough_for_an_answer(tmp_path: Path, how: str) -> Non
     assert answer.markdown.endswith("lighthouse.md>")
 
 
-def test_settings_come_from_the_environment_and_the_call_wins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("DEEP_RESEARCH_MAX_CYCLES", "3")
-    monkeypatch.setenv("DEEP_RESEARCH_DOCS", "/one:/two")
-    monkeypatch.setenv("DEEP_RESEARCH_MODELS", "extractive")
-    monkeypatch.setenv("DEEP_RESEARCH_LANGUAGE", "Irish")
-    context = deep_research.Context()
-    assert (context.limits.max_cycles, context.models, context.language) == (3, "extractive", "Irish")
-    assert context.docs == (Path("/one"), Path("/two"))
-    given = deep_research.Context(language="Welsh", limits=deep_research.Limits(max_cycles=5))
-    assert (given.language, given.limits.max_cycles) == ("Welsh", 5)
-    partly = deep_research.Context(limits={"max_iterations": 2})
-    assert (partly.limits.max_cycles, partly.limits.max_iterations) == (3, 2)
-
-
 async def test_two_researchers_really_work_at_the_same_time(tmp_path: Path) -> None:
     both = asyncio.Barrier(2)
 

@@ -145,21 +145,6 @@ def test_nothing_runs_and_nothing_breaks_whatever_the_fields_say(browser: Browse
     assert said == []
 
 
-def test_the_policy_lets_nothing_in_that_the_page_does_not_hold_itself(browser: Browser) -> None:
-    page, said = browser.open(finished())
-    page.evaluate(
-        """() => {
-          document.body.insertAdjacentHTML('beforeend', '<img src="https://evil.example/x.png" onerror="alert(1)">');
-          document.body.append(Object.assign(document.createElement('script'), {textContent: 'alert(2)'}));
-          document.body.append(Object.assign(document.createElement('style'), {textContent: 'main{display:none}'}));
-        }"""
-    )
-    page.wait_for_function("document.images[0].complete")
-    assert page.locator("main").is_visible()
-    assert [line for line in said if not line.startswith("console")] == []
-    assert len(said) >= 3
-
-
 def test_a_page_is_printed_with_its_quotes_and_addresses(browser: Browser) -> None:
     page, _ = browser.open(finished())
     page.locator("article button").first.click()
@@ -167,12 +152,3 @@ def test_a_page_is_printed_with_its_quotes_and_addresses(browser: Browser) -> No
     assert page.locator("aside:popover-open").count() == 0 or not page.locator("aside:popover-open").is_visible()
     assert page.locator("#evidence-0").is_visible() and QUOTE in page.locator("#evidence-0").inner_text()
     assert "https://www.coast.example/a?b=1&c=2#power" in page.locator("#source-3").inner_text()
-
-
-def test_the_contents_stand_inside_the_window_whatever_its_width(browser: Browser) -> None:
-    page = browser.open(finished()).page
-    for width in (390, 1000, 1200, 1300, 1345, 1600):
-        page.set_viewport_size({"width": width, "height": 900})
-        box = page.locator("nav").first.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width

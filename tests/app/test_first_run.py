@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lab import QUESTION, REPORT, HandClock, Lab, in_order, lab, research, search
+from lab import QUESTION, REPORT, Lab, in_order, lab, research, search
 
 from deep_research.app.embed import thread_id
 from deep_research.core.run.conversation import mark_of
@@ -83,28 +83,3 @@ async def test_the_system_prompt_of_a_role_never_changes_within_a_run(tmp_path: 
     for role in ("orchestrator", "researcher"):
         deciding = {c.messages[0].text for c in run.calls(role) if c.tools}
         assert len(deciding) == 1
-
-
-@pytest.mark.behaviour("O-84")
-async def test_what_is_kept_of_a_run_names_each_source_once_and_how_long_it_took(tmp_path: Path) -> None:
-    clock = HandClock()
-    run = lab(
-        tmp_path,
-        orchestrator=[clock.after(5, research("light task", "same task")), REPORT],
-        researcher={
-            "light task": [search("Skerry Light 1844"), REPORT, "Lit. [1]"],
-            "same task": [search("Skerry Light 1844"), REPORT, "Lit as well. [1]"],
-        },
-        writer=[clock.after(2, "Lit. [1]")],
-        clock=clock,
-    )
-    state = await run.ask()
-    light, same = in_order(state)
-    assert (light.numbered, same.numbered) == ("Lit. [1]", "Lit as well. [1]")
-    assert [source.number for source in state.sources.values() if source.number] == [1]
-    assert len(state.sources) == len({source.location for source in state.sources.values()})
-    assert state.run and state.run.active_seconds == 7
-    assert state.report and len(state.report.sources) == 1
-    assert mark_of(state.messages[-1]) == "report"
-    start = next(packet for packet in run.packets if packet["type"] == "message_start")
-    assert start["pre_answer_processing_seconds"] == 5

@@ -9,14 +9,10 @@ from rich.console import Console
 
 from deep_research.app.live_view import LiveView
 from deep_research.app.progress import PlainLines, Progress
-from deep_research.core.records.plan import PlanStep
-from deep_research.core.records.research import Scope
 from deep_research.core.records.sources import NotRead
-from deep_research.core.run.branches import StepTask
 from deep_research.core.run.events import packets as p
 from deep_research.core.run.events import packets as sp
 from deep_research.core.run.events.packets import AnyPacket, Document, Placement
-from deep_research.state import ResearchState
 
 TOP = Placement(turn_index=0)
 AGENT = Placement(turn_index=1, tab_index=1)
@@ -157,26 +153,3 @@ def test_on_a_terminal_steps_are_shown_as_researchers_are() -> None:
     assert not live.researchers[1, 1].is_done, "a step goes on after an error"
     told(live, sp.StepDone(placement=AGENT, step_id="2", status="completed", reason=""))
     assert live.researchers[1, 1].is_done
-
-
-def test_on_a_terminal_steps_under_way_are_there_again_when_a_run_goes_on() -> None:
-    allowed = dict.fromkeys(("tokens", "searches", "fetches", "usd", "tool_calls"))
-    task = StepTask.model_validate(
-        {
-            **{
-                "id": "q-2",
-                "question_id": "q",
-                "question": "What?",
-                "text": "Who kept it?",
-                "date": "",
-                "language": "",
-            },
-            **{"cycle": 0, "position": 1, "turn": 1, "scope": Scope(), "seconds": 60.0, **allowed},
-            "step": PlanStep(id="2", title="Its keeper", task="Who kept it?", requires_search=True),
-        }
-    )
-    view = LiveView("")
-    view.recall(ResearchState(tasks=[task]))
-    told(view, learned(1, 0.5), p.PacketError(placement=AGENT, message="One search failed."))
-    [step] = view.researchers.values()
-    assert (step.task, step.doing, step.is_done) == ("2 Its keeper", "One search failed.", False)

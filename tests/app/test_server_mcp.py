@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from langgraph_sdk.client import LangGraphClient
 from mcp_peer import over_http, text_of
-from server import Server, until, write_config
+from server import Server, write_config
 from server_graph import FOLDER, HOLD, NOTES
 from traceable import quotations, stands_in_its_file
 
@@ -75,19 +74,6 @@ async def test_a_cancelled_call_stops_the_run_and_until_then_it_counts(server: S
         assert (server.folder / NOTES).read_text("utf-8") == before
         report = (await peer.data("follow_up", thread=thread, question=PARTS))["report"]
         assert "1844" in report and "Ada Moran kept" in report
-
-
-async def test_a_call_that_is_cancelled_as_it_begins_leaves_no_run_at_work(server: Server) -> None:
-    async with over_http(f"{server.url}/mcp", BOB) as peer, server.client(BOB) as client:
-        (server.folder / HOLD).write_text(QUESTION, "utf-8")
-        await peer.cancelled("research", "Research ", question=QUESTION)
-        await until(lambda: _are_all_stopped(client))
-        (server.folder / HOLD).unlink()
-
-
-async def _are_all_stopped(client: LangGraphClient) -> bool:
-    threads = await client.threads.search()
-    return bool(threads) and all(thread["status"] != "busy" for thread in threads)
 
 
 def test_the_log_has_nothing_to_complain_of(server: Server) -> None:

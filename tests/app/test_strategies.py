@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from command import Desk, desk_in
@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from deep_research import research
 from deep_research.app.embed import ResearchGraph, build_graph
 from deep_research.app.stream import packets
-from deep_research.app.words import GRAPHS, STRATEGIES, Strategy
+from deep_research.app.words import STRATEGIES
 from deep_research.core.models.scripted import ScriptedChatModel
 from deep_research.core.run.context import ROLES, Context, Role
 from deep_research.core.run.errors import UnknownSetting
@@ -52,24 +52,12 @@ def contents(desk: Desk) -> list[Any]:
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("checkpoints", "writes", "store")]
 
 
-def test_each_strategy_has_its_graph() -> None:
-    assert set(STRATEGIES) == set(get_args(Strategy))
-    assert {strategy: build_graph(strategy).name for strategy in STRATEGIES} == GRAPHS
-    assert build_graph().name == "deep_research"
-
-
 def test_an_unknown_strategy_is_one_line_that_names_both() -> None:
     line = r"^strategy: there is no 'plan' \(did you mean planned\?\); there are 'orchestrated' and 'planned'\.$"
     with pytest.raises(UnknownSetting, match=line):
         build_graph("plan")  # type: ignore[arg-type]
     with pytest.raises(UnknownSetting, match=r"^strategy: there is no '';"):
         research(QUESTION, "")  # type: ignore[arg-type]
-
-
-def test_one_line_is_enough_for_a_planned_answer(library: Desk) -> None:
-    answer = research(QUESTION, "planned", models="extractive", docs=[library.docs], data_dir=library.data)
-    assert "1844" in answer.markdown
-    assert "lighthouse.md" in {Path(source.location).name for source in answer.sources}
 
 
 def test_a_planned_run_is_asked_for_listed_shown_and_told_again(library: Desk) -> None:
@@ -120,17 +108,6 @@ def test_the_environment_says_by_which_strategy_a_new_run_begins(tmp_path: Path)
     assert (refused.code, len(refused.err.splitlines())) == (2, 1)
     assert "DEEP_RESEARCH_STRATEGY: there is no 'planed' (did you mean planned?)" in refused.err
     assert "wrong" not in desk.call("runs").out
-
-
-def test_a_planned_run_that_asks_is_answered_by_resume_without_a_strategy(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    asked = desk.call("ask", "Compare them?", "--docs", str(desk.docs), "--thread", "pair", "--strategy", "planned")
-    assert asked.code == 3
-    assert "It asks" in desk.call("show", "pair").out
-    answered = desk.call("resume", "pair", "--answer", "The Skerry Light and Port Anlow")
-    assert answered.code == 0, answered.err
-    assert "Port Anlow" in answered.out
-    assert strategies_of(desk, "pair") == ["planned"]
 
 
 def test_a_run_that_an_app_began_and_left_is_known_for_what_it_is(tmp_path: Path) -> None:

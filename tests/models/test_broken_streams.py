@@ -10,8 +10,6 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from capped import WHOLE, CappedWriter
-from openai_replies import PIECE
 from openai_server import Received, Reply, say
 from planned_lab import REPORT as PLANNED_REPORT
 from planned_lab import Asked, planned_lab
@@ -142,30 +140,6 @@ async def test_a_finding_that_breaks_twice_is_replaced_by_what_was_read_and_says
         assert f"the connection to {urlsplit(wire.models.url).netloc} broke" in keeper.reason
         assert "OPENAI_BASE_URL" not in keeper.reason
         assert state.run and state.run.status == "completed_with_gaps"
-
-
-@pytest.mark.fault(5, 6)
-async def test_of_a_report_in_sections_a_list_that_breaks_is_asked_for_anew_and_a_section_is_continued(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    writer, left = CappedWriter(50), ["List now", "the section “Its keepers” now"]
-
-    def answer(request: Received) -> Reply:
-        if not left or left[0] not in str(request.messages[-1]["content"]):
-            return writer.received(request)
-        if left.pop(0) == "List now":
-            return say("- The light [1]\n- Its keepers [1]", ending="reset", after=3)
-        reply = writer.received(request)
-        writer.place = 4 * PIECE
-        return replace(reply, ending="reset", after=5)
-
-    limits = {"max_continuations": 1}
-    with wire_lab(tmp_path, monkeypatch, {"writer": answer}, verify="off", limits=limits) as wire:
-        state = await wire.ask()
-        assert state.report and state.report.text == WHOLE
-        assert state.run and not state.run.stop_reason
-        assert (len(wire.of_type("call_delayed")), len(wire.of_type("call_continued"))) == (1, 1)
-        assert not left and len(wire.requests("writer")) == len(writer.asked) + 1
 
 
 @pytest.mark.fault(5, 6)

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import PLAN, REPORT, every_call_has_one_result, in_order, lab, many, research, search
+from lab import REPORT, every_call_has_one_result, in_order, lab, many, research, search
 from langchain_core.messages import BaseMessage
 
 from deep_research.core.models.faults import AnswerRefused
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.run.transcripts import WITHHELD
 
 POISON = "ferry sails twice"
@@ -75,25 +74,3 @@ async def test_an_answer_that_was_refused_by_chance_withholds_nothing(tmp_path: 
     state = await run.ask()
     assert [finding.is_withheld for finding in in_order(state)] == [False]
     assert state.run and state.run.status == "completed"
-
-
-async def test_a_follow_up_says_what_of_earlier_questions_is_left_out(tmp_path: Path) -> None:
-    def deciding(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
-        told = " ".join(message.text for message in messages if message.type == "tool")
-        return AnswerRefused() if "POISON" in told else research("task 1.")
-
-    researcher = many(2) | {"task 0.": [search("Skerry Light"), REPORT, "POISON. [1]"]}
-    orchestrator = [research("task 0."), REPORT, *[deciding] * 3, REPORT]
-    run = lab(
-        tmp_path,
-        clarifier=[calls(call("generate_plan"))] * 2,
-        planner=[PLAN] * 2,
-        orchestrator=orchestrator,
-        researcher=researcher,
-        writer=["POISON [1]", "One. [1]"],
-        verify="off",
-    )
-    await run.ask()
-    state = await run.ask("And the harbour?")
-    assert "Found, but left out: task 0" in state.messages[-1].text
-    assert state.run and state.run.status == "completed_with_gaps"

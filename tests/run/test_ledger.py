@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 from lab import PLAN, HandClock, lab
 from langchain_core.messages import AIMessage
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from openai_replies import Reply, fail
 from openai_server import Received
 from wire import FACTS, is_right, plain_run, task_of, wire_lab
 
-from deep_research.app.embed import build_graph
 from deep_research.core.records.research import Spent
 from deep_research.core.run.errors import ModelFailed, NoPlan, NoReport, RateLimited, SearchFailed
 from deep_research.core.run.spending import Bill, recorded, total, unsettled_costs
@@ -126,18 +124,3 @@ async def test_a_trial_that_must_wait_has_a_whole_budget_when_the_run_goes_on(
     with wire_lab(tmp_path, monkeypatch, script, tool_calls="auto", limits={"retry_seconds": 1.0}) as wire:
         await wire.fail(RateLimited if status == 429 else ModelFailed)
         assert is_right(wire, await wire.ask(None))
-
-
-async def test_time_that_was_lost_is_not_forgotten_with_the_store(tmp_path: Path) -> None:
-    clock, saver = HandClock(), InMemorySaver()
-    planner = [clock.after(2000, ""), "", PLAN]
-    run = lab(
-        tmp_path, graph=build_graph(checkpointer=saver), clock=clock, planner=planner, writer=["", "", "Lit. [1]"]
-    )
-    with pytest.raises(NoPlan):
-        await run.ask()
-    with pytest.raises(NoReport):
-        await run.ask(None)
-    run.graph, run.books = build_graph(checkpointer=saver), None
-    state = await run.ask(None)
-    assert state.run and state.run.active_seconds == 2000

@@ -8,20 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lab import every_call_has_one_result
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 
 from deep_research.core.models.scripted import broken_call, call, calls
 from deep_research.core.records.research import Plan, Progress, Run
 from deep_research.core.run.context import Context
 from deep_research.core.run.conversation import (
     marked,
-    question_of,
     read_plan,
     read_review,
 )
 from deep_research.core.run.decisions import decide
 from deep_research.core.run.limits import Limits
-from deep_research.core.run.transcripts import fit_window, read_calls, results_for, tokens_of
+from deep_research.core.run.transcripts import read_calls, results_for
 from deep_research.core.writing.facts import facts_of_run
 from deep_research.state import ResearchState
 
@@ -98,45 +97,6 @@ def test_the_steps_of_a_plan_are_read_in_any_common_form(text: str, steps: tuple
 def test_what_a_user_says_of_a_plan(reply: Any, review: str | None, text: str | None) -> None:
     said = read_review(Plan(text="1. a", steps=("a",)), reply, 6)
     assert (said.plan.review if said else None, said.text if said else None) == (review, text)
-
-
-def test_the_question_is_what_the_user_said_since_the_last_report() -> None:
-    messages: list[AnyMessage] = [
-        HumanMessage("old"),
-        marked("r", "report"),
-        HumanMessage("Compare"),
-        marked("?", "clarification"),
-    ]
-    assert question_of([*messages, HumanMessage("a and b")]) == "Compare\na and b"
-
-
-def test_results_are_shortened_in_proportion_and_the_newest_last() -> None:
-    def exchange(name: str, text: str) -> list[Any]:
-        return [AIMessage("", tool_calls=[call("x", id=name)]), ToolMessage(text, tool_call_id=name)]
-
-    messages = [
-        SystemMessage("s"),
-        *exchange("1", "word " * 400),
-        *exchange("2", "word " * 200),
-        *exchange("3", "a" * 2000),
-    ]
-
-    def short(text: str, share: float) -> str:
-        return text[: int(share * len(text))]
-
-    def results(tokens: int) -> list[int]:
-        fitted = fit_window(messages, tokens, short)
-        assert tokens_of(fitted) <= tokens
-        return [len(m.text) for m in fitted if isinstance(m, ToolMessage)]
-
-    assert results(10_000) == [2000, 1000, 2000]
-    one, two, newest = results(1_100)
-    assert newest == 2000
-    assert one == pytest.approx(2 * two, abs=4)
-    one, two, newest = results(400)
-    assert 0 < one < 600
-    assert one == pytest.approx(2 * two, abs=4)
-    assert newest < 2000
 
 
 @pytest.mark.parametrize("reply", ["yes", "Looks good!", "ok"])
