@@ -103,7 +103,7 @@ REPORT_FORMAT = click.option(
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print packets as JSON lines in place of progress and report."
 )
-STANDARD_INPUT = STANDARD_OUTPUT = Path("-")
+STANDARD_OUTPUT = Path("-")
 OUT = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
@@ -285,21 +285,6 @@ def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) 
     from .commands import run_demo
 
     return run_demo(data_dir, _output(out, output_format))
-
-
-@cli.command("fix-citations")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@OUT
-def fix_draft(file: Path, out: Path | None) -> int:
-    """Put the citations of a Markdown draft in order.
-
-    FILE is the draft; `-` reads it from standard input. Its markers, links and addresses become [1], [2], … in order of
-    first use, one number a page, with one list of sources at the end; what was listed but never cited goes below that.
-    A number that names no source is removed, its sentence stays. --out may name FILE itself.
-    """
-    from .fix_draft import fix_file
-
-    return fix_file(None if file == STANDARD_INPUT else file, _output(out, "md"))
 
 
 @cli.command()

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from ..core.evidence.citations.citing import by_number, numbered_draft
-from ..core.evidence.citations.drafts.fix import clean_draft
+from ..core.evidence.citations.draft import clean_draft
 from ..core.evidence.citations.markers import settle_fences, unwrapped
 from ..core.evidence.citations.rendering import without_marks
 from ..core.evidence.citations.sanitizing import sanitized
@@ -97,9 +97,9 @@ def _draft(
     """Return the draft; `is_any_unshown`: whether part of its basis could not be shown to the writer."""
     numbered = by_number(state.sources.values())
     # Only a check may mark a sentence.
-    cleaned = clean_draft(settle_fences(without_marks(unwrapped(events.raw.strip()))), numbered)
+    cleaned, removed = clean_draft(settle_fences(without_marks(unwrapped(events.raw.strip()))), numbered)
     keys = {number: source.key for number, source in numbered.items()}
-    text, sources = numbered_draft(settle_fences(sanitized(cleaned.text)), keys)
+    text, sources = numbered_draft(settle_fences(sanitized(cleaned)), keys)
     has_gaps = bool(gaps_of(run, findings) or missing_of(run, findings, state.memory.values()))
     has_gaps |= is_any_unshown or bool(run.stop_reason) or not sources
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
@@ -108,6 +108,6 @@ def _draft(
         sources=sources,
         streamed=events.written,
         streamed_sources=events.citations.cited,
-        removed_markers=cleaned.removed,
+        removed_markers=removed,
         has_gaps=has_gaps,
     )

@@ -14,7 +14,7 @@ from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import plain_words, units_of
 from deep_research.core.evidence.checking.verification import Verifier
 from deep_research.core.evidence.citations.citing import without_unknown
-from deep_research.core.evidence.citations.drafts.fix import clean_draft
+from deep_research.core.evidence.citations.draft import clean_draft
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import settle_fences
 from deep_research.core.evidence.citations.rendering import with_marks
@@ -142,7 +142,7 @@ def test_a_list_in_another_order_does_not_move_citations() -> None:
         for number, title in enumerate(["Skerry Light", "Ada Moran"], 1)
     }
     cleaned = clean_draft("Lit. [1] Kept. [2]\n\n## Sources\n\n1. Ada Moran\n2. Skerry Light\n", sources)
-    assert cleaned.text == "Lit. [1] Kept. [2]"
+    assert cleaned == ("Lit. [1] Kept. [2]", 0)
 
 
 @pytest.mark.parametrize(

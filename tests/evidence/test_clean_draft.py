@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from deep_research.core.evidence.citations.citing import without_unknown
-from deep_research.core.evidence.citations.drafts.fix import clean_draft
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.core.evidence.citations.citing import UNKNOWN, without_unknown
+from deep_research.core.evidence.citations.draft import clean_draft
+from deep_research.core.evidence.citations.markers import Marker
+from deep_research.core.evidence.citations.scanner import scan
 from deep_research.core.records.sources import Source
 
 
@@ -31,7 +37,7 @@ SOURCES = {
     ],
 )
 def test_a_citation_of_nothing_can_be_told_from_none(draft: str, cleaned: str) -> None:
-    assert clean_draft(draft, SOURCES).text == cleaned
+    assert clean_draft(draft, SOURCES)[0] == cleaned
 
 
 @pytest.mark.parametrize(
@@ -51,7 +57,7 @@ def test_a_citation_of_nothing_can_be_told_from_none(draft: str, cleaned: str) -
         ("`[9]` [see](p 5)\n```\n[9]\n```", "`[9]` [see](p 5)\n```\n[9]\n```", 0),
         ("", "", 0),
     ],
-)  # fmt: skip
+)
 def test_only_markers_of_known_numbers_and_of_nothing_are_left(draft: str, cleaned: str, removed: int) -> None:
     assert clean_draft(draft, SOURCES) == (cleaned, removed)
     settled = without_unknown(cleaned)
@@ -88,4 +94,225 @@ def test_a_list_that_numbers_known_sources_otherwise_says_what_the_numbers_mean(
 def test_a_source_that_is_known_under_two_numbers_keeps_the_one_that_the_list_gives() -> None:
     sources = {1: source(1, "A", "http://a.test"), 2: source(2, "A", "https://www.a.test")}
     cleaned = clean_draft("A [2].\n\n## Sources\n[2] A: https://a.test\n", sources)
-    assert cleaned.text == "A [2]."
+    assert cleaned == ("A [2].", 0)
+
+
+ODD_DRAFT = """# The light
+
+It was lit in 1844[^3] and stands 38 metres tall (see docs:light/lighthouse.md). Its `lamp[0]` is old [3, 5].
+
+| Keeper | Years |
+| --- | --- |
+| Ada Moran | 1901 to 1932 [5] |
+
+See [her page](https://evil.example/?q=1) and ![a picture](https://evil.example/x.png) [3]. [9]
+
+```python
+print(lamp[1])
+```
+
+---
+
+## Sources
+
+These were read:
+
+### Birds
+
+3. Gulls, gulls.md
+5. Terns, terns.md
+
+[^3]: gulls.md
+"""
+
+
+def test_an_odd_draft_keeps_its_words_its_table_and_its_code() -> None:
+    assert clean_draft(ODD_DRAFT, SOURCES) == (
+        "# The light\n\nIt was lit in 1844[3] and stands 38 metres tall (see docs:light/lighthouse.md). Its `lamp[0]` "
+        "is old [3][5].\n\n| Keeper | Years |\n| --- | --- |\n| Ada Moran | 1901 to 1932 [5] |\n\nSee her page and a "
+        "picture [3]. [0]\n\n```python\nprint(lamp[1])\n```",
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A [3].\n\n## Sources of light\n\n- lamps\n- fires",
+        "A [3].\n\n## Sources\n\n- Lamps give light. [3]\n- Fires do too. [5]",
+        "Wood burns.\n\n## Sources\n\n1. The sun\n2. The wind",
+        "A [3].\n\n1. Open the door\n2. Go in",
+        "- [3] The tower fell.\n- [5] It was rebuilt.",
+        "A [3].\n\n```\n## Sources\n\n1. Gulls\n```",
+    ],
+)
+def test_what_is_no_list_of_sources_stays(text: str) -> None:
+    assert clean_draft(text, SOURCES) == (text, 0)
+
+
+def test_what_stands_behind_a_list_stays() -> None:
+    listed = "## Sources\n\n[3] Gulls\nhttps://gulls.test/a\n[5] Terns\n\n## Notes\n\n- Nothing.\n\n[3]: <https://gulls.test/a>"
+    assert clean_draft(f"A [3].\n\n{listed}\n", SOURCES) == ("A [3].\n\n## Notes\n\n- Nothing.", 0)
+
+
+FORMS = {
+    "[3]": (3,),
+    " [3, 5]": (3, 5),
+    "【5】": (5,),
+    "【5†L1-L9】": (5,),
+    "[^8]": (8,),
+    " [[3]]": (3,),
+    "[3-5]": (3, 0, 5),
+    " [3；5]": (3, 5),
+    " [[7]](https://gulls.test/a#x)": (3,),
+    " [5](#sources)": (5,),
+    " https://www.gulls.test/a/": (3,),
+    " <http://terns.test/b>": (5,),
+    "[9]": (0,),
+    "[7][3]": (0, 3),
+    " [3], [9] [5]": (3, 0, 5),
+    " https://new.test/x": (0,),
+}
+"""Ways to cite, with the numbers that each means; 0 for nothing."""
+LINES = [
+    "{} one{} two",
+    "- {}{}, too",
+    "| {}{} | b |",
+    "> **{}**{} is it.",
+    "# {}{}",
+    "{} is `[9]` and{}",
+    "文字{}{}。",
+]
+LISTS = ["## Sources\n\n[3] Gulls: https://gulls.test/a\n[5] Terns", "**Quellen**\n1. [3] Gulls\n2. [8] Auks", ""]
+cited = st.tuples(st.sampled_from(LINES), st.sampled_from(["word", "1844", "a * b", "(c)"]), st.sampled_from([*FORMS]))
+
+
+@given(st.lists(cited), st.sampled_from(LISTS))
+def test_nothing_but_markers_and_the_list_changes_and_no_source_is_lost(
+    lines: list[tuple[str, ...]], listed: str
+) -> None:
+    expected = []
+    for line, word, form in lines:
+        known = [number for number in dict.fromkeys(FORMS[form]) if number]
+        space = " " if form.startswith(" ") else ""
+        expected.append(line.format(word, space + "".join(f"[{number}]" for number in known or [UNKNOWN])))
+    draft = "\n\n".join([*(line.format(word, form) for line, word, form in lines), listed])
+    removed = sum(FORMS[form].count(0) for *_, form in lines if "new.test" not in form)
+    cleaned = "\n\n".join(expected)
+    assert clean_draft(draft, SOURCES) == (cleaned, removed)
+    settled = without_unknown(cleaned)
+    assert clean_draft(settled, SOURCES) == (settled.rstrip(), 0)
+
+
+PIECES = [
+    *FORMS,
+    *LISTS,
+    "[0, 1]",
+    "[2016]",
+    "[words](https://c.test/y)",
+    "(https://d.test)",
+    "![i](https://i.test/p.png)",
+    "[a][b]",
+    "](",
+    "(",
+    ")",
+    "[",
+    "]",
+    "*",
+    "|",
+    "\\",
+    "`",
+    "``",
+    "```\n",
+    "~~~\n",
+    "\n",
+    "\n\n",
+    "- ",
+    "1. ",
+    "> ",
+    "# ",
+    "a ",
+    "## References\n",
+    "Sources:\n",
+    "---\n",
+    "[1] Alpha: https://a.test/x\n",
+    "[^1]: Foot\n",
+    "- no address\n",
+    "\0",
+]
+drafts = st.lists(st.sampled_from(PIECES), max_size=22).map("".join) | st.text()
+
+
+@pytest.mark.fault("R14")
+@given(drafts)
+def test_only_markers_of_known_numbers_and_of_nothing_are_left_of_any_draft(draft: str) -> None:
+    cited = [
+        number for part in scan(clean_draft(draft, SOURCES)[0]) if isinstance(part, Marker) for number in part.numbers
+    ]
+    assert {*cited} <= {*SOURCES, UNKNOWN}
+
+
+@given(drafts)
+def test_cleaning_again_changes_nothing(draft: str) -> None:
+    settled = without_unknown(clean_draft(draft, SOURCES)[0])
+    assert clean_draft(settled, SOURCES)[0] == settled.rstrip()
+
+
+@given(drafts, st.sampled_from(["```", "~~~~"]))
+def test_code_in_a_fence_stays_as_it_is(text: str, fence: str) -> None:
+    inside = re.sub("[`~\\0]", "", text)
+    code = f"{fence}\n{inside}\n{fence}"
+    assert f"B [3]\n{code}\nA [5]" in clean_draft(f"B [3]\n{code}\nA [5] [9]", SOURCES)[0]
+
+
+HOSTILE = [
+    *[
+        "[",
+        "]",
+        "[]",
+        "[[1]",
+        "[1](",
+        "[a](b ",
+        "[1](a/b [1]",
+        "`",
+        "`[1]",
+        "【3†",
+        "[1-",
+        "[1, ",
+        "[^1]: ",
+        "https://",
+    ],
+    *[
+        "https://a.test/(",
+        "<a ",
+        "\n",
+        "## Sources\n",
+        "Sources\n---\n",
+        "[1] x\n",
+        "  [1] x\n",
+        "[1] https://a.test\n",
+    ],
+    *[
+        "1. https://a.test\n",
+        "**",
+        "> ",
+        "![a](",
+        "[1]",
+        "[1]\n\n",
+        "- a\n",
+        "a.md/",
+        "```\n",
+        "## Sources\n\n- a\n",
+        "# Sources\n\n",
+    ],
+    *["(", "https://a.test/()", "[a](/(", "   a\n", "---\n", "## Sources\n# a\n[1] b\n", "file://a "],
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("begin", ["", "[1]\n\n## Sources\n"])
+@pytest.mark.timeout(10)
+def test_no_draft_takes_long(piece: str, begin: str) -> None:
+    # What takes the square of the length is cut off by the limit of the test.
+    assert clean_draft(begin + piece * (20_000 // len(piece)) + "x", SOURCES)[1] >= 0

@@ -19,8 +19,6 @@ class Labels(NamedTuple):
 
     sources: str
     """Heading of the list of sources."""
-    further: str
-    """Heading of what a foreign draft lists and does not cite."""
     notes: str
     """Heading of what a reader should know about the run."""
     contradictions: str

@@ -1,0 +1,151 @@
+"""Cleans the citations of a draft by our own writer: markers of known sources stay, a list of sources goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...records.sources import Source
+from .citing import UNKNOWN, source_key
+from .labels import all_labels
+from .markers import CLOSERS, OPENERS, code_lines
+
+_HEADINGS = (
+    "references|citations|bibliography|footnotes|sources used|sources cited|list of sources|works cited|einzelnachweise"
+    "|quellenverzeichnis|literatur|literaturverzeichnis|références|bibliographie|referencias|bibliografía|riferimenti"
+    "|referências|referenties|referenser|литература|список литературы|(?:主要)?(?:参考|參考|引用)(?:文献|资料|来源)"
+)
+"""Headings of a list of sources, beside the one that reports have in each language."""
+_RANGE, _WIDEST_RANGE, _FIRST_YEAR, _FIRST_WIDE = "–—~～−-", 40, 1000, "\u2e80"
+_INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSERS, "\\]"))
+_ADDRESS = r"(?:https?|file)://(?:\([^\s()]*\)|[^\s<>()\[\]{}\"`|\\（）【】「」《》，。；、])+(?<![.,;:!?'*_~…！？：’])"
+_COUNTED = r"\^?\d+(?: *[,，、;；–—~～−-] *\^?\d+)*+(?:†[^\[\]【】［］\n]*)?"
+_MARKER = rf"(?:[\[【［]{{2}}{_COUNTED}[\]】］]{{2}}|[\[【［]{_COUNTED}[\]】］])"
+_TARGET = r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?(?:\s+[\"'][^\"'\n]*[\"'])?\s*\)"
+_TOKEN = re.compile(
+    r"(?i)(?P<kept>\\[^`]|(?P<ticks>`++)(?:.*?(?<!`)(?P=ticks)(?!`))?|<(?!https?:|file:)[a-z!/][^<>]*>)"
+    rf"|(?P<marker>{_MARKER})(?:{_TARGET.format('linked')})?|<?(?P<address>{_ADDRESS})>?"
+    rf"|!?\[(?P<words>(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*+\])*+)\]{_TARGET.format('target')}"
+)
+_BETWEEN = re.compile(r"[ \u3000]?[,，、;；]?[ \u3000]?")
+_BULLET = r"[ \t]*(?:[-*+•][ \t]+|\d+\.[ \t]+(?=\[))"
+_NUMBER = r"[ \t]*(?:\*\*)?(?:[\[【［]{1,2}\^?\d{1,3}[\]】］]{1,2}|[（(]?\d{1,3}[.)）、．:：](?=\D))"
+_NUMBERED = rf"(?:{_BULLET})?{_NUMBER}(?=.*[^\W\d_])(?:.*://|(?!.*[\[【]\d{{1,3}}[,\]】])).*"
+_ENTRY = rf"(?:{_NUMBERED}|{_BULLET}.*://.*|[^\[\n]*://[^\[\n]*| {{2,}}[^\s\[].*)"
+_ITEM = rf"{_BULLET}(?!.*{_MARKER})\S.*"
+_UNTITLED = r" {0,3}(?:[-*] )?(?:[\[【]\d{1,3}[\]】][:：]?[ \t].*://|\[\^[^\]\s]+\]: ).*"
+_LINE = rf"(?m)^(?P<bullet>{_BULLET})?(?:[*\s]*[\[【［（(]*\^?(?P<number>\d{{1,3}})[\]】］)）.、．:：])?(?P<words>.*)"
+
+
+def _lists() -> str:
+    """Return what finds a list: below its heading, or as lines that each begin with a number and name a page."""
+    level = r" {0,3}(?:(?P<level>#{1,6}) +|\*\*|__)?(?:[\d一二三四五六七八九十]+[.)、．]\s*)?"
+    names = f"sources?|{'|'.join(own.sources for own in all_labels().values())}|{_HEADINGS}"
+    heading = rf"(?:(?<=\n\n)(?:-|\*|_){{3,}}\s*\n)?^{level}(?:{names})[ :：#*_]*\n(?:[=-]+\n)?"
+    introduction = rf"(?:\s*(?!{_ENTRY}|{_ITEM}|#)[^\[\n\0]{{1,200}}\n)?"
+    entries = rf"(?:\s*^(?:(?P=level)#+ .*\n\s*)?{_ENTRY}$)++(?!\n\s*{_NUMBER})|(?:\s*^{_ITEM}$)++(?!\n\s*{_BULLET})"
+    titled = rf"{heading}{introduction}(?:{entries})"
+    return rf"(?im)(?:{titled}|(?:^{_UNTITLED}\n*)++)\s*?$(?:\s*^-{{3,}}\s*\Z)?\n*"
+
+
+def clean_draft(text: str, sources: Mapping[int, Source]) -> tuple[str, int]:
+    """Return a whole draft with citations in the form `[n]`, and how many of its numbers named no source.
+
+    The numbers are those under which the sources are known; `[0]` stands where a citation named none of them. Known
+    addresses become markers, unknown ones go, the words of links stay. A list of sources in the draft is taken out. If
+    it gives another number to a known source than we do, the draft's numbers are its own: those of sources that are
+    known are changed into ours, the others name nothing. Code stays as it is.
+    """
+    lines = text.replace("\0", "").split("\n")
+    lists = _lists() if re.search(rf"{_MARKER}|://", text) else "(?!)"
+    shown = "\n".join(f"\0{place}" if is_code else lines[place] for place, is_code in enumerate(code_lines(lines)))
+    known = _Known(sources, "\n".join(found[0] for found in re.finditer(lists, shown)))
+    body = re.sub(lists, "", shown).split("\n")
+    cleaned = [lines[int(line[1:])] if line[:1] == "\0" else known.clean(line) for line in body]
+    return "\n".join(cleaned).rstrip(), known.removed
+
+
+class _Known:
+    """Says which of our sources a draft means."""
+
+    def __init__(self, sources: Mapping[int, Source], listed: str) -> None:
+        self.removed, self._names = 0, dict[str, list[int]]()
+        for number, source in sources.items():
+            for name in {*map(_name, (source.key, source.location, source.address, source.title))}:
+                self._names.setdefault(name, []).append(number)
+        self._names[""], meant, is_own, number = [UNKNOWN], dict[int, int](), False, UNKNOWN
+        for line in re.finditer(_LINE, listed):
+            # A line without a mark goes on with the entry before it.
+            number = int(line["number"] or (UNKNOWN if line["bullet"] else number))
+            address = re.search(_ADDRESS, line["words"], re.IGNORECASE)
+            ours = self._number(address[0] if address else line["words"], number)
+            meant[number] = meant.get(number) or ours
+            # Titles may stand in any order; an address, or a number that we never gave, tells of another numbering.
+            is_own |= bool(number and ours not in (number, UNKNOWN) and (address or number not in sources))
+        self._meant = meant if is_own else meant | {number: number for number in sources}
+
+    def _number(self, text: str, wanted: int = UNKNOWN) -> int:
+        numbers = self._names.get(_name(text), [UNKNOWN])
+        return wanted if wanted in numbers else numbers[0]
+
+    def clean(self, line: str) -> str:
+        """Return a line with its citations as markers of our numbers."""
+        texts, places = self._read(line)
+        for place, numbers in enumerate(places):
+            known = [number for number in dict.fromkeys(numbers) if number != UNKNOWN]
+            before, after = texts[place], texts[place + 1]
+            if not known and before.endswith(("(", "（")) and after.startswith((")", "）")):
+                before, after = before[:-1], after[1:]
+            # Behind a marker, a parenthesis would make it a link.
+            texts[place + 1] = f" {after}" if after.startswith("(") else after
+            texts[place] = before + "".join(f"[{number}]" for number in known or [UNKNOWN])
+        return "".join(texts)
+
+    def _read(self, line: str) -> tuple[list[str], list[list[int]]]:
+        """Return the texts around the places that cite, and the numbers of each place."""
+        texts, places, done = [""], list[list[int]](), 0
+        for found in _TOKEN.finditer(line):
+            words, numbers = self._token(found)
+            texts[-1] += line[done : found.start()] + words
+            done = found.end()
+            if numbers and places and _BETWEEN.fullmatch(texts[-1]):
+                places[-1], texts[-1] = places[-1] + numbers, ""
+            elif numbers:
+                places.append(numbers)
+                texts.append("")
+        texts[-1] += line[done:]
+        return texts, places
+
+    def _token(self, found: re.Match[str]) -> tuple[str, list[int]]:
+        """Return what stays of a piece of a line, and what it cites."""
+        ours = self._number(address := found["address"] or found["linked"] or found["target"] or "")
+        if found["marker"] and not ours and "://" not in address:
+            return self._marker(found["marker"])
+        if found["marker"] or found["address"]:
+            self.removed += not (ours or found["address"])
+            return "", [ours]
+        if found["words"] is None:
+            return found[0], []
+        texts, places = self._read(found["words"])
+        left, numbers = "".join(texts), [*(number for place in places for number in place), *([ours] if ours else [])]
+        is_joined = not left or left[-1] >= _FIRST_WIDE or left[-1] in "([{| \t"
+        return f"{left} " if numbers and not is_joined else left, numbers
+
+    def _marker(self, raw: str) -> tuple[str, list[int]]:
+        """Return the numbers of a marker; a year or an interval such as `[0, 1]` is none, and may not look like one."""
+        numbers = list[int]()
+        for before, digits in re.findall(r"([^\d†]*)(\d+)", raw.partition("†")[0]):
+            number, is_range = int(digits[:20]), bool(numbers) and not {*before}.isdisjoint(_RANGE)
+            first = numbers[-1] + 1 if is_range else number
+            numbers += range(first, number + 1) if first - 1 <= number < first + _WIDEST_RANGE else [0]
+        ours = [self._meant.get(number, UNKNOWN) for number in numbers]
+        if 0 in numbers or (not any(ours) and min(numbers) >= _FIRST_YEAR):
+            return raw.translate(_INERT), []
+        self.removed += ours.count(UNKNOWN)
+        return "", ours
+
+
+def _name(text: str) -> str:
+    """Return what two addresses of one page, or two spellings of one title, have in common."""
+    page = re.sub(r"^https?://(?:www\.)?", "", source_key(text)).rstrip("?&/")
+    return (page if "://" in text else " ".join(re.findall(r"\w+", text))).casefold()
