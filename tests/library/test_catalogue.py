@@ -45,7 +45,7 @@ def test_drafts_and_superseded_versions_are_marked(tmp_path: Path) -> None:
     assert sorted(line.rpartition("/")[2] for line in lines) == [
         "berths.md, draft, 35 characters)",
         "fees.md, 2024-05-01, 59 characters)",
-        "fees_old.md, superseded, 49 characters)",
+        "fees_old.md, superseded, 50 characters)",
     ]
 
 
