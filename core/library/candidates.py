@@ -89,7 +89,7 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     Args:
         text: The question, or the words to search for.
         total: How many passages there are.
-        counted: Tells in how many passages each of some words stands, added up, as `Shelf.counted` does.
+        counted: Tells in how many passages each of some words stands, added up, as `IndexShelf.counted` does.
     """
     words = _words(text)
     # A passage that holds several forms of a word is counted for each: to look it up as one costs more than it tells.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..evidence.standing import asks_for_draft
 from ..evidence.text.similarity import interleave, without_repeated
@@ -65,29 +65,6 @@ def _add_mentions(totals: list[float], candidates: Sequence[Passage], mentioned:
             best[one.source.key] = row
     for row in best.values():
         totals[row] += MENTION_WEIGHT * mentioned.get(title_key(candidates[row].source.title), 0.0)
-
-
-class Shelf(Protocol):
-    """Passages that can be searched by words and by names as they are written; the same passage is one object."""
-
-    @property
-    def size(self) -> int:
-        """How many passages there are."""
-
-    def counted(self, words: Sequence[str]) -> int:
-        """Return in how many passages each of these words stands, added up: no fewer than hold any of them."""
-
-    def search(self, words: Sequence[str], limit: int) -> Sequence[Candidate]:
-        """Return the passages that match these words best, best first."""
-
-    def titled(self, text: str) -> Sequence[Candidate]:
-        """Return the first passages of documents whose titles stand in this text."""
-
-    def holders(self, name: str) -> int:
-        """Return how many passages hold the words of this name in a row; beyond a bound, the bound."""
-
-    def holding(self, name: str, words: Sequence[str], limit: int) -> Sequence[Candidate]:
-        """Return passages that hold the words of this name in a row, those first that hold these words, too."""
 
 
 class OpenIndex(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..evidence.text.similarity import title_match
 from .candidates import Candidate, Query, read_query
-from .shelf import Shelf
+from .shelf import IndexShelf
 
 USUAL_LENGTH = 45
 """Words that carry meaning in a passage of usual length."""
@@ -80,7 +80,7 @@ def gain(query: Query, found: Mapping[str, float], known: Mapping[str, float]) -
 class Links:
     """The links between the passages of one search; each pair and each name is looked up once."""
 
-    def __init__(self, query: Query, shelf: Shelf) -> None:
+    def __init__(self, query: Query, shelf: IndexShelf) -> None:
         self._question = query.plain
         self._shelf = shelf
         self._telling: dict[str, float] = {}
@@ -171,7 +171,7 @@ def _distinct(trails: Sequence[Trail]) -> list[Trail]:
     return list(best.values())
 
 
-def find_trails(text: str, shelf: Shelf) -> list[Trail]:
+def find_trails(text: str, shelf: IndexShelf) -> list[Trail]:
     """Return the best trails of one to four passages for a question, best first."""
     return _Search(read_query(text, shelf.size, shelf.counted), shelf).run()
 
@@ -182,7 +182,7 @@ def passages_of(trails: Sequence[Trail], limit: int) -> list[Candidate]:
 
 
 class _Search:
-    def __init__(self, query: Query, shelf: Shelf) -> None:
+    def __init__(self, query: Query, shelf: IndexShelf) -> None:
         self._query = query
         self._shelf = shelf
         self._links = Links(query, shelf)

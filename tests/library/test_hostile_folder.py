@@ -38,16 +38,6 @@ def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_o
     assert [one["path"] for one in run["audit"]["not_read"]] == [f"docs/{name}" for name in sorted(REASONS)]
 
 
-@pytest.mark.slow
-def test_the_doctor_names_all_that_cannot_be_read_in_a_hostile_folder(desk: Desk) -> None:
-    ended = desk.run("doctor", "--docs", "docs")
-    assert ended.code == 0, ended.out
-    for name, reason in REASONS.items():
-        (line,) = [line for line in ended.out.splitlines() if line.startswith(f"note     not read: docs/{name}: ")]
-        assert reason in line
-    assert SECRET not in ended.out + ended.err
-
-
 def test_what_can_be_read_in_a_hostile_folder_is_read(desk: Desk, tmp_path: Path) -> None:
     library = Place(desk.docs, tmp_path / "data").library()
     assert library.refresh().documents == len(READ)

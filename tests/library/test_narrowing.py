@@ -18,10 +18,6 @@ from deep_research.core.library.upkeep import BATCH_BYTES, BATCH_FILES, GROUP_BY
 LARGE = 100 * MOST
 
 
-def test_in_a_small_index_every_word_is_sought() -> None:
-    assert narrowed([{"ship": MOST}, {"salt": 2, "de_salz": 1}, {}], MOST, MOST) == ['"salt" OR "de_salz" OR "ship"']
-
-
 def test_in_a_large_one_the_rare_words_are_sought_and_common_ones_only_together() -> None:
     counts = [{"ship": LARGE // 4}, {"velm": 3}, {"harbour": LARGE // 20}, {"salt": MOST - 3}]
     assert narrowed(counts, LARGE, MOST) == ['"velm" OR "salt"', '("harbour") AND ("ship")']
@@ -32,11 +28,6 @@ def test_where_all_words_are_common_they_are_sought_together(words: int) -> None
     counts = [{f"w{number}": LARGE // 2} for number in range(words)]
     (search,) = narrowed(counts, LARGE, MOST)
     assert search.count("AND") == min(words, 3) - 1
-
-
-def test_where_no_word_is_known_nothing_is_sought() -> None:
-    assert narrowed([{}, {}], LARGE, MOST) == []
-    assert narrowed([], MOST, MOST) == []
 
 
 STEMS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)

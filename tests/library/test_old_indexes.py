@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -45,18 +44,6 @@ def test_the_index_of_a_folder_that_is_gone_is_removed_after_ninety_days(place: 
 def test_the_index_of_a_folder_that_is_there_stays(place: Place) -> None:
     place.indexed()
     assert refresh_another(place, 1000) == 2
-
-
-def test_an_index_that_was_left_half_built_is_removed_after_ninety_days(place: Place) -> None:
-    place.indexed()
-    half = Path(f"{place.index_file()}.new")
-    for file in (half, Path(f"{half}.lock")):
-        file.write_bytes(b"")
-        os.utime(file, (Later(0).now().timestamp(),) * 2)
-    refresh_another(place, 89)
-    assert half.exists()
-    refresh_another(place, 91)
-    assert sorted(half.parent.glob("*.new*")) == []
 
 
 def test_what_is_used_now_and_then_stays(place: Place) -> None:

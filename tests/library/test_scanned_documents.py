@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
-import sysconfig
-import venv
 from pathlib import Path
 
 import pytest
-from command import Desk, Ended, desk_in
+from command import desk_in
 from lab import QUESTION
 from pypdf import PdfReader, PdfWriter
 from scanned import file_of, has_fonts, pdf_of_scans, printed, scanned
@@ -46,31 +42,6 @@ def with_text(scan: bytes) -> bytes:
     return written.getvalue()
 
 
-def bare_python(folder: Path) -> tuple[Path, Path]:
-    """A Python that has all that this one has but the extra `ocr`, and where its packages are."""
-    venv.create(folder, symlinks=True, with_pip=False)
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    packages = folder / "lib" / version / "site-packages"
-    for one in Path(sysconfig.get_path("purelib")).iterdir():
-        if not one.name.startswith(("rapidocr", "onnxruntime")):
-            (packages / one.name).symlink_to(one)
-    return folder / "bin" / "python", packages
-
-
-def run(desk: Desk, python: Path, *arguments: str) -> Ended:
-    script = "from deep_research.app.cli import main; main()"
-    found = subprocess.run(
-        [str(python), "-c", script, *arguments],
-        cwd=desk.folder,
-        env=desk.environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    return Ended(found.returncode, found.stdout, found.stderr)
-
-
 def test_a_run_over_scans_cites_their_pages_and_reads_them_once(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     docs = str(write_scans(desk.folder / "scans"))
@@ -90,16 +61,17 @@ def test_without_the_extra_one_line_says_what_to_install_and_with_it_the_scan_is
     docs = write_scans(desk.folder / "scans")
     (docs / "notes.md").write_text("The harbour of Tralee was deepened in 1893.")
     (docs / "mixed.pdf").write_bytes(with_text(pdf_of_scans([scanned(printed(KEEPER, width=60))])))
-    python, packages = bare_python(tmp_path / "bare")
-    ask = ("ask", QUESTION, "--docs", str(docs), *LIMIT)
-    ended = run(desk, python, *ask, "--thread", "without", "--out", "report.md")
+    # As if it were missing: neither the module nor the version of it that is installed is found.
+    absent = tmp_path / "absent"
+    (absent / "rapidocr-0.dist-info").mkdir(parents=True)
+    (absent / "rapidocr-0.dist-info" / "METADATA").write_text("Name: rapidocr\nVersion: 0\n")
+    (absent / "rapidocr.py").write_text("raise ImportError")
+    file = desk.folder / "report.md"
+    ask = ("ask", QUESTION, "--docs", str(docs), *LIMIT, "--out", str(file))
+    ended = desk.run(*ask, "--thread", "without", env={**desk.environment, "PYTHONPATH": str(absent)})
     assert ended.code == 0, ended.err
-    report = (desk.folder / "report.md").read_text("utf-8")
+    report = file.read_text("utf-8")
     assert report.count(f"(it is a scan; {INSTALL})") == 2, report
     assert f"Scan: scans/mixed.pdf: page 2 not read: {INSTALL}." in report, report
-    for one in Path(sysconfig.get_path("purelib")).iterdir():
-        if one.name.startswith(("rapidocr", "onnxruntime")):
-            (packages / one.name).symlink_to(one)
-    ended = run(desk, python, *ask, "--thread", "with", "--out", "report.md")
-    report = (desk.folder / "report.md").read_text("utf-8")
+    ended, report = desk.call(*ask, "--thread", "with"), file.read_text("utf-8")
     assert ended.code == 0 and "lit in 1844" in report and INSTALL not in report, report
