@@ -37,6 +37,7 @@ GONE = frozenset(
         "StepOutcome.iterations.began",
         "StepOutcome.iterations.turn",
         "StepOutcome.turns",
+        "StepTask.rests_on.judged_at",
     }
 )
 """Fields that earlier versions have stored and that say nothing to this one."""
