@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.graph.message import add_messages
+from langgraph.types import Overwrite
+from typing_extensions import TypedDict
 
 from .core.records.plan import Learning, Observation, PlanStep, StepOutcome
 from .core.records.report import Brief, Draft, Report
 from .core.records.research import (
+    NO_RUN,
     Finding,
     Plan,
     Progress,
@@ -31,7 +35,7 @@ class ResearchState:
     """The channels of a research run."""
 
     messages: Annotated[list[AnyMessage], add_messages] = field(default_factory=list)
-    run: Run | None = None
+    run: Run = NO_RUN
     plan: Plan | None = None
     progress: Progress = field(default_factory=Progress)
     transcript: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
@@ -46,3 +50,39 @@ class ResearchState:
     memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(default_factory=dict)
     draft: Draft | None = None
     report: Report | None = None
+
+    def __post_init__(self) -> None:
+        """Complete a run that was stored before runs had a strategy."""
+        if not self.run.id or self.run.strategy:
+            return
+        is_planned = bool(self.steps) or (self.progress.turn > 0 and self.plan is None)
+        self.run = self.run.model_copy(update={"strategy": "planned" if is_planned else "orchestrated"})
+        if self.draft and not self.report:
+            # Its next turn was still that of the draft.
+            self.progress = self.progress.model_copy(update={"turn": self.progress.turn + 1})
+
+    @property
+    def has_typed_plan(self) -> bool:
+        """Whether the steps of a typed plan are researched, and not a question that one search answers."""
+        return self.run.strategy == "planned" and not self.run.is_quick
+
+
+class StateUpdate(TypedDict, total=False):
+    """What a node writes to the channels."""
+
+    messages: Sequence[BaseMessage]
+    run: Run
+    plan: Plan | None
+    progress: Progress
+    transcript: list[list[AnyMessage]] | Overwrite
+    tasks: Sequence[Task]
+    findings: dict[str, Finding]
+    sources: dict[str, Source]
+    spending: dict[str, Spent] | Overwrite
+    brief: Brief
+    steps: list[PlanStep]
+    outcomes: dict[str, StepOutcome] | Overwrite
+    learnings: dict[str, Learning]
+    memory: dict[str, Observation]
+    draft: Draft | None
+    report: Report | None

@@ -138,7 +138,6 @@ async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit
         say(f"Note: {notice}")
     say(f"Checking by {profile_of('verifier', context).name} …")
     kept = [one.text for some in texts.values() for one in some]
-    assert stored.state.run
     # Whatever ended the research, this check has a budget of its own.
     run = stored.state.run.model_copy(update={"stop_reason": ""})
     again = await _checked(without_marks(report.text), report.sources, stored.state.sources, kept, run, context)

@@ -185,7 +185,7 @@ def _deliver(stored: StoredRun, output: Output, name: RunName) -> int:
 def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
     """Print the plan and what it is estimated to cost."""
     state = stored.state
-    assert state.plan is not None and state.run is not None
+    assert state.plan is not None
     if output.format == "json":
         return DONE if deliver(report_text(stored, "json"), output.path) else FAILED
     costs = (

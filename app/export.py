@@ -111,9 +111,9 @@ def _how_far(stored: StoredRun) -> str:
     state = stored.state
     if stored.asks:
         return "it waits for an answer"
-    if state.steps:
-        return f"it was stopped after its plan, with {counted(sum(step.is_over for step in state.steps), 'step')} done"
     if state.plan is None:
         return "it was stopped before its plan was written"
-    done = sum(1 for finding in state.findings.values() if state.run and finding.question_id == state.run.id)
+    if state.has_typed_plan:
+        return f"it was stopped after its plan, with {counted(sum(step.is_over for step in state.steps), 'step')} done"
+    done = sum(1 for finding in state.findings.values() if finding.question_id == state.run.id)
     return f"it was stopped after its plan, with {counted(done, 'task')} researched"

@@ -102,7 +102,7 @@ class LiveView(Progress):
         """Show the plan, what was found for the question, and the tasks under way."""
         self.plan = state.plan.text if state.plan else ""
         for finding in state.findings.values():
-            if state.run and finding.question_id == state.run.id:
+            if finding.question_id == state.run.id:
                 # Rounds count from 1 in the order in which they are shown; a negative one stands before them all.
                 place = (finding.cycle - len(state.findings), finding.position)
                 self.researchers[place] = Researcher(shorten(finding.task), finding.ended, True, set(finding.sources))

@@ -74,7 +74,7 @@ def run_page(stored: StoredRun, name: RunName) -> str:
     state = stored.state
     lines = _head(stored, name)
     # Typed steps are the plan, and say more.
-    if state.plan and not state.steps:
+    if state.plan and not state.has_typed_plan:
         lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
     if state.steps:
         lines += ["", "Steps", *(line for step in state.steps for line in _step_lines(state, step))]
@@ -92,7 +92,7 @@ def run_page(stored: StoredRun, name: RunName) -> str:
 def end_lines(stored: StoredRun) -> list[str]:
     """Return what a finished run came to: its sources, marks and gaps, and what all of it took."""
     state, run, report = stored.state, stored.state.run, stored.state.report
-    if run is None or report is None:
+    if report is None:
         return []
     read = sum(bool(source.content_hash) for source in state.sources.values())
     found = [f"{counted(len(report.sources), 'source')} cited, {read} read of {len(state.sources)} found"]
@@ -124,18 +124,18 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
         "thread": stored.thread,
         "name": stored.name,
         "question": clean(stored.question),
-        "depth": _depth(run) if run else "",
+        "depth": _depth(run) if run.id else "",
         "status": stored.status,
         "failure": stored.failure,
         "asks": clean(stored.asks),
         "report": clean(report.text) if report else "",
         "sources": [{"n": number, **_source_data(source)} for number, source in enumerate(sources, 1)],
-        "assumptions": run.assumptions if run else (),
-        "notices": run.notices if run else (),
-        "stop_reason": run.stop_reason if run else "",
-        "seconds": round(run.active_seconds, 3) if run else 0.0,
+        "assumptions": run.assumptions,
+        "notices": run.notices,
+        "stop_reason": run.stop_reason,
+        "seconds": round(run.active_seconds, 3),
         "spending": total(state.spending)._asdict(),
-        "estimate": run.estimate.model_dump() if run and run.estimate else None,
+        "estimate": run.estimate.model_dump() if run.estimate else None,
     }
 
 
@@ -198,20 +198,20 @@ def _audit_data(state: ResearchState) -> dict[str, Any]:
 def _head(stored: StoredRun, name: RunName) -> list[str]:
     """Return how the run stands."""
     state, run = stored.state, stored.state.run
-    reason = f"in {stored.runner}" if stored.runner else stored.failure or (run.stop_reason if run else "")
+    reason = f"in {stored.runner}" if stored.runner else stored.failure or run.stop_reason
     lines = [
         f"Run       {stored.thread}" + (f" [{stored.name}]" if stored.name else ""),
         *([] if stored.strategy == "orchestrated" else [f"Strategy  {stored.strategy}"]),
         f"Question  {stored.question}",
-        *([f"Depth     {_depth(run)}"] if run and run.depth else []),
+        *([f"Depth     {_depth(run)}"] if run.depth else []),
         f"Status    {stored.status}" + (f": {reason}" if reason else ""),
     ]
     if stored.asks or (stored.is_unfinished and not stored.runner):
         lines.append(f"Go on     {name.command('resume')}{' --answer TEXT' if stored.asks else ''}")
-    if run:
+    if run.id:
         lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
     lines.append(f"Spent     {spent_line(state.spending)}")
-    return [*lines, *([f"Estimate  {estimate_line(run.estimate)}"] if run and run.estimate else [])]
+    return [*lines, *([f"Estimate  {estimate_line(run.estimate)}"] if run.estimate else [])]
 
 
 def _depth(run: Run) -> str:
@@ -269,12 +269,12 @@ def _audit_lines(audit: Audit) -> list[str]:
 
 def _observed(state: ResearchState) -> list[Observation]:
     """Return what was noticed for the present question."""
-    return [one for one in state.memory.values() if state.run and one.question_id == state.run.id]
+    return [one for one in state.memory.values() if one.question_id == state.run.id]
 
 
 def _findings(state: ResearchState) -> list[Finding]:
     """Return what was found for the present question, in the order of the tasks."""
-    findings = [one for one in state.findings.values() if state.run and one.question_id == state.run.id]
+    findings = [one for one in state.findings.values() if one.question_id == state.run.id]
     return sorted(findings, key=lambda finding: (finding.cycle, finding.position))
 
 

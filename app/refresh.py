@@ -92,7 +92,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
     """Return which sentences hold and what changed, and in words what reading and judging cost."""
     async with kept_run(name) as (book, stored):
         report, run = stored.state.report, stored.state.run
-        if report is None or run is None:
+        if report is None:
             raise no_report_yet(stored, name)
         context = within_scope(await book.settings(stored, given), run.scope)
         for notice in check_models(("verifier", "writer"), context):

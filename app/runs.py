@@ -124,7 +124,7 @@ class StoredRun(NamedTuple):
             return "waiting"
         if self.failure:
             return "failed"
-        return "stopped" if self.is_unfinished or self.state.run is None else self.state.run.status
+        return "stopped" if self.is_unfinished or not self.state.run.id else self.state.run.status
 
     @property
     def report(self) -> str:
@@ -135,7 +135,7 @@ class StoredRun(NamedTuple):
     def question(self) -> str:
         """The question, also of a run that was stopped before it began; empty if not even that was stored."""
         run, messages = self.state.run, self.state.messages
-        return run.question if run else "".join(message.text for message in messages[-1:])
+        return run.question if run.id else "".join(message.text for message in messages[-1:])
 
 
 class RunBook(NamedTuple):

@@ -309,7 +309,7 @@ async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) 
     not ended.
     """
     run = state.run
-    logged = await read_log(Pages(store, thread_id), run.id) if run and store else []
+    logged = await read_log(Pages(store, thread_id), run.id) if run.id and store else []
     packets = [*map(read_packet, logged)]
     if packets and packets[-1].type == "stop":
         return packets
@@ -319,6 +319,6 @@ async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) 
         stop_reason="failed",
         message=UNFINISHED,
         is_resumable=True,
-        elapsed_seconds=run.active_seconds if run else 0.0,
+        elapsed_seconds=run.active_seconds,
     )
     return [*packets, stop]

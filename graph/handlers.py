@@ -12,26 +12,24 @@ from langgraph.graph import END
 from langgraph.types import Command
 
 from ..core.records.research import Action, Task
-from ..core.run.branches import ResearcherState, StepState, StepTask
+from ..core.run.branches import ResearcherState, ResearcherUpdate, StepState, StepTask, StepUpdate, place_of
 from ..core.run.errors import failure_of
 from ..core.run.events.call import researcher_failed, step_failed
 from ..core.run.events.log import emitter
-from ..core.run.events.packets import Placement
 from ..core.run.store.pages import pages_of
 from ..core.run.transcripts import NOT_RUN
-from ..core.writing.report import end_packets, ended, report_message, unchecked
+from ..core.writing.report import end_packets, report_message, unchecked
 from ..core.writing.steps import emit_end, finding_of, not_found, outcome_of
-from ..state import ResearchState
+from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 
 
 async def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
     """Send a researcher whose node failed on to write its finding from its notes."""
     reason, task = _reason(error), state.task
-    place = Placement(turn_index=task.turn, tab_index=task.position)
-    emitter(state.task.question_id).emit(researcher_failed(place, reason))
+    emitter(state.task.question_id).emit(researcher_failed(place_of(task), reason))
     open_call = [ToolMessage(f"{NOT_RUN} {reason}.", tool_call_id=state.request.id)] if state.request else []
-    update: dict[str, Any] = {"ended": "partial", "reason": reason, "request": None, "notes": [open_call]}
+    update = ResearcherUpdate(ended="partial", reason=reason, request=None, notes=[[*open_call]])
     # The call of a tool has taken the step.
     update |= {"failures": [reason], "step": state.step + len(open_call)}
     if request := state.request:
@@ -57,16 +55,16 @@ async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Li
 async def judge_what_there_is(state: StepState, error: NodeError) -> Command[Literal["evaluate"]]:
     """Send a step whose node failed on to be evaluated by what it has."""
     reason = _reason(error)
-    emitter(state.task.question_id).emit(step_failed(state.task.place, reason))
+    emitter(state.task.question_id).emit(step_failed(place_of(state.task), reason))
     # What it was about was told before it broke.
-    update = {"is_over": True, "ended": "partial", "reason": reason, "failures": [reason], "turn": max(1, state.turn)}
+    update = StepUpdate(is_over=True, ended="partial", reason=reason, failures=[reason], turn=max(1, state.turn))
     return Command(update=update, goto="evaluate")
 
 
 async def end_step(state: StepState, error: NodeError) -> Command[Any]:
     """End a step that cannot be evaluated, with what it has."""
     reason = _reason(error)
-    emitter(state.task.question_id).emit(step_failed(state.task.place, reason))
+    emitter(state.task.question_id).emit(step_failed(place_of(state.task), reason))
     finding = finding_of(state, [*state.failures, reason], state.seconds)
     emit_end(emitter(state.task.question_id), finding, state.task)
     outcome = outcome_of(state)
@@ -84,7 +82,7 @@ async def record_step_failure(state: dict[str, StepTask], error: NodeError) -> C
     """Leave a failed finding for a step that failed as a whole; its siblings are not touched."""
     task = state["task"]
     finding = failed_finding(task, "failed", _reason(error))
-    emitter(task.question_id).emit(step_failed(task.place, finding.reason))
+    emitter(task.question_id).emit(step_failed(place_of(task), finding.reason))
     emit_end(emitter(task.question_id), finding, task)
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
@@ -92,13 +90,15 @@ async def record_step_failure(state: dict[str, StepTask], error: NodeError) -> C
 async def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:
     """Hand over a report as it was written if its check failed, and say so in it."""
     run, draft = state.run, state.draft
-    assert run is not None and draft is not None
+    assert draft is not None
     notice = f"The sentences of this report were not checked against their sources: {_reason(error)}."
-    run = ended(run.model_copy(update={"notices": (*run.notices, notice)}), has_gaps=True, seconds=0.0)
+    run = run.model_copy(update={"notices": (*run.notices, notice), "status": "completed_with_gaps"})
     report = unchecked(draft)
     state = replace(state, run=run, report=report)
     emitter(run.id).emit(*end_packets(state, was_checked=True))
-    return Command(update={"messages": [report_message(state, report)], "run": run, "report": report}, goto=END)
+    progress = state.progress.model_copy(update={"turn": state.progress.turn + 1})
+    update = StateUpdate(messages=[report_message(state, report)], run=run, report=report, progress=progress)
+    return Command(update=update, goto=END)
 
 
 def _reason(error: NodeError) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from langgraph.graph import END, START, StateGraph
 
@@ -36,7 +36,7 @@ from .schema import ResearchInput, ResearchOutput
 def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInput, ResearchOutput]:
     """Return the uncompiled graph, built once per process; compiling does not change it."""
     graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
-    graph.add_node("begin", begin)
+    graph.add_node("begin", partial(begin, strategy="orchestrated"))
     graph.add_node("clarify", clarify)
     graph.add_node("ask_user", ask_user)
     graph.add_node("look_up", look_up)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from langgraph.graph import END, START, StateGraph
 
@@ -40,7 +40,7 @@ from .step import step_in_its_slot
 def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, ResearchOutput]:
     """Return the uncompiled graph, built once per process; compiling does not change it."""
     graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
-    graph.add_node("begin", begin)
+    graph.add_node("begin", partial(begin, strategy="planned"))
     graph.add_node("orient", orient)
     graph.add_node("clarify", clarify)
     graph.add_node("ask_user", ask_user)

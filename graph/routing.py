@@ -15,7 +15,6 @@ from ..state import ResearchState
 
 def route_after_begin(state: ResearchState) -> Literal["clarify", "look_up", "plan", "orchestrate", "write_report"]:
     """Look at a new question first; anything else enters where the run stands."""
-    assert state.run is not None
     entry = state.run.entry
     if entry in ("question", "follow_up"):
         return "clarify"
@@ -28,20 +27,17 @@ def route_after_begin(state: ResearchState) -> Literal["clarify", "look_up", "pl
 
 def _route_quick(state: ResearchState) -> Literal["look_up", "write_report"]:
     """Search, unless that was done."""
-    assert state.run is not None
     has_looked = any(finding.question_id == state.run.id for finding in state.findings.values())
     return "write_report" if has_looked else "look_up"
 
 
 def route_after_clarify(state: ResearchState) -> Literal["ask_user", "look_up", "plan"]:
     """Wait for the user if a question was put to them; a small question is looked up."""
-    assert state.run is not None
     return "ask_user" if state.run.status == "waiting" else route_after_ask_user(state)
 
 
 def route_after_ask_user(state: ResearchState) -> Literal["look_up", "plan"]:
     """Look a small question up, and plan any other."""
-    assert state.run is not None
     return "look_up" if state.run.is_quick else "plan"
 
 
@@ -76,7 +72,6 @@ def route_after_begin_planned(
     state: ResearchState,
 ) -> Literal["orient", "clarify", "look_up", "summarize", "plan_steps", "digest", "write_report"]:
     """Look at a new question first; anything else enters where the run stands."""
-    assert state.run is not None
     entry = state.run.entry
     if entry in ("question", "follow_up"):
         return "clarify" if state.run.is_quick else "orient"

@@ -11,16 +11,14 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, Remov
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
-from typing_extensions import TypedDict
 
 from ..core.evidence.citations.labels import labels
 from ..core.library.folder import LeftOut
 from ..core.library.library import Library, LibraryStatus, catalogue
 from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
 from ..core.reading.web_page import start_parsers
-from ..core.records.plan import PlanStep
-from ..core.records.report import Brief, Draft, Report
-from ..core.records.research import Entry, Plan, Progress, Run, Scope, Task
+from ..core.records.report import Brief
+from ..core.records.research import Entry, Progress, Run, Scope, Strategy
 from ..core.records.sources import NotRead
 from ..core.run.context import ROLES, Context, within_scope
 from ..core.run.conversation import check_question, clean, entry_of, question_of, read_review, refused
@@ -30,7 +28,7 @@ from ..core.run.spending import check_account
 from ..core.run.store.pages import pages_of
 from ..core.run.store.serializer import code_version
 from ..core.writing.language import check_language, decide_language
-from ..state import ResearchState
+from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.internal_search import read_whole
 from ..tools.offer import check_tools
@@ -47,24 +45,7 @@ FIRST = 5
 MIXED = "Web queries may use words that only your documents say (mix_private)."
 
 
-class BeginUpdate(TypedDict, total=False):
-    """What `begin` writes."""
-
-    messages: list[BaseMessage]
-    run: Run
-    plan: Plan | None
-    progress: Progress
-    transcript: Overwrite
-    tasks: list[Task]
-    spending: Overwrite
-    brief: Brief
-    steps: list[PlanStep]
-    outcomes: Overwrite
-    draft: Draft | None
-    report: Report | None
-
-
-async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
+async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: Strategy) -> StateUpdate:
     """Start a question, or take a message into the one under way."""
     # Whoever listens sees at once that the run has begun.
     Emitter(runtime.stream_writer).emit(ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
@@ -73,22 +54,24 @@ async def begin(state: ResearchState, runtime: Runtime[Context]) -> BeginUpdate:
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
     drop = refused(state.messages, context.limits.question_characters)
-    if state.run is None or entry == "follow_up":
-        return await _start(state, runtime, entry, drop)
+    if not state.run.id or entry == "follow_up":
+        return await _start(state, runtime, strategy, entry, drop)
     # The question goes on with today's keys and models, whatever it was begun with.
     check_tools(within_scope(context, state.run.scope))
     await load_models(context)
     check_models(ROLES, context)
     run = state.run.model_copy(update={"entry": entry, "status": "running"})
     await _note_user(state.messages, runtime, run)
-    update = BeginUpdate(run=run, tasks=[], messages=_removed(drop))
+    update = StateUpdate(run=run, tasks=[], messages=_removed(drop))
     if entry == "plan_reply" and state.plan:
         review = read_review(state.plan, state.messages[-1].text, context.limits.max_plan_steps)
         update["plan"] = review.plan if review else state.plan
     return update
 
 
-async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, drop: list[AnyMessage]) -> BeginUpdate:
+async def _start(
+    state: ResearchState, runtime: Runtime[Context], strategy: Strategy, entry: Entry, drop: list[AnyMessage]
+) -> StateUpdate:
     context, messages = settings_of(runtime), [m for m in state.messages if m not in drop]
     await check_account(pages_of(runtime.store, ""), context)
     check_tools(context)
@@ -113,6 +96,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         is_resumable=get_config().get("configurable", {}).get("__pregel_checkpointer") is not None,
         scope=await asyncio.to_thread(_scope, context, documents, whole),
         version=await asyncio.to_thread(code_version),
+        strategy=strategy,
         entry=entry,
         depth=None if context.depth == "standard" else context.depth,
         is_quick=context.depth == "quick",
@@ -126,7 +110,7 @@ async def _start(state: ResearchState, runtime: Runtime[Context], entry: Entry, 
         not_read=_not_read(status.left_out[:LISTED]),
     )
     await _note_user(messages, runtime, run)
-    return BeginUpdate(
+    return StateUpdate(
         messages=_removed(drop),
         run=run,
         plan=None,

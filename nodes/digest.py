@@ -4,75 +4,46 @@ from __future__ import annotations
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from ..core.evidence.memory.learned import fitting_learnings, is_confident, own_learnings, own_observations
 from ..core.evidence.memory.observations import insights, open_gaps
-from ..core.models.resolve import settings_of
 from ..core.records.plan import PlanStep, StepOutcome
-from ..core.records.research import Progress, Run, Spent
 from ..core.run.context import Context
 from ..core.run.conversation import clean, mark_of
-from ..core.run.events.activities import activity
-from ..core.run.events.call import SilentEvents
-from ..core.run.events.log import emitter
-from ..core.run.events.packets import Placement
 from ..core.run.schedule import revise_steps, set_status, with_follow_up
-from ..core.run.spending import recorded
-from ..core.run.store.pages import pages_of
 from ..core.writing.facts import facts_of_run
-from ..core.writing.fill_in import Filler
 from ..core.writing.forms import UpdatePlan
 from ..core.writing.steps import ended_step, with_numbers
+from ..core.writing.turn import Turn, begin_turn
 from ..prompts import as_plan, fenced_knowledge
-from ..state import ResearchState
+from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
 
 
-class DigestUpdate(TypedDict, total=False):
-    """What `digest` writes."""
-
-    run: Run
-    progress: Progress
-    transcript: list[list[AnyMessage]]
-    steps: list[PlanStep]
-    spending: dict[str, Spent]
-
-
-async def digest(state: ResearchState, runtime: Runtime[Context]) -> DigestUpdate:
+async def digest(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Set the statuses, add follow-up steps, and have the plan adapted where something new was said."""
-    context, run, progress = settings_of(runtime), state.run, state.progress
-    assert run is not None
-    pages = pages_of(runtime.store, run.id)
+    turn = await begin_turn(state, runtime)
     ended = _ended(state)
     steps = set_status(state.steps, {**_abandoned(state), **ended})
     for step_id in ended:
         outcome = state.outcomes.get(step_id)
         if outcome and outcome.follow_up:
-            steps = with_follow_up(steps, step_id, outcome.follow_up, context.limits)
+            steps = with_follow_up(steps, step_id, outcome.follow_up, turn.context.limits)
     steering = _steering(state)
-    await Addresses(pages, run.id).allow(
-        [address for message in steering for address in addresses_in(clean(message.text))]
-    )
-    progress = progress.model_copy(update={"seen_messages": len(state.messages)})
-    update = DigestUpdate(steps=steps, progress=progress, transcript=[steering])
+    named = [address for message in steering for address in addresses_in(clean(message.text))]
+    await Addresses(turn.pages, state.run.id).allow(named)
+    seen = {"seen_messages": len(state.messages)}
     searches_on = any(step.status == "pending" and step.requires_search for step in steps)
     if not steering and not (searches_on and any(map(_is_informative, map(state.outcomes.get, ended)))):
-        return update
-    place = Placement(turn_index=progress.turn)
-    events = SilentEvents(emitter(run.id), place)
-    filler = Filler(context, run, events, place)
-    emitter(run.id).emit(activity("adapt", run.question, place))
-    async with recorded(pages, run.id, events.bill):
-        steps = await _adapt(state, steps, steering, context, filler)
-    update["run"] = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
-    update["progress"] = progress.model_copy(update={"turn": place.turn_index + 1})
-    return {**update, "steps": steps, "spending": events.bill.costs}
+        return {"steps": steps, "progress": state.progress.model_copy(update=seen), "transcript": [steering]}
+    turn.announce("adapt")
+    async with turn.paid():
+        steps = await _adapt(state, steps, steering, turn)
+    return {**turn.costs(), "steps": steps, "progress": turn.advanced(**seen), "transcript": [steering]}
 
 
 def _ended(state: ResearchState) -> dict[str, PlanStep]:
     """Return the steps in progress that have a finding now, by id."""
-    assert state.run is not None
     found = {step.id: state.findings.get(f"{state.run.id[:8]}-{step.id}") for step in state.steps}
     return {
         step.id: ended_step(step, finding)
@@ -106,12 +77,9 @@ def _is_plan(message: AnyMessage | None) -> bool:
     return message is not None and mark_of(message) == "plan"
 
 
-async def _adapt(
-    state: ResearchState, steps: list[PlanStep], steering: list[AnyMessage], context: Context, filler: Filler
-) -> list[PlanStep]:
+async def _adapt(state: ResearchState, steps: list[PlanStep], steering: list[AnyMessage], turn: Turn) -> list[PlanStep]:
     """Return the steps as the planner revises them; unchanged if it gives no answer."""
-    run, limits, own = state.run, context.limits, own_observations(state)
-    assert run is not None
+    limits, own = turn.context.limits, own_observations(state)
     knowledge = fenced_knowledge(
         plan=as_plan(steps),
         learnings=with_numbers(
@@ -121,12 +89,12 @@ async def _adapt(
         gaps=[gap.text for gap in open_gaps(own)][: limits.max_elements],
     )
     said = [HumanMessage(state.brief.summary), *steering]
-    form = await filler.ask_if_possible(
+    form = await turn.filler.ask_if_possible(
         UpdatePlan,
         "planner",
         "digest",
         said,
-        facts=facts_of_run(state, context, "planner"),
+        facts=facts_of_run(state, turn.context, "planner"),
         knowledge=knowledge,
         has_steering=bool(steering),
     )

@@ -6,35 +6,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from ..core.evidence.memory.observations import gap_of
-from ..core.models.resolve import settings_of
-from ..core.records.plan import Learning, Observation, PlanStep
-from ..core.records.research import Ending, Finding, Progress, Run, Spent
+from ..core.records.plan import Learning, PlanStep
+from ..core.records.research import Ending, Finding
 from ..core.records.sources import Source
 from ..core.run import tool_names
 from ..core.run.branches import StepState, StepTask, assignment_of
-from ..core.run.context import Context, Watch, within_scope
+from ..core.run.context import Context, Watch
 from ..core.run.conversation import question_of, subject_of
 from ..core.run.decisions import PENDING
 from ..core.run.events.call import document, step_failed
-from ..core.run.events.log import emitter
 from ..core.run.events.packets import (
     Activity,
     FindingCitedDocuments,
     FindingDelta,
     FindingStart,
     Packet,
+    Placement,
     ResearchAgentStart,
     SectionEnd,
 )
-from ..core.run.spending import Bill, allowance, recorded
-from ..core.run.store.pages import pages_of
-from ..state import ResearchState
+from ..core.run.limits import Limits
+from ..core.run.spending import allowance
+from ..core.writing.turn import begin_turn
+from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.results import JOINT, Result, results_in
 from ..tools.search_round import SearchRound
@@ -48,19 +47,6 @@ PIECE = 2000
 """Characters of a passage; a longer one, as of a document that is read whole, is cut at a blank line."""
 
 
-class LookUpUpdate(TypedDict):
-    """What `look_up` writes."""
-
-    run: Run
-    progress: Progress
-    transcript: list[list[AnyMessage]]
-    findings: dict[str, Finding]
-    sources: dict[str, Source]
-    learnings: dict[str, Learning]
-    memory: dict[str, Observation]
-    spending: dict[str, Spent]
-
-
 class Passage(NamedTuple):
     """A passage as it was found."""
 
@@ -69,49 +55,44 @@ class Passage(NamedTuple):
     text: str
 
 
-async def look_up(state: ResearchState, runtime: Runtime[Context]) -> LookUpUpdate:
+async def look_up(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Search once, read the best pages, and keep the best passages; no model is asked."""
-    run = state.run
-    assert run is not None
-    context, pages = within_scope(settings_of(runtime), run.scope), pages_of(runtime.store, run.id)
+    run, turn = state.run, await begin_turn(state, runtime)
+    limits, place = turn.context.limits, turn.place
     said = question_of(state.messages)
-    addresses = addresses_in(said)[: context.limits.max_open]
-    await Addresses(pages, run.id).allow(addresses)
-    await note_user(pages, state.messages, run)
-    task = _task(state, run, context, said)
-    queries = state.brief.queries[: context.limits.max_queries] or (task.text,)
+    addresses = addresses_in(said)[: limits.max_open]
+    await Addresses(turn.pages, run.id).allow(addresses)
+    await note_user(turn.pages, state.messages, run)
+    task = _task(turn.state, limits, said)
+    queries = state.brief.queries[: limits.max_queries] or (task.text,)
     step = StepState([task], iteration=1, queries=queries, open_next=tuple(addresses))
-    watch = Watch(context.clock, 0.0)
-    work = SearchRound(step, context, pages, Bill(), emitter(run.id), watch)
-    begun = Activity(placement=task.place, text=SMALL if run.depth == "auto" else QUICK, icon="lightbulb")
-    emitter(run.id).emit(begun, ResearchAgentStart(placement=task.place, research_task=task.text))
-    async with recorded(pages, run.id, work.bill):
+    work = SearchRound(step, turn.context, turn.pages, turn.events.bill, turn.emitter, Watch(turn.context.clock, 0.0))
+    begun = Activity(placement=place, text=SMALL if run.depth == "auto" else QUICK, icon="lightbulb")
+    turn.emit(begun, ResearchAgentStart(placement=place, research_task=task.text))
+    async with turn.paid():
         reason = await work.do(is_only=True) or work.lasting_fault()
-        results = results_in(await pages.fill_in(work.notes))
-    found = list(_passages(results, step, work, context.limits.pages_characters))
+        results = results_in(await turn.pages.fill_in(work.notes))
+    found = list(_passages(results, step, work, limits.pages_characters))
     sources = _numbered(found, {**state.sources, **work.sources})
     finding = _finding(task, found, sources, work, reason)
-    emitter(run.id).emit(*(step_failed(task.place, failure) for failure in work.failures))
-    emitter(run.id).emit(*_end_packets(task, finding, sources))
+    turn.emit(*(step_failed(place, failure) for failure in work.failures), *_end_packets(place, finding, sources))
     call = tool_call(name=tool_names.RESEARCH_AGENT, args={"task": task.text}, id=task.id)
     gap = gap_of(task.text, run.id, 0, task.id, about=task.text)
-    learnings = [Learning(text=one.text, source=one.key, step=task.id, question_id=run.id) for one in found]
-    return LookUpUpdate(
-        run=run.model_copy(update={"active_seconds": run.active_seconds + watch.seconds}),
-        progress=state.progress.model_copy(update={"turn": task.turn + 1}),
-        transcript=[[AIMessage("", tool_calls=[call]), ToolMessage(PENDING, tool_call_id=task.id)]],
-        findings={finding.id: finding},
-        sources={**work.sources, **sources},
-        learnings={one.id: one for one in learnings},
-        memory={} if found else {gap.key: gap},
-        spending=work.bill.costs,
-    )
+    learnings = [Learning(text=one.text, source=one.key, step=task.step.id, question_id=run.id) for one in found]
+    return {
+        **turn.update(),
+        "transcript": [[AIMessage("", tool_calls=[call]), ToolMessage(PENDING, tool_call_id=task.id)]],
+        "findings": {finding.id: finding},
+        "sources": {**work.sources, **sources},
+        "learnings": {one.id: one for one in learnings},
+        "memory": {} if found else {gap.key: gap},
+    }
 
 
-def _task(state: ResearchState, run: Run, context: Context, said: str) -> StepTask:
+def _task(state: ResearchState, limits: Limits, said: str) -> StepTask:
     """Return the search as the task of a step."""
-    subject = subject_of(said)
-    share = allowance(context.limits, state.spending, 1)
+    run, subject = state.run, subject_of(said)
+    share = allowance(limits, state.spending, 1)
     return StepTask(
         id=f"{run.id[:8]}-{LOOK_UP}",
         question_id=run.id,
@@ -124,7 +105,7 @@ def _task(state: ResearchState, run: Run, context: Context, said: str) -> StepTa
         language=run.language,
         scope=run.scope,
         step=PlanStep(id=LOOK_UP, title=subject, task=subject, requires_search=True),
-        **{**share._asdict(), "seconds": context.limits.max_seconds_planned},
+        **{**share._asdict(), "seconds": limits.max_seconds_planned},
     )
 
 
@@ -188,9 +169,9 @@ def _text(found: Sequence[Passage], numbers: Mapping[str, int]) -> str:
     return "\n\n".join("\n\n".join([f"Source [{numbers[key]}]:", *texts]) for key, texts in groups)
 
 
-def _end_packets(task: StepTask, finding: Finding, sources: Mapping[str, Source]) -> Iterator[Packet]:
+def _end_packets(place: Placement, finding: Finding, sources: Mapping[str, Source]) -> Iterator[Packet]:
     if finding.text:
-        yield FindingStart(placement=task.place)
-        yield FindingDelta(placement=task.place, content=finding.text)
-        yield FindingCitedDocuments(placement=task.place, cited_docs=[document(one) for one in sources.values()])
-    yield SectionEnd(placement=task.place)
+        yield FindingStart(placement=place)
+        yield FindingDelta(placement=place, content=finding.text)
+        yield FindingCitedDocuments(placement=place, cited_docs=[document(one) for one in sources.values()])
+    yield SectionEnd(placement=place)

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from ..core.evidence.memory.learned import own_observations
 from ..core.evidence.memory.observations import contradictions, declare_missing, open_gaps
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
-from ..core.models.resolve import profile_of, settings_of
-from ..core.records.plan import Observation
-from ..core.records.research import Finding, Progress, Run, Spent, Task
+from ..core.models.resolve import profile_of
+from ..core.records.research import Progress, Task
 from ..core.run import tool_names
-from ..core.run.context import Context, within_scope
+from ..core.run.context import Context
 from ..core.run.conversation import clean, latest_messages
 from ..core.run.decisions import PENDING, Order, decide
 from ..core.run.events.call import CallEvents
-from ..core.run.events.log import emitter
 from ..core.run.events.packets import Placement, TopLevelBranching
 from ..core.run.limits import Limits
-from ..core.run.spending import allowance, limit_reached, limits_of_round, recorded, unsettled_costs
-from ..core.run.store.pages import pages_of
-from ..core.run.transcripts import call_ids, earlier_findings, mark_withheld, read_calls, results_for, with_findings
+from ..core.run.spending import allowance, limit_reached, limits_of_round
+from ..core.run.transcripts import (
+    call_ids,
+    earlier_findings,
+    mark_withheld,
+    read_calls,
+    results_for,
+    with_findings,
+)
 from ..core.writing.facts import facts_of_run
+from ..core.writing.turn import Turn, begin_turn
 from ..prompts import fenced_knowledge, render
-from ..state import ResearchState
+from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
@@ -41,49 +45,28 @@ OF_PLAN = "plan-"
 """What the ids of tasks begin with that are the plan's own steps."""
 
 
-class OrchestrateUpdate(TypedDict, total=False):
-    """What `orchestrate` writes."""
-
-    run: Run
-    progress: Progress
-    transcript: list[list[AnyMessage]]
-    tasks: list[Task]
-    findings: dict[str, Finding]
-    memory: dict[str, Observation]
-    spending: dict[str, Spent]
-
-
-async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> OrchestrateUpdate:
+async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Ask the orchestrator for its next decision, unless a limit has made it already."""
-    context, run, progress = settings_of(runtime), state.run, state.progress
-    assert run is not None
+    turn = await begin_turn(state, runtime)
+    context, state, progress = turn.context, turn.state, turn.state.progress
     await load_servers(context)
-    pages = pages_of(runtime.store, run.id)
-    lost = await unsettled_costs(pages, run.id)
-    new = lost.new(state.spending)
-    run, state = lost.settled(run), replace(state, spending={**state.spending, **new})
     reasons = profile_of("orchestrator", context).reasons
     max_cycles = context.limits.max_cycles_reasoning if reasons else context.limits.max_cycles
-    limit = limit_reached(context.limits, state.spending, run.active_seconds)
+    steering = _steering(state)
+    limit = limit_reached(context.limits, state.spending, state.run.active_seconds)
     if not limit and progress.cycle >= max_cycles - 1:
         limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
     if limit:
-        run = run.model_copy(update={"stop_reason": limit})
-        return {"run": run, "progress": progress.model_copy(update={"decision": "report"}), "spending": new}
-    steering = _steering(state)
+        return {**turn.costs(stop_reason=limit), "progress": progress.model_copy(update={"decision": "report"})}
     named = [address for message in steering for address in addresses_in(clean(message.text))]
-    await Addresses(pages, run.id).allow(named)
-    await note_user(pages, state.messages, run)
-    events = CallEvents(emitter(run.id), Placement(turn_index=progress.turn))
-    async with recorded(pages, run.id, events.bill):
+    await Addresses(turn.pages, state.run.id).allow(named)
+    await note_user(turn.pages, state.messages, state.run)
+    events = CallEvents(turn.emitter, turn.place)
+    async with turn.paid(events):
         reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, events)
-        update = _carry_out(state, reply, context, events)
+        update = _carry_out(state, steering, reply, turn)
     # A limit that ended the research may have been raised since.
-    run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds, "stop_reason": ""})
-    update["transcript"] = [steering, *update["transcript"]]
-    update["findings"] = mark_withheld(state.findings, reply.refused)
-    spending = {**new, **events.bill.costs}
-    return {**update, "run": run, "spending": spending}
+    return {**turn.costs(stop_reason=""), **update, "findings": mark_withheld(state.findings, reply.refused)}
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:
@@ -96,7 +79,7 @@ def _request(
     state: ResearchState, steering: list[AnyMessage], context: Context, max_cycles: int, reasons: bool
 ) -> Request:
     run, progress, limits = state.run, state.progress, context.limits
-    assert run is not None and state.plan is not None
+    assert state.plan is not None
     system = render(
         "orchestrate",
         "system",
@@ -104,7 +87,7 @@ def _request(
         language=run.language,
         plan=state.plan.text,
         reasons=reasons,
-        offered=list(offered_tools(within_scope(context, run.scope))),
+        offered=list(offered_tools(context)),
         further=list(passed_tools(context)),
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
@@ -144,15 +127,14 @@ def _noticed(state: ResearchState, limits: Limits) -> str:
     return fenced_knowledge(gaps=gaps, earlier_gaps=earlier, contradictions=pairs[: limits.max_elements])
 
 
-def _carry_out(state: ResearchState, reply: Reply, context: Context, events: CallEvents) -> OrchestrateUpdate:
-    progress = state.progress
+def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
+    context, events, progress = turn.context, turn.events, state.progress
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
+    has_handed_out = not all(map(_is_of_plan, state.findings))
     limits = limits_of_round(context.limits, state.spending)
-    order = decide(
-        calls, progress, limits, has_findings=has_findings, has_handed_out=not all(map(_is_of_plan, state.findings))
-    )
+    order = decide(calls, progress, limits, has_findings=has_findings, has_handed_out=has_handed_out)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
         message, order = _from_plan(state, order, context)
@@ -166,20 +148,41 @@ def _carry_out(state: ResearchState, reply: Reply, context: Context, events: Cal
             "turn": events.placement.turn_index,
         }
     )
-    tasks: list[Task] = []
+    update = StateUpdate(progress=progress, transcript=[steering, transcript], tasks=[])
     if order.decision == "research":
-        tasks = _tasks(state, order, progress, context)
-        if len(tasks) > 1:
-            events.emit(TopLevelBranching(placement=events.placement, num_parallel_branches=len(tasks)))
-        advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "thought": ""}
-        progress = progress.model_copy(update=advance)
-    update = OrchestrateUpdate(progress=progress, transcript=[transcript], tasks=tasks)
+        update |= _send_out(order.tasks, progress, state, turn)
     if order.decision == "report" and order.missing is not None:
-        assert state.run is not None
         own, question = own_observations(state), state.run.question
         gaps = declare_missing(order.missing, own, state.run.id, progress.cycle, about=question)
         update["memory"] = {gap.key: gap for gap in gaps}
     return update
+
+
+def _send_out(tasks: Sequence[tuple[str, str]], progress: Progress, state: ResearchState, turn: Turn) -> StateUpdate:
+    """Return the tasks of the next round, each with its share of what is left."""
+    run, limits = state.run, turn.context.limits
+    if len(tasks) > 1:
+        place = Placement(turn_index=progress.turn)
+        turn.emit(TopLevelBranching(placement=place, num_parallel_branches=len(tasks)))
+    share = allowance(limits, state.spending, len(tasks))
+    researched = [
+        Task(
+            id=call_id,
+            question_id=run.id,
+            text=text,
+            cycle=progress.cycle,
+            position=position,
+            turn=progress.turn,
+            date=run.date,
+            language=run.language,
+            scope=run.scope,
+            thought=progress.thought,
+            **share._asdict(),
+        )
+        for position, (call_id, text) in enumerate(tasks)
+    ]
+    advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "thought": ""}
+    return {"tasks": researched, "progress": progress.model_copy(update=advance)}
 
 
 def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
@@ -189,7 +192,7 @@ def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
 
 def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AIMessage, Order]:
     """Turn the plan's next steps into tasks, as if the model had called for them."""
-    assert state.plan is not None and state.run is not None
+    assert state.plan is not None
     asked = {finding.task for finding in state.findings.values() if finding.question_id == state.run.id}
     most = limits_of_round(context.limits, state.spending).max_parallel_researchers
     steps = [step for step in state.plan.steps if step not in asked][:most]
@@ -204,25 +207,3 @@ def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AI
 
 def _is_of_plan(task: str) -> bool:
     return task.startswith(OF_PLAN)
-
-
-def _tasks(state: ResearchState, order: Order, progress: Progress, context: Context) -> list[Task]:
-    run = state.run
-    assert run is not None
-    share = allowance(context.limits, state.spending, len(order.tasks))
-    return [
-        Task(
-            id=call_id,
-            question_id=run.id,
-            text=text,
-            cycle=progress.cycle,
-            position=position,
-            turn=progress.turn,
-            date=run.date,
-            language=run.language,
-            scope=run.scope,
-            thought=progress.thought,
-            **share._asdict(),
-        )
-        for position, (call_id, text) in enumerate(order.tasks)
-    ]

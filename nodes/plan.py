@@ -4,61 +4,44 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict, override
+from typing_extensions import override
 
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
-from ..core.models.resolve import settings_of
-from ..core.records.research import Plan, Progress, Run, Spent
 from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, marked, read_plan
 from ..core.run.errors import NoPlan
 from ..core.run.events.call import CallEvents, ProseEvents, stop_packet
-from ..core.run.events.log import emitter
 from ..core.run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
-from ..core.run.spending import recorded
-from ..core.run.store.pages import pages_of
 from ..core.writing.estimate import estimate
 from ..core.writing.facts import facts_of_run
+from ..core.writing.turn import begin_turn
 from ..prompts import render
-from ..state import ResearchState
+from ..state import ResearchState, StateUpdate
 
 
-class PlanUpdate(TypedDict, total=False):
-    """What `plan` writes."""
-
-    messages: list[AnyMessage]
-    plan: Plan
-    run: Run
-    progress: Progress
-    spending: dict[str, Spent]
-
-
-async def plan(state: ResearchState, runtime: Runtime[Context]) -> PlanUpdate:
+async def plan(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Have the plan written and parse it; an empty one is asked for once more."""
-    context, run = settings_of(runtime), state.run
-    assert run is not None
-    events = PlanEvents(emitter(run.id), Placement(turn_index=0))
-    pages = pages_of(runtime.store, run.id)
-    async with recorded(pages, run.id, events.bill):
+    turn = await begin_turn(state, runtime)
+    # One that is written anew takes the place of the one before.
+    context, events = turn.context, PlanEvents(turn.emitter, Placement(turn_index=0))
+    async with turn.paid(events):
         text = await _text(state, context, events)
     written = read_plan(text, context.limits.max_plan_steps)
     if written.remark:
         events.pass_on(f"\n\n({written.remark})")
     events.emit(SectionEnd(placement=events.placement))
-    run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
-    if (cost := await estimate(pages, replace(state, plan=written), context)) is not None:
-        run = run.model_copy(update={"estimate": cost})
+    cost = await estimate(turn.pages, replace(state, plan=written), context)
+    if cost is not None:
         events.emit(EstimateMade(placement=events.placement, estimate=cost))
-    progress = state.progress.model_copy(update={"turn": events.placement.turn_index + 1})
-    update = PlanUpdate(plan=written, run=run, progress=progress, spending=events.bill.costs)
-    if context.review_plan and run.is_resumable:
+    is_reviewed = context.review_plan and state.run.is_resumable
+    update = turn.update(estimate=cost, status="waiting" if is_reviewed else state.run.status)
+    if is_reviewed:
         update["messages"] = [marked(written.text, "plan")]
-        update["run"] = run.model_copy(update={"status": "waiting"})
         events.emit(stop_packet(update["run"], events.placement.turn_index))
-    return update
+    return {**update, "plan": written}
 
 
 async def _text(state: ResearchState, context: Context, events: CallEvents) -> str:
@@ -71,7 +54,6 @@ async def _text(state: ResearchState, context: Context, events: CallEvents) -> s
 
 async def _ask(state: ResearchState, context: Context, events: CallEvents, again: bool) -> Reply:
     run, limits = state.run, context.limits
-    assert run is not None
     system = render(
         "plan",
         "system",

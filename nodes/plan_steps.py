@@ -5,85 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from ..core.evidence.memory.learned import fitting_learnings, own_learnings
 from ..core.evidence.memory.observations import open_gaps
-from ..core.models.resolve import settings_of
 from ..core.records.plan import PlanStep
-from ..core.records.research import Plan, Progress, Run, Spent
+from ..core.records.research import Plan
 from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, marked
 from ..core.run.errors import ModelFailed, NoPlan
-from ..core.run.events.activities import activity
-from ..core.run.events.call import SilentEvents, stop_packet
-from ..core.run.events.log import emitter
-from ..core.run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
+from ..core.run.events.call import stop_packet
+from ..core.run.events.packets import EstimateMade, PlanDelta, PlanStart, SectionEnd
 from ..core.run.schedule import plan_text, read_steps
-from ..core.run.spending import recorded
-from ..core.run.store.pages import Pages, pages_of
 from ..core.writing.estimate import estimate
 from ..core.writing.facts import facts_of_run
-from ..core.writing.fill_in import Filler
 from ..core.writing.forms import MakePlan, PlannedStep
 from ..core.writing.steps import sources_of, with_numbers
+from ..core.writing.turn import Turn, begin_turn
 from ..prompts import fenced_knowledge
-from ..state import ResearchState
+from ..state import ResearchState, StateUpdate
 
 
-class PlanStepsUpdate(TypedDict, total=False):
-    """What `plan_steps` writes."""
-
-    messages: list[AnyMessage]
-    plan: Plan
-    steps: list[PlanStep]
-    run: Run
-    progress: Progress
-    spending: dict[str, Spent]
-
-
-async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> PlanStepsUpdate:
+async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Have the plan made, or take it as the user has edited it; it is shown, and where that is wanted, approved."""
-    context, run = settings_of(runtime), state.run
-    assert run is not None
+    turn = await begin_turn(state, runtime)
+    context, place, most = turn.context, turn.place, turn.context.limits.max_plan_steps
     if state.plan and state.plan.review == "approved":
-        return {"steps": read_steps(state.plan.text, context.limits.max_plan_steps)}
-    place, pages = Placement(turn_index=state.progress.turn), pages_of(runtime.store, run.id)
-    events = SilentEvents(emitter(run.id), place)
-    filler = Filler(context, run, events, place)
-    emitter(run.id).emit(activity("plan", run.question, place))
-    async with recorded(pages, run.id, events.bill):
-        form = await _ask(state, context, pages, filler)
+        return {"steps": read_steps(state.plan.text, most)}
+    turn.announce("plan")
+    async with turn.paid():
+        form = await _ask(state, turn)
     # What earlier questions have learned can be thought over.
-    steps = typed_steps(form.steps, context.limits.max_plan_steps, "" if state.learnings else run.question)
+    steps = typed_steps(form.steps, most, "" if state.learnings else state.run.question)
     text = plan_text(steps)
     named = sum(bool(step.title.strip() or step.task.strip()) for step in form.steps)
     written = Plan(text=text, steps=tuple(step.title for step in steps), left_out=max(0, named - len(steps)))
-    emitter(run.id).emit(
-        PlanStart(placement=place),
-        PlanDelta(placement=place, content=text),
-        SectionEnd(placement=place),
-    )
-    run = run.model_copy(update={"active_seconds": run.active_seconds + events.bill.seconds})
-    if (cost := await estimate(pages, replace(state, plan=written, steps=steps), context)) is not None:
-        run = run.model_copy(update={"estimate": cost})
-        emitter(run.id).emit(EstimateMade(placement=place, estimate=cost))
-    count = len(state.messages)
-    progress = {"turn": place.turn_index + 1, "opening": count, "seen_messages": count}
-    update = PlanStepsUpdate(
-        plan=written,
-        steps=steps,
-        run=run,
-        progress=state.progress.model_copy(update=progress),
-        spending=events.bill.costs,
-    )
-    if context.review_plan and run.is_resumable:
+    turn.emit(PlanStart(placement=place), PlanDelta(placement=place, content=text), SectionEnd(placement=place))
+    cost = await estimate(turn.pages, replace(state, plan=written, steps=steps), context)
+    if cost is not None:
+        turn.emit(EstimateMade(placement=place, estimate=cost))
+    is_reviewed, count = context.review_plan and state.run.is_resumable, len(state.messages)
+    update = turn.costs(estimate=cost, status="waiting" if is_reviewed else state.run.status)
+    if is_reviewed:
         update["messages"] = [marked(text, "plan")]
-        update["run"] = run.model_copy(update={"status": "waiting"})
-        emitter(run.id).emit(stop_packet(update["run"], place.turn_index))
-    return update
+        turn.emit(stop_packet(update["run"], place.turn_index))
+    progress = turn.advanced(opening=count, seen_messages=count)
+    return {**update, "plan": written, "steps": steps, "progress": progress}
 
 
 def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> list[PlanStep]:
@@ -116,14 +83,13 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
     return steps
 
 
-async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Filler) -> MakePlan:
-    run, limits, brief = state.run, context.limits, state.brief
-    assert run is not None
+async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
+    run, context, limits, brief = state.run, turn.context, turn.context.limits, state.brief
     own = own_learnings(state)
     earlier = [one for one in state.learnings.values() if one not in own]
     learned = fitting_learnings([own, earlier], brief.summary, limits.memory_tokens)
     try:
-        return await filler.ask(
+        return await turn.filler.ask(
             MakePlan,
             "planner",
             "plan_steps",
@@ -136,7 +102,7 @@ async def _ask(state: ResearchState, context: Context, pages: Pages, filler: Fil
             reads_all=run.scope.reads_all,
             has_web=bool(run.scope.engines),
             summary=brief.summary,
-            orientation=await pages.text(brief.orientation) if brief.orientation else "",
+            orientation=await turn.pages.text(brief.orientation) if brief.orientation else "",
             knowledge=fenced_knowledge(
                 learnings=with_numbers(state, learned),
                 sources=sources_of(state, learned),

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
-from typing_extensions import TypedDict
 
 from ..core.models.resolve import settings_of
-from ..core.records.research import Plan, Run
 from ..core.run.context import Context
 from ..core.run.conversation import fault_in, read_review
-from ..state import ResearchState
+from ..state import ResearchState, StateUpdate
 
 
-class ReviewPlanUpdate(TypedDict):
-    """What `review_plan` writes."""
-
-    messages: list[AnyMessage]
-    plan: Plan
-    run: Run
-
-
-async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> ReviewPlanUpdate:
+async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Pause until the plan is approved, edited or rejected; a reply that says nothing is asked for again."""
-    assert state.plan is not None and state.run is not None
+    assert state.plan is not None
     limits = settings_of(runtime).limits
     asked: dict[str, Any] = {"type": "plan", "plan": state.plan.text, "steps": list(state.plan.steps)}
     if state.run.estimate:

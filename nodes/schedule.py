@@ -3,79 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from ..core.evidence.memory.learned import fitting_learnings, own_learnings, own_observations
 from ..core.evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
-from ..core.models.resolve import settings_of
 from ..core.records.plan import Learning, PlanStep, StepOutcome
-from ..core.records.research import Progress, Run, Spent, Task
+from ..core.records.research import Run
 from ..core.run.branches import StepTask
 from ..core.run.context import Context
 from ..core.run.events.call import step_done, step_started
-from ..core.run.events.log import emitter
-from ..core.run.events.packets import Placement, SectionEnd, TopLevelBranching
+from ..core.run.events.packets import SectionEnd, TopLevelBranching
 from ..core.run.limits import Limits
 from ..core.run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set_status, skip_pending
-from ..core.run.spending import allowance, limit_reached, limits_of_round, unsettled_costs
-from ..core.run.store.pages import pages_of
-from ..state import ResearchState
+from ..core.run.spending import allowance, limit_reached, limits_of_round
+from ..core.writing.turn import Turn, begin_turn
+from ..state import ResearchState, StateUpdate
 from ..tools.shown import note_user
 
 THINKING_SHARE = 0.2
 """Share of the time that is kept for thought, where thought is planned: at 15 s a call, it still concludes."""
 
 
-class ScheduleUpdate(TypedDict, total=False):
-    """What `schedule` writes."""
-
-    run: Run
-    progress: Progress
-    steps: list[PlanStep]
-    tasks: list[Task]
-    spending: dict[str, Spent]
-
-
-async def schedule(state: ResearchState, runtime: Runtime[Context]) -> ScheduleUpdate:
+async def schedule(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Make the tasks of the next round; none if the plan is done or a limit ends it."""
-    limits, run = settings_of(runtime).limits, state.run
-    assert run is not None
-    pages = pages_of(runtime.store, run.id)
-    await note_user(pages, state.messages, run)
-    lost = await unsettled_costs(pages, run.id)
-    new = lost.new(state.spending)
-    run, state = lost.settled(run), replace(state, spending={**state.spending, **new})
+    turn = await begin_turn(state, runtime)
+    limits, state, run, progress = turn.context.limits, turn.state, turn.state.run, state.progress
+    await note_user(turn.pages, state.messages, run)
     # A limit that ended the research may have been raised since.
-    steps, progress = restore_skipped(state.steps, run.stop_reason), state.progress
+    steps = restore_skipped(state.steps, run.stop_reason)
     stop, halt = _limits(steps, state, run, limits)
     if stop:
-        run = run.model_copy(update={"stop_reason": stop})
-        return {"run": run, "steps": skip_pending(steps, stop), "tasks": [], "spending": new}
+        return {**turn.costs(stop_reason=stop), "steps": skip_pending(steps, stop), "tasks": []}
     steps = skip_pending(steps, halt, searches_only=True) if halt else steps
-    update = ScheduleUpdate(run=run.model_copy(update={"stop_reason": halt}), spending=new)
+    update = turn.costs(stop_reason=halt)
     # All of a kind are sent out; each starts when a slot is free, as far as there are searches left for it.
     together = limits.model_copy(update={"max_parallel_researchers": max(1, len(steps))})
     chosen = due(steps, limits_of_round(together, state.spending).max_parallel_researchers)
     if chosen and not chosen[0].requires_search and not state.learnings:
-        return {**update, **_skipped(steps, progress, chosen[0], run.id)}
+        return {**update, **_skipped(steps, turn, chosen[0])}
     started = {
         step.id: step.model_copy(update={"status": "in_progress", "turn": progress.turn, "position": position})
         for position, step in enumerate(chosen)
     }
-    place = Placement(turn_index=progress.turn)
     if len(chosen) > 1:
-        emitter(run.id).emit(TopLevelBranching(placement=place, num_parallel_branches=len(chosen)))
-    tasks: list[Task] = [_task(state, step, len(chosen), limits) for step in started.values()]
-    advance = {"turn": progress.turn + 1, "cycle": progress.cycle + 1} if chosen else {}
-    return {
-        **update,
-        "steps": set_status(steps, started),
-        "tasks": tasks,
-        "progress": progress.model_copy(update=advance),
-    }
+        turn.emit(TopLevelBranching(placement=turn.place, num_parallel_branches=len(chosen)))
+    if chosen:
+        update["progress"] = turn.advanced(cycle=progress.cycle + 1)
+    tasks = [_task(state, step, len(chosen), limits) for step in started.values()]
+    return {**update, "steps": set_status(steps, started), "tasks": tasks}
 
 
 def _limits(steps: Sequence[PlanStep], state: ResearchState, run: Run, limits: Limits) -> tuple[str, str]:
@@ -103,21 +79,18 @@ def _seconds_to_search(state: ResearchState, run: Run, limits: Limits) -> float:
     return _seconds_left(state, run, limits) - thinks * THINKING_SHARE * limits.max_seconds_planned
 
 
-def _skipped(steps: Sequence[PlanStep], progress: Progress, step: PlanStep, question_id: str) -> ScheduleUpdate:
+def _skipped(steps: Sequence[PlanStep], turn: Turn, step: PlanStep) -> StateUpdate:
     """Skip an analysis that has nothing to analyze."""
-    place = Placement(turn_index=progress.turn)
-    update = {"status": "skipped", "reason": NOTHING_TO_THINK_OVER, "turn": place.turn_index}
-    skipped = step.model_copy(update=update)
-    end = SectionEnd(placement=place)
-    emitter(question_id).emit(step_started(step, place), step_done(skipped, place), end)
-    progress = progress.model_copy(update={"turn": place.turn_index + 1})
-    return {"steps": set_status(steps, {step.id: skipped}), "tasks": [], "progress": progress}
+    skipped = step.model_copy(
+        update={"status": "skipped", "reason": NOTHING_TO_THINK_OVER, "turn": turn.place.turn_index}
+    )
+    turn.emit(step_started(step, turn.place), step_done(skipped, turn.place), SectionEnd(placement=turn.place))
+    return {"steps": set_status(steps, {step.id: skipped}), "tasks": [], "progress": turn.advanced()}
 
 
 def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:
     """Return the task of a step: what it builds on, and the most relevant of what else is known."""
     run, known = state.run, _known(state, step, limits.memory_tokens)
-    assert run is not None
     # A thought is about all that the thread has noticed; a search goes by what bears on its task.
     noticed = own_observations(state) if step.requires_search else [*state.memory.values()]
     own = [one for one in noticed if one.kind != "gap"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.records.research import Ending, Finding, Task
-from ..core.run.branches import ResearcherState, assignment_of
+from ..core.run.branches import ResearcherState, assignment_of, place_of
 from ..core.run.events.call import document, researcher_failed
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import (
@@ -12,7 +12,6 @@ from ..core.run.events.packets import (
     FindingDelta,
     FindingStart,
     Packet,
-    Placement,
     SectionEnd,
 )
 from ..core.run.store.pages import Pages
@@ -52,7 +51,7 @@ def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
 
 def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
     """Say what went wrong, and show the excerpts that stand for the finding."""
-    place = Placement(turn_index=task.turn, tab_index=task.position)
+    place = place_of(task)
     packets: list[Packet] = [researcher_failed(place, finding.reason)]
     if finding.text:
         packets += [FindingStart(placement=place), FindingDelta(placement=place, content=finding.text)]

@@ -13,7 +13,7 @@ from ..core.evidence.text.similarity import distinct, interleave
 from ..core.records.research import Action
 from ..core.records.sources import Source, short_hash
 from ..core.run import tool_names
-from ..core.run.branches import StepState
+from ..core.run.branches import StepState, place_of
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context, Watch
 from ..core.run.errors import failure_of
@@ -165,7 +165,7 @@ class SearchRound:
     ) -> list[Outcome]:
         """Return the outcome of the calls, emitted as one use of the tool, with their cost."""
         turn, self.turn = self.turn, self.turn + 1
-        place = self.task.place.model_copy(update={"sub_turn_index": turn})
+        place = place_of(self.task).model_copy(update={"sub_turn_index": turn})
         self.emitter.emit(*tool_call_packets(place, name, inputs, self.task.scope))
         outcomes: list[Outcome] = []
         try:

@@ -52,7 +52,7 @@ def finished_report(stored: StoredRun) -> Finished:
     """Return the report of a run that has one."""
     state = stored.state
     run, report = state.run, state.report
-    assert run is not None and report is not None
+    assert report is not None
     gaps = {f"Not found: {gap}" for gap in report.audit.open_gaps} if report.audit else set()
     return Finished(
         question=run.question,

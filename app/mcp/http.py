@@ -118,7 +118,7 @@ class ServedRuns(NamedTuple):
             strategy, message = await book._replace(user=self.user).entry(thread, words)
         run = (await self.read(thread)).state.run
         # What a question may search is kept with it, but not what a further one may.
-        context = {"docs": names_below(self.settings.docs, run.scope.docs)} if run else {}
+        context = {"docs": names_below(self.settings.docs, run.scope.docs)} if run.id else {}
         return await self._run(thread, strategy, words, view, context=context, **_sent(message, words))
 
     async def read(self, thread: str) -> StoredRun:

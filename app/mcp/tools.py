@@ -306,7 +306,7 @@ def _result(stored: StoredRun) -> CallToolResult:
     result = ResearchResult(
         thread=stored.thread,
         status=stored.status,  # type: ignore[arg-type]  # pydantic checks the word
-        reason=clean(stored.failure or (state.run.stop_reason if state.run else "")),
+        reason=clean(stored.failure or state.run.stop_reason),
         question=clean(stored.question),
         asks=clean(stored.asks),
         report="" if stored.asks else report_text(stored, "md"),

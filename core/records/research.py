@@ -12,6 +12,12 @@ from langgraph.channels.delta import DeltaChannel
 from .sources import NotRead, Record
 
 Value = TypeVar("Value")
+RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
+Ending = Literal["done", "partial", "failed"]
+Decision = Literal["again", "research", "report"]
+Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]
+Depth = Literal["quick", "standard", "deep", "auto"]
+Strategy = Literal["orchestrated", "planned"]
 
 
 def merge_by_id(current: Mapping[str, Value], update: Mapping[str, Value]) -> dict[str, Value]:
@@ -41,13 +47,6 @@ def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value] | Va
 def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
     """Return a channel that stores what was added instead of its whole value, so that checkpoints grow linearly."""
     return DeltaChannel(lambda value, updates: reduce(merge, updates, value), kind)
-
-
-RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
-Ending = Literal["done", "partial", "failed"]
-Decision = Literal["again", "research", "report"]
-Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]
-Depth = Literal["quick", "standard", "deep", "auto"]
 
 
 class Action(Record):
@@ -160,15 +159,15 @@ class Task(Assignment):
     """What it may search."""
     seconds: float
     """Active seconds until it must start writing."""
-    tokens: int | None
+    tokens: int | None = None
     """Tokens that it may spend, input and output; none: unlimited."""
-    searches: int | None
+    searches: int | None = None
     """Searches that it may make; none: unlimited."""
-    fetches: int | None
+    fetches: int | None = None
     """Pages that it may open; none: unlimited."""
     tool_calls: int | None = None
     """Calls of research tools that it may make; none: unlimited."""
-    usd: float | None
+    usd: float | None = None
     """Money that it may spend, in US dollars; none: unlimited."""
 
 
@@ -268,6 +267,8 @@ class Run(Record):
     """What it may search."""
     version: str
     """Version of the code that started it."""
+    strategy: Strategy | None = None
+    """How it is researched; none only in runs that were stored before this field was, until their state is read."""
     entry: Entry = "question"
     """How the latest message came in."""
     depth: Depth | None = None
@@ -290,6 +291,10 @@ class Run(Record):
     """Where the run stands."""
     stop_reason: str = ""
     """Which limit ended the research, if one did."""
+
+
+NO_RUN = Run(id="", question="", date="", language="", is_resumable=False, version="")
+"""What stands in the state until a question has begun."""
 
 
 class Progress(Record):

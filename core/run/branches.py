@@ -28,6 +28,9 @@ from . import tool_names
 from .concurrency import Failed
 from .events.packets import Placement
 
+TIME_OVER = "the time of the plan was over (max_seconds_planned)"
+"""Why a step was ended early."""
+
 
 class ToolRequest(Record):
     """A tool call that is to be carried out next."""
@@ -73,6 +76,28 @@ class ResearcherState:
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
 
 
+class ResearcherUpdate(TypedDict, total=False):
+    """What a node of a researcher writes to the channels."""
+
+    notes: list[list[AnyMessage]]
+    request: ToolRequest | None
+    iteration: int
+    shrunk: tuple[int, ...]
+    thinks: int
+    was_nudged: bool
+    step: int
+    seconds: float
+    numbered: list[str]
+    actions: list[Action]
+    sources: dict[str, Source]
+    spending: dict[str, Spent]
+    ended: Ending
+    reason: str
+    missing: tuple[str, ...]
+    failures: list[str]
+    findings: dict[str, Finding]
+
+
 class ResearcherInput(TypedDict):
     """The input of a researcher."""
 
@@ -87,13 +112,14 @@ class ResearcherOutput(TypedDict):
     spending: dict[str, Spent]
 
 
+def place_of(task: Task) -> Placement:
+    """Return where the packets of a task stand, those of its own steps apart."""
+    return Placement(turn_index=task.turn, tab_index=task.position)
+
+
 def assignment_of(task: Task) -> dict[str, Any]:
     """Return the fields of a finding that come from its task."""
     return {**task.model_dump(include=set(Assignment.model_fields)), "task": task.text}
-
-
-TIME_OVER = "the time of the plan was over (max_seconds_planned)"
-"""Why a step was ended early."""
 
 
 class StepTask(Task):
@@ -113,11 +139,6 @@ class StepTask(Task):
     """What is not known and bears on it."""
     slots: int = 1
     """Steps of its round that may work at the same time."""
-
-    @property
-    def place(self) -> Placement:
-        """The place of its packets."""
-        return Placement(turn_index=self.turn, tab_index=self.position)
 
 
 class Judgement(Record):
@@ -189,6 +210,34 @@ class StepState:
     def numbers(self) -> dict[str, int]:
         """The step's own numbers of sources, by key."""
         return {key: number for number, key in enumerate(self.keys, 1)}
+
+
+class StepUpdate(TypedDict, total=False):
+    """What a node of a step writes to the channels."""
+
+    iteration: int
+    queries: tuple[str, ...]
+    next_queries: tuple[str, ...]
+    open_next: tuple[str, ...]
+    has_results: bool
+    notes: list[list[AnyMessage]]
+    judged: Judgement
+    unproductive: int
+    turn: int
+    seconds: float
+    is_over: bool
+    ended: Ending
+    reason: str
+    numbered: list[str]
+    actions: list[Action]
+    failures: list[str]
+    iterations: list[Iteration]
+    sources: dict[str, Source]
+    learnings: dict[str, Learning]
+    memory: dict[str, Observation]
+    spending: dict[str, Spent]
+    findings: dict[str, Finding]
+    outcomes: dict[str, StepOutcome]
 
 
 class StepInput(TypedDict):

@@ -22,6 +22,9 @@ LONG = 200
 """Characters from which on a question is named by its first sentence."""
 _END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
+_NUMBERED = re.compile(r"^\s*(?:\*\*)?\d{1,2}[.)、．](?:\*\*)?\s*(?=\S)")
+_BULLET = re.compile(r"^\s*[-*•]\s+(?=\S)")
+_APPROVALS = frozenset({"approve", "approved", "ok", "okay", "yes", "y", "go", "go on", "accept", "looks good", "fine"})
 
 
 def mark_of(message: AnyMessage) -> str:
@@ -44,10 +47,10 @@ def latest_of(mark: str, messages: Sequence[AnyMessage]) -> str:
     return next((message.text for message in reversed(messages) if mark_of(message) == mark), "")
 
 
-def entry_of(messages: Sequence[AnyMessage], run: Run | None) -> Entry:
+def entry_of(messages: Sequence[AnyMessage], run: Run) -> Entry:
     """Return how the latest message comes in, told by the assistant's message before it and by the run so far."""
     mark = last_mark(messages)
-    if run is None:
+    if not run.id:
         return "answer" if mark == "clarification" else "question"
     if run.status in ("completed", "completed_with_gaps"):
         return "follow_up"
@@ -137,11 +140,6 @@ def clean_nested(value: Value) -> Value:
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         copy = str(value)
     return copy  # type: ignore[return-value]  # a number that is too long aside, each gives back what it got
-
-
-_NUMBERED = re.compile(r"^\s*(?:\*\*)?\d{1,2}[.)、．](?:\*\*)?\s*(?=\S)")
-_BULLET = re.compile(r"^\s*[-*•]\s+(?=\S)")
-_APPROVALS = frozenset({"approve", "approved", "ok", "okay", "yes", "y", "go", "go on", "accept", "looks good", "fine"})
 
 
 class Review(NamedTuple):

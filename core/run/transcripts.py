@@ -38,6 +38,20 @@ NOT_RUN = "Not run:"
 """Beginning of the results of calls that were not carried out."""
 UNREAD_FORM = "it was written in a form that is not read"
 """Beginning of the fault of a call that was written as text; in the next lines stands how to write it."""
+INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
+FAILED = "The research failed"
+WITHHELD = "Withheld: the provider of the model refuses to have this result read. Go on without it."
+INCOMPLETE = "(Incomplete"
+EARLIER = "deep_research_earlier"
+"""Mark of the message that stands for the findings of earlier questions."""
+REPORT_CHARACTERS = 1000
+"""Characters that are left of an earlier report when a prompt does not fit."""
+Shorten = Callable[[str, float], str]
+"""Shortens a result to about this share of it, from 0 to 1."""
+LEAST_SHARE = 0.3
+"""Of older results as much is left before the newest ones shrink, too."""
+CHARACTERS_PER_TOKEN = 4
+"""Characters that a token is taken to have where nobody counts them."""
 
 
 class Call(NamedTuple):
@@ -163,25 +177,6 @@ def _unique(wanted: str, used: Collection[str]) -> str:
     while candidate in used:
         candidate, number = f"{wanted}-{number}", number + 1
     return candidate
-
-
-INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
-
-FAILED = "The research failed"
-WITHHELD = "Withheld: the provider of the model refuses to have this result read. Go on without it."
-INCOMPLETE = "(Incomplete"
-EARLIER = "deep_research_earlier"
-"""Mark of the message that stands for the findings of earlier questions."""
-REPORT_CHARACTERS = 1000
-"""Characters that are left of an earlier report when a prompt does not fit."""
-
-Shorten = Callable[[str, float], str]
-"""Shortens a result to about this share of it, from 0 to 1."""
-LEAST_SHARE = 0.3
-"""Of older results as much is left before the newest ones shrink, too."""
-
-CHARACTERS_PER_TOKEN = 4
-"""Characters that a token is taken to have where nobody counts them."""
 
 
 def result_of(finding: Finding | None) -> str:

@@ -25,6 +25,8 @@ from ..run.transcripts import WITHHELD as WITHHELD_RESULT
 
 ANALYSIS = "analysis"
 """Id of the call whose result holds the thoughts."""
+FIRST = 500
+"""Tokens of what was learned, of which the best stands in for a conclusion."""
 
 
 def report_basis(state: ResearchState, refused: Collection[str]) -> list[AnyMessage]:
@@ -87,13 +89,8 @@ def _results(state: ResearchState) -> Iterator[_Result]:
         yield _Result(ANALYSIS, "What follows from it", "What follows from it", text)
 
 
-FIRST = 500
-"""Tokens of what was learned, of which the best stands in for a conclusion."""
-
-
 def intent_of(state: ResearchState) -> str:
     """Return what the user wants of the report: the summary of the conversation, or an answer to the question."""
-    assert state.run is not None
     summary = state.brief.summary.strip()
     return summary if summary != state.run.question else f"An answer to the question: {subject_of(summary)}"
 
@@ -123,7 +120,6 @@ def _conclusions(state: ResearchState) -> list[str]:
 
 def disagreement(state: ResearchState) -> list[ConfirmedPair]:
     """Return the confirmed contradictions of the present question."""
-    assert state.run is not None
     return confirmed_contradictions(state.memory.values(), state.learnings, state.sources, state.run.id)
 
 

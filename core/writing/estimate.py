@@ -29,7 +29,7 @@ DIGITS = {"calls": 0, "input_tokens": -2, "output_tokens": -2, "usd": 4, "second
 async def record_finished(pages: Pages, state: ResearchState, context: Context) -> None:
     """Keep what a finished run took, each run once; one without a plan or without a model is of no use here."""
     run, plan, spent = state.run, state.plan, total(state.spending)
-    if run is None or plan is None or not plan.steps or not spent.calls:
+    if plan is None or not plan.steps or not spent.calls:
         return
     took = {name: getattr(spent, name) for name in DIGITS if name != "seconds"}
     kept, kind = pages.of_thread(FINISHED), _kind(pages, state, context)
@@ -45,7 +45,7 @@ async def estimate(pages: Pages, state: ResearchState, context: Context) -> Esti
     assert state.plan is not None
     runs = [*(await _runs(pages.of_thread(FINISHED), _kind(pages, state, context))).values()]
     limits = context.limits
-    max_seconds = limits.max_seconds_planned if state.steps else limits.max_seconds
+    max_seconds = limits.max_seconds_planned if state.has_typed_plan else limits.max_seconds
     caps = {
         "input_tokens": limits.max_tokens,
         "output_tokens": limits.max_tokens,
@@ -66,9 +66,8 @@ async def estimate(pages: Pages, state: ResearchState, context: Context) -> Esti
 
 def _kind(pages: Pages, state: ResearchState, context: Context) -> str:
     """Return the name under which runs are kept that can be compared."""
-    strategy = "planned" if state.steps else "orchestrated"
-    depth = "deep" if state.run and state.run.depth == "deep" else "standard"
-    return " ".join([pages.user, strategy, depth, *(profile_of(role, context).name for role in ROLES)])
+    depth = "deep" if state.run.depth == "deep" else "standard"
+    return " ".join([pages.user, state.run.strategy or "", depth, *(profile_of(role, context).name for role in ROLES)])
 
 
 async def _runs(kept: Pages, kind: str) -> dict[str, dict[str, Any]]:

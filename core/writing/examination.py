@@ -30,6 +30,8 @@ SENTENCES = 40
 """Sentences of one call."""
 _FOREIGN = re.compile(r"`|^\s{0,3}#")
 _BARS = re.compile(r"(?<!\\)\|")
+KEPT = 4
+"""One in so many calls of the verifier's model is kept for corrected sentences."""
 
 
 class Fault(NamedTuple):
@@ -157,10 +159,6 @@ def new_units(rewrite: Rewrite, text: str, sources: Sequence[str]) -> list[Unit]
     changed = text[: fault.start] + rewrite.raw + text[fault.end :]
     end = fault.start + len(rewrite.raw)
     return [unit for unit in units_of(changed, sources) if fault.start <= unit.start < end]
-
-
-KEPT = 4
-"""One in so many calls of the verifier's model is kept for corrected sentences."""
 
 
 class Examined(NamedTuple):

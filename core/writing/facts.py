@@ -29,9 +29,9 @@ _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
 def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
     """Return the facts for a role that answers for the whole run."""
     run = state.run
-    assert run is not None
     reads = is_extractive(role, context)
     mine = [finding for finding in state.findings.values() if finding.question_id == run.id]
+    found = tuple(Found(one.task, one.numbered or one.text) for one in mine)
     return Facts(
         request=_request(state.messages),
         earlier=_earlier(state.messages),
@@ -40,7 +40,7 @@ def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
         most_steps=context.limits.max_plan_steps,
         tried=_tried(state.transcript),
         documents=_passages(state) if run.is_quick else (),
-        findings=_found(state) if state.steps else tuple(Found(one.task, one.numbered or one.text) for one in mine),
+        findings=_found(state) if state.has_typed_plan else found,
         learnings=learned(state.learnings.values(), {one.key: one.number for one in state.sources.values()}),
         look=_look(within_scope(context, run.scope)) if reads and run.scope.docs else None,
     )
@@ -113,7 +113,6 @@ def _tried(transcript: Iterable[AnyMessage]) -> tuple[str, ...]:
 
 def _found(state: ResearchState) -> tuple[Found, ...]:
     """Return what the steps of a typed plan have learned, as findings."""
-    assert state.run is not None
     numbers = {source.key: source.number for source in state.sources.values() if source.number}
     own = [one for one in state.learnings.values() if one.question_id == state.run.id]
     return tuple(
@@ -129,7 +128,6 @@ def _found(state: ResearchState) -> tuple[Found, ...]:
 
 def _passages(state: ResearchState) -> tuple[Document, ...]:
     """Return the sources of a question that is answered from one search, with the passages that it found."""
-    assert state.run is not None
     found: dict[str, list[str]] = {}
     for one in state.learnings.values():
         if one.question_id == state.run.id:

@@ -37,6 +37,9 @@ FURTHER_NAMES = {"bahasa": "id", "castellano": "es", "farsi": "fa", "hochdeutsch
 NO_LANGUAGE = {"mul", "und", "zxx"}
 """Codes for several languages, for an unknown one and for none."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
+LONGEST = 80
+"""Characters of a heading, or of a beginning, that name a part in a notice."""
 
 
 class Language(NamedTuple):
@@ -127,7 +130,7 @@ def check_language(wanted: str) -> tuple[str, ...]:
     )
 
 
-async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run | None) -> Language:
+async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run) -> Language:
     """Return the `wanted` language; without one, that of the question, if its words show it.
 
     Else it is that of all that the user said since the last report, or that of the thread's run `before`.
@@ -137,7 +140,7 @@ async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: En
     texts = [said[0 if entry == "answer" else -1], "\n".join(said)]
     # Both libraries read their data from the disk.
     language = await asyncio.to_thread(_language, wanted, texts)
-    return language or (Language(before.language, before.language_code) if before else UNDECIDED)
+    return language or (Language(before.language, before.language_code) if before.id else UNDECIDED)
 
 
 def _language(wanted: str, texts: Sequence[str]) -> Language | None:
@@ -145,9 +148,6 @@ def _language(wanted: str, texts: Sequence[str]) -> Language | None:
         return named_language(wanted)
     code = next((code for text in texts if (code := detect_language(text))), "")
     return named_language(code) if code else None
-
-
-_FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
 
 
 async def rewrite_section(section: str, run: Run, context: Context, events: CallEvents) -> str | None:
@@ -189,10 +189,6 @@ def _figures(text: str) -> set[str]:
     """Return the numbers of a text as digits, without separators of thousands and decimals."""
     words = "".join(part for part in scan(text) if isinstance(part, str))
     return {"".join(filter(str.isdigit, figure)) for figure in _FIGURE.findall(words)}
-
-
-LONGEST = 80
-"""Characters of a heading, or of a beginning, that name a part in a notice."""
 
 
 class Unified(NamedTuple):

@@ -20,14 +20,11 @@ from ..evidence.text.continuation import Continuation
 from ..evidence.text.sentences import sentences_of
 from ..evidence.text.similarity import RepetitionFilter, independent, reprints
 from ..records.report import Audit, Disagreement, Draft, Report
-from ..records.research import Run
 from ..records.sources import Source
 from ..run.conversation import NUMBERS, marked
-from ..run.events.activities import activity
 from ..run.events.call import ProseEvents, final_document, stop_packet
 from ..run.events.log import Emitter
 from ..run.events.packets import (
-    Activity,
     CitationInfo,
     MessageDelta,
     MessageStart,
@@ -59,32 +56,15 @@ def piece_packets(piece: Piece, place: Placement) -> Iterator[CitationInfo | Mes
     yield MessageDelta(placement=place, content=f"[{piece.number}]")
 
 
-def draft_place(state: ResearchState) -> Placement:
-    """Return the placement of the draft."""
-    return Placement(turn_index=state.progress.turn)
-
-
-def check_place(state: ResearchState) -> Placement:
-    """Return the placement of the check of the report."""
-    return Placement(turn_index=draft_place(state).turn_index + 1)
-
-
-def check_start(state: ResearchState) -> Activity:
-    """Return the packet that begins the check of the report."""
-    assert state.run is not None
-    return activity("verify", state.run.question, check_place(state))
-
-
 def report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | ReportAudited]:
     """Return packets of the final report, if it is not the draft, and of its notes and its audit."""
-    place, draft, report = check_place(state), state.draft, state.report
+    place, draft, report = Placement(turn_index=state.progress.turn), state.draft, state.report
     assert draft is not None and report is not None
     if is_revised(draft, report):
         citations = [
             ReportCitation(citation_number=number, document_id=key) for number, key in enumerate(report.sources, 1)
         ]
         yield ReportRevised(placement=place, content=plain_citations(report.text), citations=citations)
-    assert state.run is not None
     notes, words = notes_of(state), labels(state.run.language_code)
     above = said_above(report, words, was_researched=bool(state.sources))
     if notes or above:
@@ -94,11 +74,9 @@ def report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded 
 
 
 def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
-    """Return all packets after the draft: those of its check, and the end of the run."""
-    assert state.run is not None
+    """Return the packets that hand over the report, and the end of the run; the check is the turn that is under way."""
     told = list[Packet](report_packets(state))
-    last = check_place(state) if was_checked or told else draft_place(state)
-    return [*told, stop_packet(state.run, last.turn_index)]
+    return [*told, stop_packet(state.run, state.progress.turn - (not told and not was_checked))]
 
 
 def is_revised(draft: Draft, report: Report) -> bool:
@@ -116,12 +94,12 @@ class ReportEvents(ProseEvents):
         self,
         sources: Mapping[str, Source],
         emitter: Emitter,
-        turn: int,
+        place: Placement,
         seconds: float,
         words: Collection[str],
     ) -> None:
-        """Take the thread's sources, the turn, the active seconds before the report, and words of what it is about."""
-        super().__init__(emitter, Placement(turn_index=turn))
+        """Take the thread's sources, the place, the active seconds before the report, and words of what it is about."""
+        super().__init__(emitter, place)
         self.sources, self.seconds_before, self.words = sources, seconds, words
         keys = {number: source.key for number, source in by_number(sources.values()).items()}
         self.citations = CitationStream(keys)
@@ -193,7 +171,6 @@ class ReportEvents(ProseEvents):
 
 def report_message(state: ResearchState, report: Report) -> AIMessage:
     """Return the report as a message for the user; `state` has the run as it ends."""
-    assert state.run is not None
     words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
     numbers = {key: number for number, key in enumerate(report.sources, 1)}
     table = comparison_table(disagreement_of(state, report), words, numbers)
@@ -206,18 +183,12 @@ def unchecked(draft: Draft) -> Report:
     return Report(text=sanitized(without_unknown(draft.text)), sources=draft.sources)
 
 
-def ended(run: Run, *, has_gaps: bool, seconds: float) -> Run:
-    """Return the run as completed, with these further seconds."""
-    status = "completed_with_gaps" if has_gaps else "completed"
-    return run.model_copy(update={"active_seconds": run.active_seconds + seconds, "status": status})
-
-
 def audit_of(
     state: ResearchState, report: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Audit:
     """Return the audit of an examined report; `texts` by the key of the source, `state` with all costs of the run."""
     run, draft, claims, spent = state.run, state.draft, report.claims, total(state.spending)
-    assert run is not None and draft is not None
+    assert draft is not None
     groups = reprints({key: own[0].text for key in report.sources if (own := texts.get(key))})
     verdicts = [claim.verdict for claim in claims]
     actions = [action for one in state.findings.values() if one.question_id == run.id for action in one.actions]

@@ -19,21 +19,24 @@ from ...tools.tool import as_lines
 from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
 from ..evidence.memory.observations import close_gap, open_gaps
 from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
-from ..records.research import Finding, Spent, Value
+from ..records.research import Finding, Value
 from ..records.sources import short_hash
 from ..run import tool_names
-from ..run.branches import Judgement, StepState, StepTask, assignment_of, new_observation
-from ..run.concurrency import Failed, attempt
-from ..run.context import Context, Watch
+from ..run.branches import Judgement, StepState, StepTask, assignment_of, new_observation, place_of
+from ..run.concurrency import Failed
+from ..run.context import Context
 from ..run.events.call import SilentEvents, step_done
-from ..run.events.log import Emitter, emitter
+from ..run.events.log import Emitter
 from ..run.events.packets import SectionEnd
 from ..run.limits import Limits
-from ..run.spending import recorded
-from ..run.store.pages import Pages, pages_of
 from .facts import facts_of_step
 from .fill_in import Filler
 from .forms import Judged, LearnedFact, RecordRound
+from .turn import AnyTurn, BranchTurn
+
+INSIGHT_CONFIDENCE = 0.8
+"""Confidence of an insight: it is noted only where the step's results are sure enough."""
+NOTHING = "Nothing that bears on this was found."
 
 
 def sources_of(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
@@ -78,40 +81,20 @@ def knowledge_of(state: StepState, limits: Limits) -> str:
     )
 
 
-class StepCall:
-    """The model calls of a step in one of its nodes, with their place, their time and their costs."""
+class StepTurn(BranchTurn[SilentEvents]):
+    """A turn of a node of a step."""
 
-    def __init__(self, state: StepState, context: Context, runtime: Runtime[Context]) -> None:
-        task = state.task
-        self.place = task.place.model_copy(update={"sub_turn_index": state.turn})
-        self.pages = pages_of(runtime.store, task.question_id)
-        self._task, self._events = task, SilentEvents(emitter(task.question_id), self.place)
-        self._watch = Watch(context.clock, state.seconds)
-        self.filler = Filler(context, task, self._events, task.place)
+    def __init__(self, state: StepState, runtime: Runtime[Context]) -> None:
+        super().__init__(state.task, state.seconds, state.turn, runtime, SilentEvents)
+        self._most = state.task.seconds
 
-    @property
-    def seconds(self) -> float:
-        """Seconds of the step, those of the node included: calls side by side take as long as the longest."""
-        return self._watch.seconds
-
-    @property
-    def costs(self) -> dict[str, Spent]:
-        """Return what the calls have cost."""
-        return self._events.bill.costs
-
-    async def attempt(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
+    async def in_time(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
         """Return what the work brings in the time that is left to the step; raises what stops the whole run."""
-        task = self._task
-        booking = recorded(self.pages, task.question_id, self._events.bill, researcher=task.id)
-        brought = await attempt(work, task.seconds - self.seconds, booking)
+        brought = await self.attempt(work, self._most - self.seconds)
         if isinstance(brought, Failed) and not brought.is_late:
             # A store that cannot write down what the calls have cost, say.
             self.filler.fail(brought.reason)
         return brought
-
-
-INSIGHT_CONFIDENCE = 0.8
-"""Confidence of an insight: it is noted only where the step's results are sure enough."""
 
 
 class Learned(NamedTuple):
@@ -123,13 +106,13 @@ class Learned(NamedTuple):
     """The gaps that they answer, and what of them contradicts each other, by key."""
 
 
-async def ask_round(state: StepState, context: Context, pages: Pages, filler: Filler) -> RecordRound | None:
+async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRound | None:
     """Have the form of a round filled in, in the one conversation of the step; return none if that fails.
 
     Until something was searched, the form says only what to search for first.
     """
-    limits, task = context.limits, state.task
-    notes = await pages.fill_in(state.notes)
+    context, limits, task = turn.context, turn.context.limits, state.task
+    notes = await turn.pages.fill_in(state.notes)
     opening = [HumanMessage(text) for text in (task.step.task, given_to(task)) if text]
     said = behind_documents(opening, notes)
     return await filler.ask_if_possible(
@@ -226,9 +209,6 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")
 
 
-NOTHING = "Nothing that bears on this was found."
-
-
 def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Finding:
     """Return the learnings as a finding, one a line; `failures` are all that went wrong, `seconds` the time taken."""
     lines = [
@@ -279,4 +259,4 @@ def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
 
 def emit_end(emitter: Emitter, finding: Finding, task: StepTask) -> None:
     """Emit that the step is over."""
-    emitter.emit(step_done(ended_step(task.step, finding), task.place), SectionEnd(placement=task.place))
+    emitter.emit(step_done(ended_step(task.step, finding), place_of(task)), SectionEnd(placement=place_of(task)))

@@ -52,6 +52,13 @@ _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
 _DECORATION = " \t*_`:–—-"
 NOTHING = "none"
 """What stands for an empty outline."""
+CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
+WORDS_PER_TOKEN = 0.5
+"""Words that a token surely holds, whatever the language."""
+LEAST_WORDS = 20
+"""Words that a section is given at least."""
+LAST_CHARACTERS = 60
+"""How much of a text a model is reminded of that is to continue it."""
 
 
 class PlannedSection(NamedTuple):
@@ -100,7 +107,6 @@ def report_request(
 ) -> Request:
     """Return the call that writes this part after the `draft`; findings that were `refused` (ids) are withheld."""
     run, limits = state.run, context.limits
-    assert run is not None
     findings = {**state.findings, **mark_withheld(state.findings, refused)}
     system = render(
         "write_report",
@@ -115,7 +121,7 @@ def report_request(
     messages = [
         SystemMessage(system),
         *state.messages[: progress.opening or len(state.messages)],
-        *(report_basis(state, refused) if state.steps else earlier_findings(findings, run.id)),
+        *(report_basis(state, refused) if state.has_typed_plan else earlier_findings(findings, run.id)),
         *with_findings(research_calls(state.transcript), findings),
         *(state.messages[progress.seen_messages :] if progress.opening else []),
         *partial,
@@ -146,7 +152,6 @@ def first_passages(text: str, share: float) -> str:
 
 def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:
     run, pairs = state.run, disagreement_in_thread(state)
-    assert run is not None
     missing = missing_of(run, state.findings.values(), state.memory.values())
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
     return render(
@@ -168,7 +173,7 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         assumptions=run.assumptions,
         # The plan may have been adapted since it was shown.
         plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or (state.plan.text if state.plan else ""),
-        intent=intent_of(state) if state.steps else "",
+        intent=intent_of(state) if state.has_typed_plan else "",
         sources=_describe_sources(state),
         gaps=fence("\n".join(missing)) if missing else "",
         earlier_gaps=fence("\n".join(earlier)) if earlier else "",
@@ -199,16 +204,9 @@ def _describe(source: Source) -> str:
 
 
 def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:
-    if state.steps:
+    if state.has_typed_plan:
         return bool(state.learnings)
     return any(finding.text and not finding.is_withheld for finding in findings)
-
-
-CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
-WORDS_PER_TOKEN = 0.5
-"""Words that a token surely holds, whatever the language."""
-LEAST_WORDS = 20
-"""Words that a section is given at least."""
 
 
 class TextWriter:
@@ -220,7 +218,6 @@ class TextWriter:
 
     def __init__(self, state: ResearchState, context: Context, events: ReportEvents) -> None:
         self._state, self._context, self._events = state, context, events
-        assert state.run is not None
         self._is_quick = state.run.is_quick
         # What breaks is continued once, but by a further call.
         self._is_answered, self._has_broken = False, self._is_quick
@@ -323,10 +320,6 @@ class TextWriter:
         return await asyncio.to_thread(
             report_request, self._state, self._context, asked, self._events.draft, frozenset(self.refused)
         )
-
-
-LAST_CHARACTERS = 60
-"""How much of a text a model is reminded of that is to continue it."""
 
 
 class Written(NamedTuple):

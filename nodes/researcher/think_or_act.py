@@ -5,25 +5,23 @@ from __future__ import annotations
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from ...core.models.ask import Reply, ask_model, withheld_result
 from ...core.models.request import Request
-from ...core.models.resolve import settings_of
-from ...core.records.research import Ending, Spent, Task
+from ...core.records.research import Task
 from ...core.run import tool_names
-from ...core.run.branches import ResearcherState, ToolRequest
-from ...core.run.concurrency import Failed, attempt
-from ...core.run.context import Context, Watch, within_scope
+from ...core.run.branches import ResearcherState, ResearcherUpdate, ToolRequest
+from ...core.run.concurrency import Failed
+from ...core.run.context import Context
 from ...core.run.decisions import NextAction, allowance_used_up, choose_action
 from ...core.run.events.call import CallEvents, researcher_failed
-from ...core.run.events.log import emitter
-from ...core.run.events.packets import Placement, ResearchAgentStart
+from ...core.run.events.packets import ResearchAgentStart
 from ...core.run.limits import Limits
-from ...core.run.spending import recorded, seconds_left
-from ...core.run.store.pages import Pages, pages_of
+from ...core.run.spending import seconds_left
+from ...core.run.store.pages import Pages
 from ...core.run.transcripts import call_ids, read_calls, results_for, results_in_order, tokens_of
 from ...core.writing.facts import facts_of_researcher
+from ...core.writing.turn import BranchTurn
 from ...prompts import render
 from ...tools.internal_search import CALL_ID
 from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
@@ -34,33 +32,13 @@ MOST_SHRINKS = 2
 """Times that older results shrink: each time the provider has to read anew what it has kept."""
 
 
-class ThinkOrActUpdate(TypedDict, total=False):
-    """What `think_or_act` writes."""
-
-    notes: list[list[AnyMessage]]
-    request: ToolRequest | None
-    shrunk: tuple[int, ...]
-    iteration: int
-    thinks: int
-    was_nudged: bool
-    step: int
-    seconds: float
-    ended: Ending
-    reason: str
-    missing: tuple[str, ...]
-    failures: list[str]
-    spending: dict[str, Spent]
-
-
-async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> ThinkOrActUpdate:
+async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> ResearcherUpdate:
     """Ask the researcher's model for its next step, unless a limit ends the research."""
-    task = state.task
-    context = within_scope(settings_of(runtime), task.scope)
+    task, turn = state.task, BranchTurn(state.task, state.seconds, state.step, runtime, CallEvents)
+    context = turn.context
     await load_servers(context)
-    watch = Watch(context.clock, state.seconds)
-    placement = Placement(turn_index=task.turn, tab_index=task.position)
     if not (state.step or state.notes or state.was_nudged):
-        emitter(task.question_id).emit(ResearchAgentStart(placement=placement, research_task=task.text))
+        turn.emit(ResearchAgentStart(placement=turn.tab, research_task=task.text))
     reason = state.reason or _limit(state, context)
     if reason:
         is_worthless = bool(state.reason and not state.numbered)
@@ -71,53 +49,44 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Thi
     if not offered:
         # All there is has been read.
         return {"ended": "done", "request": None}
-    left, pages = seconds_left(context.limits, state.seconds), pages_of(runtime.store, task.question_id)
-    events = CallEvents(emitter(task.question_id), placement.model_copy(update={"sub_turn_index": state.step}))
-    booking = recorded(pages, task.question_id, events.bill, researcher=task.id)
-    far, notes = await _in_view(state, context.limits, pages)
-    reply = await attempt(_ask(state, notes, context, events), left, booking)
+    left = seconds_left(context.limits, state.seconds)
+    far, notes = await _in_view(state, context.limits, turn.pages)
+    reply = await turn.attempt(_ask(state, notes, context, turn.events), left)
+    # Also if it was cut off, the call has cost something.
+    spent = ResearcherUpdate(step=state.step + turn.events.has_thought, seconds=turn.seconds, spending=turn.spending)
     if isinstance(reply, Failed):
         if not reply.is_late:
-            emitter(task.question_id).emit(researcher_failed(placement, reply.reason))
+            turn.emit(researcher_failed(turn.tab, reply.reason))
         failures = [] if reply.is_late else [reply.reason]
-        over = ThinkOrActUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
-        return {**_spent(state, events, watch), **over}
+        over = ResearcherUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
+        return {**spent, **over}
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
-    step = choose_action(calls, state, context.limits)
+    action = choose_action(calls, state, context.limits)
     # A message without calls had no effect and is not shown again.
-    has_effect = bool(step.answers or step.request)
+    has_effect = bool(action.answers or action.request)
     new: list[AnyMessage] = [withheld_result(call_id) for call_id in reply.refused]
-    new += [calls.message, *results_for(calls.message, step.answers)] if has_effect else []
-    return {**_update(state, step, new), **_spent(state, events, watch), "shrunk": far}
+    new += [calls.message, *results_for(calls.message, action.answers)] if has_effect else []
+    return {**_update(state, action, new), **spent, "shrunk": far}
 
 
-def _reading(task: Task) -> ThinkOrActUpdate:
+def _reading(task: Task) -> ResearcherUpdate:
     """Read all documents before the first call of the model."""
     asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=CALL_ID)
     request = ToolRequest(id=CALL_ID, tool=asked["name"], arguments={"documents": [*task.scope.whole]})
     return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
 
 
-def _spent(state: ResearcherState, events: CallEvents, watch: Watch) -> ThinkOrActUpdate:
-    """Return the update for what the call has cost, also if it was cut off."""
-    return ThinkOrActUpdate(
-        step=state.step + events.has_thought,
-        seconds=watch.seconds,
-        spending=events.bill.costs,
-    )
-
-
-def _update(state: ResearcherState, step: NextAction, notes: list[AnyMessage]) -> ThinkOrActUpdate:
-    update = ThinkOrActUpdate(
+def _update(state: ResearcherState, action: NextAction, notes: list[AnyMessage]) -> ResearcherUpdate:
+    update = ResearcherUpdate(
         notes=[notes],
-        request=step.request,
-        iteration=state.iteration + step.iterations,
-        thinks=step.thinks,
-        was_nudged=step.was_nudged,
+        request=action.request,
+        iteration=state.iteration + action.iterations,
+        thinks=action.thinks,
+        was_nudged=action.was_nudged,
     )
-    if step.is_finished:
-        update["ended"], update["missing"] = "done", step.missing
+    if action.is_finished:
+        update["ended"], update["missing"] = "done", action.missing
     return update
 
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict, override
+from typing_extensions import override
 
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.text.continuation import Continuation, join_continuation
 from ...core.models.ask import Reply, ask_model
 from ...core.models.request import Request
-from ...core.models.resolve import settings_of
-from ...core.records.research import Finding, Spent
-from ...core.run.branches import ResearcherState, assignment_of
-from ...core.run.concurrency import Failed, attempt
-from ...core.run.context import Context, Watch, within_scope
+from ...core.records.research import Finding
+from ...core.run.branches import ResearcherState, ResearcherUpdate, assignment_of
+from ...core.run.concurrency import Failed
+from ...core.run.context import Context
 from ...core.run.errors import ModelFailed, RunFailed
 from ...core.run.events.call import ProseEvents, document
-from ...core.run.events.log import Emitter, emitter
+from ...core.run.events.log import Emitter
 from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
-from ...core.run.spending import recorded
-from ...core.run.store.pages import Pages, pages_of
 from ...core.run.transcripts import broke_off, count_withheld, missing_in, results_in_order, was_cut_off
 from ...core.writing.facts import facts_of_researcher
+from ...core.writing.turn import BranchTurn
 from ...core.writing.write import go_on
 from ...prompts import render
 from ...tools.excerpts import keep_excerpts
@@ -33,20 +31,13 @@ NOTHING_CONSULTED = "it consulted no source"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
-class WriteFindingUpdate(TypedDict):
-    """What `write_finding` writes."""
-
-    findings: dict[str, Finding]
-    spending: dict[str, Spent]
-
-
 class FindingEvents(ProseEvents):
     """Emits the finding; its words stand beside the researcher's iterations, not among them."""
 
-    def __init__(self, emitter: Emitter, place: Placement, step: int) -> None:
-        """Take the researcher's place and the number of its next step."""
-        super().__init__(emitter, place.model_copy(update={"sub_turn_index": step}))
-        self.place = place
+    def __init__(self, emitter: Emitter, place: Placement) -> None:
+        """Take the place of the researcher's next step."""
+        super().__init__(emitter, place)
+        self.place = place.model_copy(update={"sub_turn_index": None})
         self._seam: Continuation | None = None
 
     @override
@@ -69,34 +60,25 @@ class FindingEvents(ProseEvents):
             self.pass_on(seam.finish())
 
 
-async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> WriteFindingUpdate:
+async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> ResearcherUpdate:
     """Have the finding written from the notes; if that fails, excerpts of them stand in for it."""
-    task, context, pages = (
-        state.task,
-        within_scope(settings_of(runtime), state.task.scope),
-        pages_of(runtime.store, state.task.question_id),
-    )
-    place = Placement(turn_index=task.turn, tab_index=task.position)
-    events, watch = FindingEvents(emitter(task.question_id), place, state.step), Watch(context.clock, state.seconds)
-    left = context.limits.researcher_seconds_hard - state.seconds
-    booking = recorded(pages, task.question_id, events.bill, researcher=task.id)
-    finding = await attempt(_finding(state, context, pages, events, watch), left, booking)
+    turn = BranchTurn(state.task, state.seconds, state.step, runtime, FindingEvents)
+    left = turn.context.limits.researcher_seconds_hard - state.seconds
+    finding = await turn.attempt(_finding(state, turn), left)
     if isinstance(finding, Failed):
-        finding = await keep_excerpts(state, pages, emitter(task.question_id), finding.reason, watch.seconds)
-    return {"findings": {task.id: finding}, "spending": events.bill.costs}
+        finding = await keep_excerpts(state, turn.pages, turn.emitter, finding.reason, turn.seconds)
+    return {"findings": {finding.id: finding}, "spending": turn.spending}
 
 
-async def _finding(
-    state: ResearcherState, context: Context, pages: Pages, events: FindingEvents, watch: Watch
-) -> Finding:
+async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> Finding:
     if state.ended == "failed" or not state.actions:
         # What a model writes without a source it has from memory.
         raise RunFailed(state.reason or NOTHING_CONSULTED)
-    reply, declared = await _ask_twice(state, context, pages, events)
+    reply, declared = await _ask_twice(state, turn)
     text, was_cut = reply.message.text.strip(), was_cut_off(reply.message)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, range(1, len(state.numbered) + 1))]
     documents = [document(state.sources[key]) for key in cited]
-    events.emit(FindingCitedDocuments(placement=events.place, cited_docs=documents), SectionEnd(placement=events.place))
+    turn.emit(FindingCitedDocuments(placement=turn.tab, cited_docs=documents), SectionEnd(placement=turn.tab))
     return Finding(
         **assignment_of(state.task),
         text=text,
@@ -106,7 +88,7 @@ async def _finding(
         missing=state.missing or declared,
         failures=tuple(state.failures),
         withheld=count_withheld(state.notes) + len(reply.refused),
-        seconds=watch.seconds,
+        seconds=turn.seconds,
         actions=tuple(state.actions),
     )
 
@@ -116,23 +98,21 @@ def _declared(message: AIMessage) -> tuple[str, ...]:
     return next((missing_in(call["args"]) or () for call in message.tool_calls), ())
 
 
-async def _ask_twice(
-    state: ResearcherState, context: Context, pages: Pages, events: FindingEvents
-) -> tuple[Reply, tuple[str, ...]]:
+async def _ask_twice(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> tuple[Reply, tuple[str, ...]]:
     """Return the finding and what it declares missing; an empty one is requested once more, as text alone."""
     declared: tuple[str, ...] = ()
     for again in (False, True):
-        reply = await _ask(state, context, pages, events, again)
+        reply = await _ask(state, turn, again)
         declared = _declared(reply.message) or declared
         if reply.message.text.strip():
             return reply, declared
     raise ModelFailed("its model wrote nothing")
 
 
-async def _ask(state: ResearcherState, context: Context, pages: Pages, events: FindingEvents, again: bool) -> Reply:
+async def _ask(state: ResearcherState, turn: BranchTurn[FindingEvents], again: bool) -> Reply:
     """Return one answer; one whose stream breaks is continued once."""
-    task = state.task
-    notes = shrunk(await pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
+    task, context, events = state.task, turn.context, turn.events
+    notes = shrunk(await turn.pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
     may_declare = not again and not researcher_tools(context, has_read_all=task.scope.reads_all)
     reminder = render(
         "write_finding",

@@ -6,62 +6,46 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
-from ...core.models.resolve import settings_of
-from ...core.records.plan import Observation, StepOutcome, Suggestion
-from ...core.records.research import Finding, Spent
-from ...core.run.branches import StepState, failure_reason
+from ...core.records.plan import Suggestion
+from ...core.run.branches import StepState, StepUpdate, failure_reason
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.events.call import step_failed
-from ...core.run.events.log import emitter
 from ...core.run.schedule import needed_follow_up
 from ...core.writing.facts import facts_of_step
-from ...core.writing.fill_in import Filler
 from ...core.writing.forms import UpdateStep
-from ...core.writing.steps import StepCall, emit_end, finding_of, knowledge_of, not_found, outcome_of
+from ...core.writing.steps import StepTurn, emit_end, finding_of, knowledge_of, not_found, outcome_of
 
 UNTITLED = "Additional research"
 """Title of a further step that nobody has named."""
 
 
-class EvaluateUpdate(TypedDict):
-    """What `evaluate` writes."""
-
-    findings: dict[str, Finding]
-    outcomes: dict[str, StepOutcome]
-    memory: dict[str, Observation]
-    seconds: float
-    spending: dict[str, Spent]
-
-
-async def evaluate(state: StepState, runtime: Runtime[Context]) -> EvaluateUpdate:
+async def evaluate(state: StepState, runtime: Runtime[Context]) -> StepUpdate:
     """End the step with what it has, and with the follow-up step that it needs."""
-    task, context = state.task, settings_of(runtime)
-    call = StepCall(state, context, runtime)
-    judge, late = Judge(state, context, call.filler), list[str]()
+    task, turn = state.task, StepTurn(state, runtime)
+    judge, late = Judge(state, turn), list[str]()
     if state.learnings and state.seconds < task.seconds:
-        judged = await call.attempt(judge.judge())
+        judged = await turn.in_time(judge.judge())
         if isinstance(judged, Failed) and judged.is_late:
-            emitter(task.question_id).emit(step_failed(task.place, failure_reason(judged)))
+            turn.emit(step_failed(turn.tab, failure_reason(judged)))
             late = [failure_reason(judged)]
-    finding = finding_of(state, [*state.failures, *call.filler.failures, *late], call.seconds)
-    emit_end(emitter(task.question_id), finding, task)
-    return EvaluateUpdate(
-        findings={finding.id: finding},
-        outcomes={task.step.id: judge.outcome},
-        memory=not_found(state, finding),
-        seconds=call.seconds,
-        spending=call.costs,
-    )
+    finding = finding_of(state, [*state.failures, *turn.filler.failures, *late], turn.seconds)
+    emit_end(turn.emitter, finding, task)
+    return {
+        "findings": {finding.id: finding},
+        "outcomes": {task.step.id: judge.outcome},
+        "memory": not_found(state, finding),
+        "seconds": turn.seconds,
+        "spending": turn.spending,
+    }
 
 
 class Judge:
     """Has a step evaluated."""
 
-    def __init__(self, state: StepState, context: Context, filler: Filler) -> None:
-        self._state, self._context, self._filler = state, context, filler
+    def __init__(self, state: StepState, turn: StepTurn) -> None:
+        self._state, self._turn = state, turn
         self.outcome = outcome_of(state)
         """What the step came to, with what is thought of it so far."""
 
@@ -81,12 +65,12 @@ class Judge:
         self.outcome = self.outcome.model_copy(update=judged)
 
     async def _ask(self, suggestion: Suggestion) -> UpdateStep | None:
-        return await self._filler.ask_if_possible(
+        return await self._turn.filler.ask_if_possible(
             UpdateStep,
             "planner",
             "evaluate",
             [HumanMessage(self._state.task.text)],
-            knowledge=knowledge_of(self._state, self._context.limits),
+            knowledge=knowledge_of(self._state, self._turn.context.limits),
             facts=facts_of_step(self._state),
             suggestion=suggestion.title or suggestion.task,
         )

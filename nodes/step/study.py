@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from ...core.evidence.memory.learned import confidence
-from ...core.models.resolve import is_extractive, settings_of
-from ...core.records.plan import Iteration, Learning, Observation, Verdict
-from ...core.records.research import Ending, Spent
-from ...core.run.branches import Judgement, StepState, failure_reason
+from ...core.models.resolve import is_extractive
+from ...core.records.plan import Iteration, Verdict
+from ...core.run.branches import StepState, StepUpdate, failure_reason
 from ...core.run.concurrency import Failed
-from ...core.run.context import Context, within_scope
+from ...core.run.context import Context
 from ...core.run.events.call import iteration_packets
-from ...core.run.events.log import emitter
 from ...core.writing.forms import RecordRound
-from ...core.writing.steps import Learned, StepCall, ask_round, asked, judged_by, learned_in, new_queries, observed
+from ...core.writing.steps import Learned, StepTurn, ask_round, asked, judged_by, learned_in, new_queries, observed
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
 
@@ -26,40 +22,20 @@ NOTHING_NEW = "it ended after two rounds in a row that brought nothing new"
 NO_VERDICT = "No verdict was given"
 
 
-class StudyUpdate(TypedDict, total=False):
-    """What `study` writes."""
-
-    iterations: list[Iteration]
-    notes: list[list[AnyMessage]]
-    next_queries: tuple[str, ...]
-    open_next: tuple[str, ...]
-    judged: Judgement
-    learnings: dict[str, Learning]
-    memory: dict[str, Observation]
-    unproductive: int
-    is_over: bool
-    ended: Ending
-    reason: str
-    failures: list[str]
-    turn: int
-    seconds: float
-    spending: dict[str, Spent]
-
-
-async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
+async def study(state: StepState, runtime: Runtime[Context]) -> StepUpdate:
     """Have a model read the results and fill in one form; without results no model is asked."""
-    task, context = state.task, within_scope(settings_of(runtime), state.task.scope)
-    call = StepCall(state, context, runtime)
-    form = await call.attempt(ask_round(state, context, call.pages, call.filler)) if state.has_results else None
+    task, turn = state.task, StepTurn(state, runtime)
+    context = turn.context
+    form = await turn.in_time(ask_round(state, turn, turn.filler)) if state.has_results else None
     broken = form if isinstance(form, Failed) else None
     said = form if isinstance(form, RecordRound) else None
-    shown = {one["document"] for one in results_in(await call.pages.fill_in(state.notes))} if said else set[int]()
+    shown = {one["document"] for one in results_in(await turn.pages.fill_in(state.notes))} if said else set[int]()
     learned = learned_in(said, state, shown) if said else Learned({}, {})
     known = {**state.learnings, **learned.learnings}
     # The model that quotes judges nothing: words are counted instead.
     completeness = said.completeness if said and not is_extractive("researcher", context) else None
     sure = confidence(task.step.task, list(known.values()), state.sources, state.iteration, completeness)
-    verdicts = () if broken or not state.has_results else (_verdict(said, state, call.filler.failures),)
+    verdicts = () if broken or not state.has_results else (_verdict(said, state, turn.filler.failures),)
     iteration = Iteration(
         number=state.iteration,
         queries=state.queries,
@@ -68,13 +44,15 @@ async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
         at=context.clock.now().isoformat(timespec="seconds"),
         verdicts=verdicts,
     )
-    emitter(task.question_id).emit(*iteration_packets(task.step.id, iteration, known, call.place))
+    turn.emit(*iteration_packets(task.step.id, iteration, known, turn.place))
     unproductive = 0 if learned.learnings else state.unproductive + 1
     queries = new_queries(said.next_queries, state, context.limits.max_queries) if said else ()
     can_search = bool(offered_tools(context, has_read_all=task.scope.reads_all))
     has_nothing_next = not can_search or (said is not None and not queries and not said.open_next)
     is_over = any(verdict.is_complete for verdict in verdicts) or state.iteration >= context.limits.max_step_iterations
-    update = StudyUpdate(
+    update = StepUpdate(
+        seconds=turn.seconds,
+        spending=turn.spending,
         iterations=[iteration],
         notes=[[asked(said, f"{task.id}-{state.iteration + 1}")]] if said else [],
         next_queries=queries,
@@ -83,12 +61,10 @@ async def study(state: StepState, runtime: Runtime[Context]) -> StudyUpdate:
         memory=learned.memory,
         unproductive=unproductive,
         is_over=is_over or has_nothing_next or unproductive >= MOST_UNPRODUCTIVE,
-        failures=call.filler.failures,
+        failures=turn.filler.failures,
         turn=state.turn + 1,
-        seconds=call.seconds,
-        spending=call.costs,
     )
-    if unproductive >= MOST_UNPRODUCTIVE and not (is_over or state.failures or call.filler.failures):
+    if unproductive >= MOST_UNPRODUCTIVE and not (is_over or state.failures or turn.filler.failures):
         update["reason"] = NOTHING_NEW
     if said:
         update["judged"] = judged_by(said)

@@ -19,7 +19,7 @@ from deep_research.core.records.plan import (
     StepOutcome,
     Verdict,
 )
-from deep_research.core.records.research import Run
+from deep_research.core.records.research import Plan, Run
 from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
 
@@ -114,6 +114,7 @@ def state() -> ResearchState:
     ]
     return ResearchState(
         run=Run(id="q", question="What?", date="", language="", is_resumable=True, version="1", status="completed"),
+        plan=Plan(text="1. The light", steps=("The light",)),
         steps=STEPS,
         outcomes={
             "1": StepOutcome(

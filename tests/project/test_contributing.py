@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +20,35 @@ from deep_research.core.run.context import Context
 from deep_research.core.writing.forms import form_name
 from deep_research.tools.engine import Found
 
-_BLOCKS = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCKS = re.compile(r"^```(?:py|jinja)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SEARCHES, NODE, PROMPT = range(3)
+"""Places of what is shown among the blocks."""
+ASK = """
+import asyncio, json, sys
+from pathlib import Path
+import lab, planned_lab
+from deep_research.core.models.scripted import call, calls
+
+lab.FORMS["record_view"] = calls(call("record_view", summary="It is old."))
+rules = {"record_view": lambda _: {"summary": "It is old."}}
+place = Path(sys.argv[1])
+runs = [lab.lab(place), lab.lab(place, verify="off"), planned_lab.planned_lab(place, rules)]
+for run in runs:
+    assert asyncio.run(run.ask()).brief.summary == "It is old."
+print(json.dumps([run.packets for run in runs]))
+"""
+"""Asks a question by each strategy, and prints the packets."""
+
+
+def block(number: int) -> str:
+    """The code that is shown in this place."""
+    return str(_BLOCKS.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8"))[number])
 
 
 def module(number: int, package: str) -> dict[str, Any]:
     """The names in the code that is shown in this place, as a file of this package."""
-    text = _BLOCKS.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8"))[number]
     names = {"__package__": package, "__name__": f"{package}.shown"}
-    exec(compile(text, "CONTRIBUTING.md", "exec"), names)
+    exec(compile(block(number), "CONTRIBUTING.md", "exec"), names)
     return names
 
 
@@ -30,12 +56,50 @@ def test_the_engine_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     body = json.dumps({"results": [{"title": "A", "url": "https://a.example/", "content": "Words."}]})
     with serving(lambda _: Answer(body=body)) as server:
         monkeypatch.setenv("SEARXNG_URL", server.url)
-        engine = module(0, "deep_research.tools.engines")["SearXNG"](Context())
+        engine = module(SEARCHES, "deep_research.tools.engines")["SearXNG"](Context())
         assert asyncio.run(engine.search("tides", 5)) == [Found("A", "https://a.example/", "Words.")]
     assert server.requests[0].path == "/search?q=tides&format=json"
 
 
 def test_the_node_has_its_form() -> None:
-    names = module(1, "deep_research.nodes")
+    names = module(NODE, "deep_research.nodes")
     assert form_name(names["RecordView"]) == "record_view"
     assert asyncio.iscoroutinefunction(names["summarize_findings"])
+
+
+def with_node(folder: Path) -> Path:
+    """A checkout in which the node that is shown stands between the report and its check; the folder to import from."""
+    package = folder / "deep_research"
+    for name in ("nodes", "graph", "prompts"):
+        shutil.copytree(ROOT / name, package / name)
+    for name in ("__init__.py", "state.py", "core", "tools", "app"):
+        (package / name).symlink_to(ROOT / name)
+    (package / "nodes" / "summarize_findings.py").write_text(block(NODE), "utf-8")
+    (package / "prompts" / "summarize_findings.md").write_text(block(PROMPT), "utf-8")
+    edge = 'graph.add_edge("write_report", "verify_report")'
+    edges = edge.replace("verify_report", "summarize_findings"), edge.replace("write_report", "summarize_findings")
+    imported = "from ..nodes.verify_report import verify_report"
+    for graph in (package / "graph" / "orchestrated.py", package / "graph" / "planned.py"):
+        lines = ['graph.add_node("summarize_findings", summarize_findings)', *edges]
+        text = graph.read_text("utf-8").replace(edge, "\n    ".join(lines))
+        further = f"{imported}\nfrom ..nodes.summarize_findings import summarize_findings"
+        graph.write_text(text.replace(imported, further), "utf-8")
+    return folder
+
+
+def test_a_node_between_the_report_and_its_check_has_the_turn_between_theirs(tmp_path: Path) -> None:
+    paths = os.pathsep.join([str(with_node(tmp_path / "copy")), str(ROOT / "tests")])
+    asked = [sys.executable, "-c", ASK, str(tmp_path / "runs" / "lab")]
+    environment = {**os.environ, "PYTHONPATH": paths}
+    printed = subprocess.check_output(asked, cwd=tmp_path, env=environment, text=True)
+    checked, unchecked, planned = json.loads(printed.splitlines()[-1])
+    for packets in (checked, planned):
+        report = max(packet["placement"]["turn_index"] for packet in packets if packet["type"] == "message_start")
+        after = [packet for packet in packets if packet["placement"]["turn_index"] > report]
+        assert [packet["placement"]["turn_index"] for packet in after if packet["type"] == "activity"] == [
+            report + 1,
+            report + 2,
+        ]
+        assert {packet["type"]: packet["placement"]["turn_index"] for packet in after}["stop"] == report + 2
+    turns = {packet["type"]: packet["placement"]["turn_index"] for packet in unchecked}
+    assert turns["stop"] == turns["activity"] == turns["message_start"] + 1

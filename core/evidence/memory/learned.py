@@ -177,11 +177,9 @@ def _missing(finding: Finding, learned: Sequence[Learning]) -> list[str]:
 
 def own_learnings(state: ResearchState) -> list[Learning]:
     """Return what was learned for the present question, in order."""
-    assert state.run is not None
     return [learning for learning in state.learnings.values() if learning.question_id == state.run.id]
 
 
 def own_observations(state: ResearchState) -> list[Observation]:
     """Return what was noticed for the present question."""
-    assert state.run is not None
     return [observation for observation in state.memory.values() if observation.question_id == state.run.id]

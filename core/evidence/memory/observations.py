@@ -280,7 +280,6 @@ def unread_notes(unread: Sequence[NotRead]) -> list[str]:
 def notes_of(state: ResearchState) -> list[str]:
     """Return the notes under the report of the present question."""
     run, findings = state.run, state.findings.values()
-    assert run is not None
     unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
     notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
     if run.stop_reason:

@@ -39,6 +39,8 @@ from .packets import (
     StopReason,
 )
 
+_READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
+
 
 def document(source: Source) -> Document:
     """Return a source as packets name it while research goes on."""
@@ -93,9 +95,6 @@ def step_done(step: PlanStep, place: Placement) -> StepDone:
 def step_failed(place: Placement, reason: str) -> PacketError:
     """Return the packet for a part of a step that failed."""
     return PacketError(placement=place, message=f"A step went on without it: {reason}.")
-
-
-_READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
 
 
 def tool_call_packets(place: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[Packet]:
