@@ -9,7 +9,7 @@ from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 
 from ..core.evidence.memory.learned import own_observations
-from ..core.evidence.memory.observations import contradictions, declare_missing, open_gaps
+from ..core.evidence.memory.observations import contradictions, declare_missing, gap_of, open_gaps
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
@@ -22,12 +22,13 @@ from ..core.run.decisions import PENDING, Order, decide
 from ..core.run.events.call import CallEvents
 from ..core.run.events.packets import Placement, TopLevelBranching
 from ..core.run.limits import Limits
-from ..core.run.spending import allowance, limit_reached, limits_of_round
+from ..core.run.spending import allowance, dispatched_now, limit_reached
 from ..core.run.transcripts import (
     call_ids,
     earlier_findings,
     mark_withheld,
     read_calls,
+    research_calls,
     results_for,
     with_findings,
 )
@@ -46,7 +47,7 @@ OF_PLAN = "plan-"
 
 
 async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Ask the orchestrator for its next decision, unless a limit has made it already."""
+    """Send out tasks that wait, or ask the orchestrator for its next decision, unless a limit has made it already."""
     turn = await begin_turn(state, runtime)
     context, state, progress = turn.context, turn.state, turn.state.progress
     await load_servers(context)
@@ -57,7 +58,11 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateU
     if not limit and progress.cycle >= max_cycles - 1:
         limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
     if limit:
-        return {**turn.costs(stop_reason=limit), "progress": progress.model_copy(update={"decision": "report"})}
+        gaps = [gap_of(task, state.run.id, progress.cycle, call, about=task) for call, task in progress.waiting]
+        progress = progress.model_copy(update={"decision": "report", "waiting": ()})
+        return {**turn.costs(stop_reason=limit), "progress": progress, "memory": {gap.key: gap for gap in gaps}}
+    if progress.waiting and not steering:
+        return {**turn.costs(stop_reason=""), **_send_out(progress.waiting, progress, state, turn)}
     named = [address for message in steering for address in addresses_in(clean(message.text))]
     await Addresses(turn.pages, state.run.id).allow(named)
     await note_user(turn.pages, state.messages, state.run)
@@ -99,7 +104,8 @@ def _request(
         "reminder",
         cycle=progress.cycle,
         max_cycles=max_cycles,
-        first_results=progress.cycle == 1,
+        parallel=limits.max_parallel_researchers,
+        first_results=sum(isinstance(one, AIMessage) for one in research_calls(state.transcript)) == 1,
         nudges=progress.nudges,
         knowledge=_noticed(state, limits),
     )
@@ -133,8 +139,7 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     has_handed_out = not all(map(_is_of_plan, state.findings))
-    limits = limits_of_round(context.limits, state.spending)
-    order = decide(calls, progress, limits, has_findings=has_findings, has_handed_out=has_handed_out)
+    order = decide(calls, progress, context.limits, has_findings=has_findings, has_handed_out=has_handed_out)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
         message, order = _from_plan(state, order, context)
@@ -146,6 +151,7 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
             "decision": order.decision,
             "thought": events.thoughts or progress.thought,
             "turn": events.placement.turn_index,
+            "waiting": (),
         }
     )
     update = StateUpdate(progress=progress, transcript=[steering, transcript], tasks=[])
@@ -159,11 +165,13 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
 
 
 def _send_out(tasks: Sequence[tuple[str, str]], progress: Progress, state: ResearchState, turn: Turn) -> StateUpdate:
-    """Return the tasks of the next round, each with its share of what is left."""
+    """Return the tasks of the next round, each with its share of what is left, and those that wait for others."""
     run, limits = state.run, turn.context.limits
-    if len(tasks) > 1:
+    now = dispatched_now(tasks, limits, state.spending)
+    waiting = tuple(tasks[len(now) :])
+    if len(now) > 1:
         place = Placement(turn_index=progress.turn)
-        turn.emit(TopLevelBranching(placement=place, num_parallel_branches=len(tasks)))
+        turn.emit(TopLevelBranching(placement=place, num_parallel_branches=len(now)))
     share = allowance(limits, state.spending, len(tasks))
     researched = [
         Task(
@@ -179,9 +187,10 @@ def _send_out(tasks: Sequence[tuple[str, str]], progress: Progress, state: Resea
             thought=progress.thought,
             **share._asdict(),
         )
-        for position, (call_id, text) in enumerate(tasks)
+        for position, (call_id, text) in enumerate(now)
     ]
-    advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "thought": ""}
+    advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "waiting": waiting}
+    advance["thought"] = progress.thought if waiting else ""
     return {"tasks": researched, "progress": progress.model_copy(update=advance)}
 
 
@@ -194,8 +203,8 @@ def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AI
     """Turn the plan's next steps into tasks, as if the model had called for them."""
     assert state.plan is not None
     asked = {finding.task for finding in state.findings.values() if finding.question_id == state.run.id}
-    most = limits_of_round(context.limits, state.spending).max_parallel_researchers
-    steps = [step for step in state.plan.steps if step not in asked][:most]
+    left = [step for step in state.plan.steps if step not in asked]
+    steps = dispatched_now(left, context.limits, state.spending)
     if not steps:
         return AIMessage(""), order._replace(decision="report")
     prefix = f"{OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"

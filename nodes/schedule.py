@@ -16,7 +16,7 @@ from ..core.run.events.call import step_done, step_started
 from ..core.run.events.packets import SectionEnd, TopLevelBranching
 from ..core.run.limits import Limits
 from ..core.run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set_status, skip_pending
-from ..core.run.spending import allowance, limit_reached, limits_of_round
+from ..core.run.spending import allowance, dispatched_now, limit_reached
 from ..core.writing.turn import Turn, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.shown import note_user
@@ -37,9 +37,7 @@ async def schedule(state: ResearchState, runtime: Runtime[Context]) -> StateUpda
         return {**turn.costs(stop_reason=stop), "steps": skip_pending(steps, stop), "tasks": []}
     steps = skip_pending(steps, halt, searches_only=True) if halt else steps
     update = turn.costs(stop_reason=halt)
-    # All of a kind are sent out; each starts when a slot is free, as far as there are searches left for it.
-    together = limits.model_copy(update={"max_parallel_researchers": max(1, len(steps))})
-    chosen = due(steps, limits_of_round(together, state.spending).max_parallel_researchers)
+    chosen = dispatched_now(due(steps), limits, state.spending, has_slots=True)
     if chosen and not chosen[0].requires_search and not state.learnings:
         return {**update, **_skipped(steps, turn, chosen[0])}
     started = {

@@ -318,6 +318,8 @@ class Progress(Record):
     """Turn index of the next packets."""
     decision: Decision = "again"
     """What comes next."""
+    waiting: tuple[tuple[str, str], ...] = ()
+    """Call id and words of tasks that the orchestrator has handed out and that go out in the next rounds."""
 
 
 def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:

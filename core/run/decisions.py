@@ -22,6 +22,11 @@ ACT_NOW = f"{NOT_RUN} no more thinking in a row. Act now: research or report."
 RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
 NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the plan first."
 PENDING = ""
+ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
+ONE_PLACE = f"{NOT_RUN} one place to read on from a message. Call it again alone."
+ONE_CALL = f"{NOT_RUN} one call of this tool a message. Call it again alone."
+CALL_ANOTHER_TOOL = f"{NOT_RUN} no more thinking in a row. Call another tool now."
+REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
 
 
 class Order(NamedTuple):
@@ -100,8 +105,6 @@ def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -
         task = read_task(call.arguments)
         if not task:
             answers[call.id] = f"{NOT_RUN} `task` has to be a text of one or two sentences."
-        elif len(tasks) == limits.max_parallel_researchers:
-            answers[call.id] = f"{NOT_RUN} at most {len(tasks)} at a time. Ask again next round if it is still needed."
         else:
             tasks.append((call.id, task))
             answers[call.id] = PENDING
@@ -124,13 +127,6 @@ def _nudged(progress: Progress, nudge: str) -> Progress:
 def _all(calls: Calls, others: str, by_name: Mapping[str, str]) -> dict[str, str]:
     answers = {call.id: by_name.get(call.name, others) for call in calls.accepted}
     return answers | {refusal.id: refusal.reason for refusal in calls.refused}
-
-
-ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
-ONE_PLACE = f"{NOT_RUN} one place to read on from a message. Call it again alone."
-ONE_CALL = f"{NOT_RUN} one call of this tool a message. Call it again alone."
-CALL_ANOTHER_TOOL = f"{NOT_RUN} no more thinking in a row. Call another tool now."
-REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
 
 
 class NextAction(NamedTuple):

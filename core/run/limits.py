@@ -45,7 +45,7 @@ class Limits(BaseSettings):
     max_cycles_reasoning: int = Field(default=4, ge=2)
     """Orchestrator cycles of a reasoning model; the last one writes the report."""
     max_parallel_researchers: int = Field(default=3, ge=1, le=20)
-    """Researchers that work at the same time."""
+    """Researchers, or steps of a plan, that work at the same time; further ones wait."""
     max_iterations: int = Field(default=8, ge=1)
     """Rounds of tool use of one researcher."""
     max_thinks: int = Field(default=2, ge=1)

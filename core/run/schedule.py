@@ -20,8 +20,8 @@ GOOD = 0.4
 """Quality up to which what a step found is too poor to be followed up."""
 
 
-def due(steps: Sequence[PlanStep], most: int) -> list[PlanStep]:
-    """Return the steps to dispatch next: at most `most` searches of one kind, else one analysis; empty at the end.
+def due(steps: Sequence[PlanStep]) -> list[PlanStep]:
+    """Return the steps that can be dispatched next: searches of one kind, else one analysis; empty at the end.
 
     Independent searches come first, then those whose steps are all over, then thought.
     """
@@ -29,7 +29,7 @@ def due(steps: Sequence[PlanStep], most: int) -> list[PlanStep]:
     searches = [step for step in pending if step.requires_search and not _awaited(step, steps)]
     for kind in ("independent", "hybrid"):
         if found := [step for step in searches if step.kind == kind]:
-            return found[:most]
+            return found
     return [step for step in pending if not step.requires_search][:1]
 
 

@@ -7,7 +7,7 @@ import json
 import math
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Set
+from collections.abc import AsyncIterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,11 +17,16 @@ from langchain_core.messages import AIMessage
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 
-from ..records.research import Run, Spent
+from ..records.research import Run, Spent, Value
 from .context import Context
 from .errors import DailyLimitReached, DatabaseUnusable, UserMistake
 from .limits import Limits
 from .store.pages import Pages
+
+CENT = 0.01
+ACCOUNTS = "accounts"
+"""In the place of a thread's id, where the accounts of the server's users are kept."""
+_EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 
 
 class Total(NamedTuple):
@@ -86,14 +91,22 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
     return ""
 
 
-def limits_of_round(limits: Limits, spending: Mapping[str, Spent]) -> Limits:
-    """Return the limits of the next round: no more researchers than searches and tool calls are left."""
-    spent, most = total(spending), [limits.max_parallel_researchers]
-    if limits.max_searches is not None:
-        most.append(max(1, limits.max_searches - spent.searches))
-    if limits.max_tool_calls is not None:
-        most.append(max(1, limits.max_tool_calls - spent.tool_calls))
-    return limits.model_copy(update={"max_parallel_researchers": min(most)})
+def dispatched_now(
+    tasks: Sequence[Value], limits: Limits, spending: Mapping[str, Spent], *, has_slots: bool = False
+) -> list[Value]:
+    """Return the first of these tasks that are sent out now; the others wait.
+
+    A task is sent out only if a search and a tool call are left for it, and at most `max_parallel_researchers` work at
+    the same time; where each task `has_slots` to wait for, all are sent out and that many work.
+    """
+    spent = total(spending)
+    left = [
+        max(1, most - used)
+        for most, used in ((limits.max_searches, spent.searches), (limits.max_tool_calls, spent.tool_calls))
+        if most is not None
+    ]
+    at_once = len(tasks) if has_slots else limits.max_parallel_researchers
+    return list(tasks[: min([at_once, *left])])
 
 
 def seconds_left(limits: Limits, seconds: float) -> float:
@@ -126,20 +139,12 @@ def _for_research(limits: Limits) -> int | None:
     return None if limits.max_tokens is None else int(limits.max_tokens * (1 - limits.writing_share))
 
 
-CENT = 0.01
-
-
 def dollars(usd: float) -> str:
     """Return US dollars to the cent; less than a cent to two significant digits."""
     if usd >= CENT or usd <= 0:
         return f"${usd:.2f}"
     digits = 1 - math.floor(math.log10(usd))
     return f"${usd:.{digits}f}".rstrip("0")
-
-
-ACCOUNTS = "accounts"
-"""In the place of a thread's id, where the accounts of the server's users are kept."""
-_EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 
 
 @dataclass

@@ -183,25 +183,7 @@ async def test_branching_is_announced_with_its_count_only_for_several(tmp_path: 
     assert run.types().index("top_level_branching") < run.types().index("research_agent_start")
 
 
-@pytest.mark.behaviour("O-32", "O-33")
-async def test_more_than_three_tasks_are_answered_as_not_run_and_can_be_asked_again(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[
-            research(*(f"task {n}." for n in range(5)), ids=("a", "b", "c", "d", "e")),
-            research("task 3.", ids=("d",)),
-            REPORT,
-        ],
-        researcher=many(4),
-    )
-    state = await run.ask()
-    assert [finding.task for finding in in_order(state)] == ["task 0.", "task 1.", "task 2.", "task 3."]
-    shown = results(run.calls("orchestrator")[1].messages)
-    assert list(shown) == ["a", "b", "c", "d", "e"]
-    assert "Ask again next round" in shown["d"]
-    assert every_call_has_one_result(state.transcript)
-
-
+@pytest.mark.behaviour("O-33")
 async def test_ids_that_a_model_uses_again_are_made_unique(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
