@@ -66,11 +66,8 @@ class ModelServer:
         tokens = max(1, given.characters // CHARACTERS_A_TOKEN)
         entry: Json = {
             "call": self._calls,
-            "offered": [tool["function"]["name"] for tool in body.get("tools") or []],
-            "conversation": given.conversation,
             "arrived": arrived,
             "request": hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).hexdigest(),
-            "is_text": given.text is not None,
             "prompt_tokens": (_size_of(body.get("tools") or []) + len(prompt)) // CHARACTERS_A_TOKEN,
             "cached_tokens": self._cache.cached(body.get("tools") or [], body["messages"]),
             "output_tokens": tokens,

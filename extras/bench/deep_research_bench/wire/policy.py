@@ -22,11 +22,10 @@ REPORT_TOKENS = 800
 NOTE_TOKENS = 300
 STRING_TOKENS = 60
 
-_UNIT = re.compile(r'"unit": (\d+)')
 _NUMBERED = re.compile(r"\[(\d{1,3})\]")
 _FACT = re.compile(r"Fact (\d) of page (\d+): the (\w+) index was (\d+) in (\d{4})")
 _CITED_FACT = re.compile(r"(Fact \d of page \d+: the \w+ index was \d+ in \d{4}) \[(\d+)\]")
-_RESULT = re.compile(r'"document": (\d+)(?:(?!"document": ).)*?"address": "([^"]+?/page/(\d+)(?:\.txt)?)"', re.DOTALL)
+_RESULT = re.compile(r'"document": (\d+)(?:(?!"document": ).)*?"address": "([^"]+?/page/(\d+))"', re.DOTALL)
 SEARCHES = ("web_search", "internal_search")
 _TEXT = """the town keeps its surplus solar energy in large batteries and in warm water because the price of storage
     falls while demand in the evening grows and the grid pays well for power at night which makes each method worth a
@@ -43,11 +42,6 @@ class Load(NamedTuple):
     """Searches of each researcher."""
     fetches: int
     """Pages that are opened after each search; 0: none."""
-    parts: int = 0
-    """Parts of the question: the plan has a step for each, as many are sent out as may be, what is said and searched
-    for grows with them, and no two tasks are alike; 0: all of it is as the other numbers say."""
-    seed: int = 0
-    """What tells how the tasks of a question with parts differ."""
 
 
 class Answer(NamedTuple):
@@ -56,8 +50,6 @@ class Answer(NamedTuple):
     text: str | None
     tool_calls: Sequence[tuple[str, str]] = ()
     """Name and arguments (JSON) of each call."""
-    conversation: str = ""
-    """A name for the conversation, the same whenever it is held."""
 
     @property
     def characters(self) -> int:
@@ -92,9 +84,9 @@ def answer(load: Load, call: int, body: Json) -> Answer:
     turn = _Turn(load, call, body["messages"])
     offered = [tool["function"]["name"] for tool in body.get("tools") or []]
     if not offered or body.get("tool_choice") == "none":
-        return Answer(turn.text(), conversation=turn.topic)
+        return Answer(turn.text())
     calls = [(offered[0], turn.form(offered[0]))] if len(offered) == 1 else turn.next_calls(offered)
-    return Answer(None, [(name, json.dumps(arguments)) for name, arguments in calls], turn.topic)
+    return Answer(None, [(name, json.dumps(arguments)) for name, arguments in calls])
 
 
 class _Turn:
@@ -106,25 +98,16 @@ class _Turn:
         self._prompt = "\n".join(map(text_of, messages))
         first = next((text_of(message) for message in messages if message["role"] == "user"), "")
         # A name for this conversation, the same whenever it is held.
-        self.topic = "t" + hashlib.sha256(MARKER.sub("", first).encode()).hexdigest()[:8]
+        self._topic = "t" + hashlib.sha256(MARKER.sub("", first).encode()).hexdigest()[:8]
 
     def text(self) -> str:
         """Return a plan, a finding or a report."""
         system = text_of(self._messages[0])
         if system.startswith("You plan research"):
-            lines = range(self._load.parts or self._load.researchers * min(self._load.rounds, 2))
+            lines = range(self._load.researchers * min(self._load.rounds, 2))
             return "\n".join(f"{number + 1}. {self._marker} {filler(15, number)}" for number in lines)
-        if self._load.parts:
-            is_report = system.startswith("You write the final answer")
-            report = 300 + (100 + self._drawn(200)) * self._load.parts
-            return self._report(report if is_report else 200 + self._drawn(300))
         is_finding = any(message["role"] == "tool" for message in self._messages)
         return self._report(NOTE_TOKENS if is_finding else REPORT_TOKENS)
-
-    def _drawn(self, most: int, about: object = "") -> int:
-        """Return a number below `most`, the same each time for this conversation."""
-        seed = f"{self._load.seed} {self.topic} {about}"
-        return int(hashlib.sha256(seed.encode()).hexdigest(), 16) % most
 
     def form(self, name: str) -> Json:
         """Return the arguments of the only tool that is offered."""
@@ -138,45 +121,30 @@ class _Turn:
             case "record_analysis":
                 return {"statements": [f"{self._marker} {filler(20, number)}." for number in range(3)]}
             case "judge_units":
-                units = dict.fromkeys(_UNIT.findall(self._prompt)) if self._load.parts else ("1",)
-                return {"verdicts": [{"unit": int(one), "verdict": "supported"} for one in units]}
+                return {"verdicts": [{"unit": 1, "verdict": "supported"}]}
         return {}
 
     def next_calls(self, offered: Sequence[str]) -> list[tuple[str, Json]]:
         """Return the next calls of an agent that has several tools: it thinks, delegates or searches, and finishes."""
         made = Counter(name for message in self._messages for name in {name for name, _ in _calls(message)})
         is_lead, tools = "research_agent" in offered, [name for name in SEARCHES if name in offered]
-        # Who leads a question with parts thinks before each round, and before the report.
-        if made["think_tool"] <= (made["research_agent"] if is_lead and self._load.parts else 0):
+        if not made["think_tool"]:
             return [("think_tool", {"reasoning": f"{self._marker} {filler(STRING_TOKENS)}"})]
-        if is_lead and (agents := self._round_of(made["research_agent"])):
-            return [("research_agent", {"task": self._task(made["research_agent"], agent)}) for agent in agents]
+        if is_lead and (number := made["research_agent"]) < self._load.rounds:
+            agents = range(self._load.researchers)
+            return [("research_agent", {"task": self._task(number, agent)}) for agent in agents]
         if not is_lead and self._load.fetches and (found := self._unopened()):
             return [("open_url", {"urls": found[: self._load.fetches]})]
         number = sum(made[name] for name in tools)
-        if not is_lead and number < self._searches(""):
+        if not is_lead and number < self._load.searches:
             return [(tools[number % len(tools)], {"queries": [self._query(number)]})]
         return [("generate_report", {"missing": []})]
-
-    def _round_of(self, number: int) -> range:
-        """Return the researchers of a round; of a question with parts, one more may follow all of these."""
-        many, parts = self._load.researchers, self._load.parts
-        if not parts:
-            return range(many if number < self._load.rounds else 0)
-        left = parts - number * many
-        if left > 0:
-            return range(min(many, left))
-        return range(1 + self._drawn(2) if left > -many and self._drawn(2, "further") else 0)
-
-    def _searches(self, task: str) -> int:
-        """Return how often is searched for a task."""
-        return 1 + self._drawn(self._load.searches, task) if self._load.parts else self._load.searches
 
     def _task(self, number: int, agent: int) -> str:
         return f"{self._marker} topic round {number} agent {agent}: {filler(STRING_TOKENS, agent)}"
 
     def _query(self, number: int) -> str:
-        return f"{self._marker} {self.topic} search {number} query 0"
+        return f"{self._marker} {self._topic} search {number} query 0"
 
     def _unopened(self) -> list[str]:
         """Return the addresses that the latest search has brought; none if they were opened already."""
@@ -193,8 +161,6 @@ class _Turn:
         while size < tokens * CHARACTERS_A_TOKEN or len(body) <= min(len(numbers), 3):
             place = len(body) - 1
             number, sentence = facts[place] if place < len(facts) else ("", filler(18, place).capitalize())
-            # What is not quoted word for word is judged.
-            sentence = f"It is said that {sentence}" if self._load.parts else sentence
             number = number or (numbers[place % len(numbers)] if numbers else "")
             body.append(sentence + (f" [{number}]" if number else "") + ("." if place % 5 else ".\n\n## Section\n"))
             size += len(body[-1]) + 1
@@ -211,7 +177,7 @@ class _Turn:
         query = {"next_queries": [self._query(len(results))]}
         if not results:
             return query
-        is_complete, words = len(results) >= self._searches(""), f"{self._marker} {filler(30)}"
+        is_complete, words = len(results) >= self._load.searches, f"{self._marker} {filler(30)}"
         learnings = [
             {"text": f"{fact}." if place else f"{fact} ({self._marker}).", "document": int(number)}
             for place, (number, fact) in enumerate(_facts(text_of(results[-1]))[:5])
@@ -221,18 +187,10 @@ class _Turn:
 
     def _steps(self) -> Iterable[Json]:
         many = self._load.researchers
-        if parts := self._load.parts:
-            for agent in range(parts):
-                # What three parts or more come to is thought over; of four or more, one goes on from the first.
-                thinks, goes_on = agent == parts - 1 and parts > 2, agent == parts - 2 and parts > 3
-                flags: Json = {"requires_search": not thinks, "requires_previous": thinks or goes_on}
-                flags["depends_on"] = [1] if goes_on else []
-                yield {"title": f"Topic {agent}", "task": self._task(0, agent), **flags}
-            return
         for number in range(self._load.rounds):
             before = [(number - 1) * many + agent + 1 for agent in range(many)] if number else []
             for agent in range(many):
-                flags = {"requires_search": True, "requires_previous": bool(before), "depends_on": before}
+                flags: Json = {"requires_search": True, "requires_previous": bool(before), "depends_on": before}
                 yield {"title": f"Topic {number} {agent}", "task": self._task(number, agent), **flags}
 
 

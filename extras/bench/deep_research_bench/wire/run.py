@@ -58,7 +58,7 @@ async def measure(settings: dict[str, Any]) -> dict[str, Any]:
             async for place, mode, data in graph.astream(
                 {"messages": [{"role": "user", "content": settings["question"]}]},
                 {"configurable": {"thread_id": "bench"}, "recursion_limit": 1000},
-                context=_context(Load(*settings["load"]), settings.get("given", {})),
+                context=_context(Load(*settings["load"])),
                 stream_mode=["updates", "values"],
                 subgraphs=True,
             ):
@@ -79,31 +79,13 @@ async def measure(settings: dict[str, Any]) -> dict[str, Any]:
         "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "report_characters": len(values["messages"][-1].text) if values.get("report") else 0,
         "database_bytes": _size(file),
-        **_estimated(values),
         "error": error,
     }
 
 
-def _estimated(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the estimate and what the run came to, where there was one."""
-    run = values.get("run")
-    if run is None or run.estimate is None:
-        return {}
-    calls = [spent for spent in values["spending"].values() if spent.input_tokens]
-    came = {name: sum(getattr(spent, name) for spent in calls) for name in ("input_tokens", "output_tokens", "usd")}
-    came |= {"calls": len(calls), "seconds": run.active_seconds}
-    return {"estimate": run.estimate.model_dump(), "outcome": came}
-
-
-def _context(load: Load, given: dict[str, Any]) -> Context:
-    """Return the settings as they are shipped, with limits wide enough for the load.
-
-    Of a question with parts the limits are those that are shipped, and `given` are further settings.
-    """
+def _context(load: Load) -> Context:
+    """Return the settings as they are shipped, with limits wide enough for the load."""
     allowed = [urlsplit(os.environ["TAVILY_BASE_URL"]).netloc]
-    usual = {"models": MODEL, "engines": ["tavily"], "data_dir": Path.cwd() / "data", "allow_private": allowed}
-    if load.parts:
-        return Context.model_validate({**usual, "limits": {"max_host_pages": 60}, **given})
     pages = max(60, 2 * load.researchers * load.rounds * load.searches * max(load.fetches, 5))
     limits = {
         "max_cycles": load.rounds + 2,
@@ -117,7 +99,9 @@ def _context(load: Load, given: dict[str, Any]) -> Context:
         "max_seconds": SECONDS,
         "max_seconds_planned": SECONDS,
     }
-    return Context.model_validate({**usual, "limits": limits})
+    return Context(
+        models=MODEL, engines=("tavily",), data_dir=Path.cwd() / "data", allow_private=allowed, limits=limits
+    )
 
 
 def _processor() -> float:
