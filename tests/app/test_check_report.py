@@ -1,14 +1,10 @@
-"""A finished report is checked against texts that are given, by a user and by the measurement of the check."""
+"""A finished report is checked against texts that are given."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from click.testing import CliRunner
 from judging_model import figure_judge
 
 from deep_research import Context, SourceDocument, check_report
-from deep_research_evaluation.__main__ import cli
 
 LIGHT = "# Skerry Light\n\nThe Skerry Light was lit for the first time in 1844. It stands 38 metres tall.\n"
 REPORT = "It was lit in 1844, they say [1], and stands 83 metres tall [1]."
@@ -21,18 +17,6 @@ async def test_a_report_of_another_writer_is_checked_clause_by_clause() -> None:
     assert report.text == REPORT.replace("tall [1].", "tall [1]. *(not verified)*")
     assert [claim.verdict for claim in report.claims] == ["supported", "unsupported"]
     assert report.sources == ("1",)
-
-
-def test_the_reports_of_a_set_are_checked_and_written_with_their_sources(tmp_path: Path) -> None:
-    (tmp_path / "reports").mkdir()
-    (tmp_path / "corpora" / "light").mkdir(parents=True)
-    (tmp_path / "corpora" / "light" / "light.md").write_text(LIGHT, "utf-8")
-    text = "The Skerry Light was lit for the first time in 1844. [1]\n\n## Sources\n\n- [1] Skerry Light, light.md\n"
-    (tmp_path / "reports" / "light.md").write_text(text, "utf-8")
-    done = CliRunner().invoke(cli, ["checks", str(tmp_path), "--out", str(tmp_path / "out")], standalone_mode=False)
-    assert done.exception is None
-    assert done.output == "light.md: 0 marked, 0 corrected, 0 tokens read\n"
-    assert (tmp_path / "out" / "light.md").read_text("utf-8") == text
 
 
 async def test_numbers_that_name_no_source_and_odd_dates_cost_nothing_of_the_check() -> None:

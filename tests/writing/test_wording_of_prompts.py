@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from command import Desk
-from conftest import ROOT
 from extracting import written
 
+ROOT = Path(__file__).resolve().parents[2]
 PARTS = re.compile(r"(\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|</?[a-z_]+>)", re.DOTALL)
 FILES = {
     "skerry_md": "# Skerry Light\n\nThe Skerry Light was lit in 1844. Its keeper was Ada Moran.\n",

@@ -11,16 +11,16 @@ from exam import Exam
 
 pytestmark = pytest.mark.slow
 
-MULTIHOP = Path(__file__).resolve().parents[3] / "shared" / "data" / "multihop"
 AHEAD = 0.15
 """How far ahead of plain BM25, of which the whole set is 0.18 (recall) to 0.5 behind."""
 
 
-@pytest.mark.skipif(not MULTIHOP.exists(), reason="the development data is not here")
-def test_a_quarter_of_the_questions_is_answered_far_better_than_by_plain_search(tmp_path: Path) -> None:
+def test_a_quarter_of_the_questions_is_answered_far_better_than_by_plain_search(
+    tmp_path: Path, shared_data: Path
+) -> None:
     exam = Exam(tmp_path)
     files = ("--corpus", "corpus"), ("--questions", "questions.jsonl"), ("--unanswerable", "unanswerable.jsonl")
-    given = [word for option, name in files for word in (option, str(MULTIHOP / name))]
+    given = [word for option, name in files for word in (option, str(shared_data / "multihop" / name))]
     ended = exam.run("closed-corpus", *given, "--out", "out", "--sample", "0.25")
     assert ended.code == 0, ended.err
     figures: dict[str, Any] = json.loads((exam.out / "summary.json").read_text("utf-8"))

@@ -14,10 +14,12 @@ from deep_research_bench.index import KINDS, queries, questions
 from deep_research_bench.wire.figures import Entry, ideal
 from deep_research_bench.wire.model_server import Cache
 
+WIRE = [sys.executable, "-m", "deep_research_bench", "wire"]
+
 
 @pytest.mark.slow
 def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "deep_research_bench.index", "--documents", "20", "--queries", "10"]
+    command = [sys.executable, "-m", "deep_research_bench", "index", "--documents", "20", "--queries", "10"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     for name in (
@@ -45,7 +47,7 @@ def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) ->
 @pytest.mark.slow
 def test_a_whole_run_is_measured_over_the_wire(tmp_path: Path) -> None:
     results = tmp_path / "results.json"
-    command = [sys.executable, "-m", "deep_research_bench.wire", "orchestrated,1,1,1,fetches=1", "--json", str(results)]
+    command = [*WIRE, "orchestrated,1,1,1,fetches=1", "--json", str(results)]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     [row] = json.loads(results.read_text())["rows"]
@@ -53,7 +55,7 @@ def test_a_whole_run_is_measured_over_the_wire(tmp_path: Path) -> None:
     assert row["calls"] > 5
     assert row["report_characters"] > 1000
     assert "orchestrated (1, 1, 1), 1 pages of 20,000 characters" in ended.stdout
-    broken = subprocess.run([*command[:3], "orchestrated,1"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    broken = subprocess.run([*WIRE, "orchestrated,1"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (broken.returncode, "RESEARCHERS" in broken.stderr) == (2, True)
 
 

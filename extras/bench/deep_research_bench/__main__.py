@@ -1,0 +1,21 @@
+"""The command `python -m deep_research_bench`."""
+
+from __future__ import annotations
+
+import click
+
+from deep_research_bench.index import main as index
+from deep_research_bench.team import main as team
+from deep_research_bench.wire.__main__ import main as wire
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def cli() -> None:
+    """Measure how fast deep-research is and what it takes, on fake servers and made-up documents."""
+
+
+for name, command in (("wire", wire), ("index", index), ("team", team)):
+    cli.add_command(command, name)
+
+if __name__ == "__main__":
+    cli(prog_name="python -m deep_research_bench")
