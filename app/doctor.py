@@ -16,7 +16,6 @@ from ..core.models.abilities import load_ability, location_of, remember_ability
 from ..core.models.caller import Caller
 from ..core.models.faults import explain_any
 from ..core.models.ladder.probe import Check, check_model
-from ..core.models.local import local_offers
 from ..core.models.resolve import EXTRACTIVE, check_models, host_of, profile_of, resolve_model
 from ..core.models.retries import retry_budget_of
 from ..core.run.context import ROLES, Context, Role
@@ -94,7 +93,6 @@ def diagnose(context: Context) -> list[Diagnosis]:
     to_search = [] if documents[0].stops_runs else [_diagnosis("something to search", lambda: _tools(context))]
     return [
         *_models(context),
-        *(Diagnosis("note", "model on this machine", offer) for offer in local_offers(context)),
         _diagnosis("language", lambda: _language(context)),
         _diagnosis("web search", lambda: _engines(context)),
         *documents,
@@ -126,7 +124,7 @@ def _model(role: Role, context: Context) -> str:
     if profile.name == EXTRACTIVE:
         return (
             "extractive: quotes the sources, needs no key; for a language model set OPENAI_API_KEY, or OPENAI_BASE_URL "
-            "for a compatible server, or name one by --model"
+            "for a compatible server (Ollama: http://localhost:11434/v1), or name one by --model"
         )
     server = host_of(model)
     window = f"{profile.window} tokens" if profile.is_window_known else f"window not known, {profile.window} assumed"

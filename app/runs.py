@@ -18,7 +18,6 @@ from pydantic import BaseModel
 
 from ..core.evidence.checking.source_text import SourceText
 from ..core.library.index import open_roots
-from ..core.models.local import local_offers
 from ..core.models.resolve import check_models
 from ..core.records.report import Report
 from ..core.records.research import Estimate
@@ -188,10 +187,7 @@ class RunBook(NamedTuple):
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
             await self._notes(thread).remember(choices, context)
             context = _paused(context) if is_estimate else context
-            # In a thread, for it may wait a moment and has a loop of its own.
-            offers = await asyncio.to_thread(local_offers, context)
-            context = context.model_copy(update={"notices": (*context.notices, *offers)})
-            view.begin((*notices, *context.notices))
+            view.begin(notices)
             try:
                 return await self._run(graph, lease, thread, _message(snapshot, words), context, view)
             except UserMistake:

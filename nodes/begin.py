@@ -103,7 +103,6 @@ async def _start(
         active_seconds=context.clock.seconds() - started,
         notices=(
             *(is_extract if one == QUOTES_ONLY else one for one in notices),
-            *context.notices,
             *_left_out(status),
             *([MIXED] if context.mix_private and context.docs and choose_engines(context) else ()),
         ),

@@ -78,8 +78,6 @@ def pytest_configure() -> None:
     write_to_memory()
     os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
     os.environ["LANGSMITH_TRACING"] = "false"
-    # Whoever works on this machine may have a model running.
-    os.environ["DEEP_RESEARCH_MODEL_PORTS"] = "none"
     is_ci = "CI" in os.environ
     examples = 100 if is_ci else EXAMPLES
     hypothesis.settings.register_profile(

@@ -149,7 +149,7 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
 def as_chunk(answer: Any) -> dict[str, Any]:
     """Return a whole answer of a server that does not stream, as one chunk; raises `AnswerBroken` if it is none."""
     if not isinstance(answer, dict):
-        raise AnswerBroken("JSON that is no answer", raw=str(answer))
+        raise AnswerBroken("JSON that is no answer")
     choices = answer.get("choices")
     plain = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
     return {

@@ -205,12 +205,11 @@ HINTS = {
 class AnswerBroken(Exception):
     """A model's server sent something that is no whole answer."""
 
-    def __init__(self, what: str, body: object = None, raw: str = "") -> None:
-        """`what` is for the user; `body`, the server's own words, is only looked at, and `raw` only recorded."""
+    def __init__(self, what: str, body: object = None) -> None:
+        """`what` is for the user; `body`, the server's own words, is only looked at."""
         super().__init__(what)
         self.what = what
         self.body = body
-        self.raw = raw
 
 
 class AnswerCut(AnswerBroken):

@@ -166,12 +166,11 @@ class OpenAIChat(ChatOpenAI):
         kind = response.headers.get("content-type", "")
         if payload["stream"] and "json" not in kind and "html" not in kind:
             async with aclosing(response):
-                data = b""
                 try:
                     async for data in events(response.aiter_bytes()):
                         yield json.loads(data)
                 except ValueError as error:
-                    raise AnswerBroken("a stream that is no JSON", raw=data.decode(errors="replace")) from error
+                    raise AnswerBroken("a stream that is no JSON") from error
                 except Exception as error:
                     raise APIConnectionError(request=response.request) from error
             return
@@ -180,7 +179,7 @@ class OpenAIChat(ChatOpenAI):
             answer = response.json()
         except ValueError as error:
             what = "a page instead of an answer" if "html" in kind else "no JSON"
-            raise AnswerBroken(what, raw=response.text) from error
+            raise AnswerBroken(what) from error
         yield as_chunk(answer)
 
     def _part(self, chunk: dict[str, Any]) -> ChatGenerationChunk | None:

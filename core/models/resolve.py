@@ -280,11 +280,6 @@ def output_tokens(role: Role, wanted: int | None, context: Context) -> int | Non
     return min(wanted, profile.output) if profile.output else wanted
 
 
-def is_unset(context: Context) -> bool:
-    """Whether a role is played by `extractive` only because neither the settings nor the environment name a model."""
-    return not default_model() and not all(_given(role, context) for role in ROLES)
-
-
 def is_named(role: Role, context: Context) -> bool:
     """Whether the role's model goes by a name, and is not an instance that an app has made."""
     return isinstance(_chosen(role, context), str)

@@ -106,7 +106,6 @@ class Settings(TypedDict, total=False):
     reasoning: bool | None
     tool_calls: ToolCalls
     responses_api: bool | None
-    model_ports: Sequence[int]
     prices: Mapping[str, Price | Sequence[float]]
     allow_small_window: bool
     effort: Effort
@@ -133,7 +132,6 @@ class Settings(TypedDict, total=False):
     user: str
     session: str
     limits: Limits | Mapping[str, float | None]
-    notices: Sequence[str]
     clock: Clock
 
 
@@ -162,11 +160,6 @@ class Context(BaseSettings):
     """How models call tools: by the API's own means, as JSON by a schema, or as tagged text; `auto` finds out."""
     responses_api: bool | None = Field(default=None, title="Responses API")
     """Whether OpenAI models are called by the Responses API; not set: where the model wants it."""
-    model_ports: SkipJsonSchema[Annotated[tuple[Port, ...], NoDecode]] = Field(
-        default=(11434, 1234, 8080, 8000), title="Ports of model servers"
-    )
-    """Ports of this machine at which the command line looks for a model where none is set, to name it to the user; in
-    the environment `none` to look at none."""
     prices: dict[str, Price] = Field(default_factory=dict, title="Prices")
     """US dollars per million tokens by model name, for the money in progress and `max_usd`."""
     allow_small_window: bool = Field(default=False, title="Allow small windows")
@@ -234,8 +227,6 @@ class Context(BaseSettings):
     """Id of the session, for tracing only."""
     limits: Limits = Field(default_factory=Limits, title="Limits")
     """How much time, how many calls, how long a text."""
-    notices: SkipJsonSchema[tuple[str, ...]] = Field(default=(), exclude=True, repr=False)
-    """What the report notes beside what the run finds out by itself."""
     clock: SkipJsonSchema[InstanceOf[Clock]] = Field(default_factory=SystemClock, exclude=True, repr=False)
     """The clock that the run goes by."""
 
@@ -249,7 +240,7 @@ class Context(BaseSettings):
             """Take settings in any form that validation accepts."""
 
     @field_validator(
-        *("engines", "tools", "domains_allow", "domains_deny", "allow_models", "allow_private", "ports", "model_ports"),
+        *("engines", "tools", "domains_allow", "domains_deny", "allow_models", "allow_private", "ports"),
         mode="before",
     )
     @classmethod

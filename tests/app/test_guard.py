@@ -45,6 +45,5 @@ def test_loopback_is_open() -> None:
 def test_no_setting_leaks_in_and_runs_have_a_folder_of_their_own() -> None:
     assert [name for name in os.environ if name.startswith(("OPENAI_", "TAVILY_"))] == []
     ours = {name for name in os.environ if name.startswith("DEEP_RESEARCH_")}
-    assert ours == {"DEEP_RESEARCH_DATA_DIR", "DEEP_RESEARCH_MODEL_PORTS"}
-    assert os.environ["DEEP_RESEARCH_MODEL_PORTS"] == "none", "a model on this machine changes no test"
+    assert ours == {"DEEP_RESEARCH_DATA_DIR"}
     assert os.environ["LANGGRAPH_STRICT_MSGPACK"] == "true"

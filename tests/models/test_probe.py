@@ -100,18 +100,6 @@ async def test_an_answer_that_begins_within_a_thought_is_noticed() -> None:
     assert not (await chosen(ScriptedChatModel(replies=[f"<think>Hm.</think>{PROSE}", JSON]))).begins_inside
 
 
-async def test_calls_can_be_made_in_the_callers_own_way() -> None:
-    seen: list[int] = []
-
-    async def patient(model: Any, messages: Any) -> AIMessage:
-        seen.append(len(messages))
-        answer: AIMessage = await model.ainvoke(list(messages))
-        return answer
-
-    await find_ability(ScriptedChatModel(replies=[PROSE, JSON]), patient)
-    assert seen == [2, 2]
-
-
 Reply = Callable[[list[BaseMessage], dict[str, Any]], str]
 
 

@@ -11,11 +11,11 @@ from handed_in import SCHEMAS
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
-from tool_forms import FORMS, TOOLS, TWO, Asked
+from tool_forms import TOOLS, Asked
 
 from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.models.ladder.rungs import RungName, prepare
-from deep_research.core.models.scripted import ScriptedChatModel, call, calls
+from deep_research.core.models.scripted import call, calls
 from deep_research.core.run.conversation import clean_nested
 from deep_research.core.run.transcripts import read_calls
 from deep_research.core.writing.forms import Form, MakePlan, RecordAnalysis, form_name
@@ -216,18 +216,3 @@ def test_a_plan_goes_through_each_rung_as_it_is(name: RungName, steps: list[dict
     assert decided.message.content == ""
     has_words = any(clean_nested(str(step[key])).strip() for step in meant for key in ("title", "task"))
     assert not has_words or len(MakePlan.model_validate(decided.accepted[0].arguments).steps) == 2
-
-
-@pytest.mark.fault(21)
-@pytest.mark.parametrize("name", TEXT_RUNGS)
-async def test_a_whole_decision_of_a_model_that_knows_no_tools(name: RungName) -> None:
-    written = FORMS["tagged" if name == "tags" else "schema"][0]
-    model = ScriptedChatModel(replies=[f"<think>Both.</think>\n{written}"])
-    prepared = prepare(name, CONVERSATION, TOOLS, "any")
-    bound = model.bind(**prepared.settings, max_tokens=100)
-    decided = read_calls(read_reply(await bound.ainvoke(prepared.messages), TOOLS), NAMES, {"c1", "call-1"})
-    assert [(entry.name, entry.arguments) for entry in decided.accepted] == TWO
-    assert len({"c1", "call-1", *(entry.id for entry in decided.accepted)}) == 4
-    assert model.calls[0].tools == ()
-    following = prepare(name, [*CONVERSATION, decided.message], TOOLS, "any")
-    assert asked(read(following.messages[-1].text)) == TWO
