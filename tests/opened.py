@@ -35,9 +35,8 @@ class Reading:
         """Let the user name addresses."""
         await Addresses(self.pages(), "question").allow(addresses)
 
-    async def open(self, *addresses: str, question: str = "question", **excerpts: str) -> Outcome:
-        seen = dict.fromkeys(addresses, excerpts["excerpt"]) if excerpts else {}
-        tool_context = ToolContext(self.pages(), question, self.meter, seen)
+    async def open(self, *addresses: str, question: str = "question") -> Outcome:
+        tool_context = ToolContext(self.pages(), question, self.meter)
         tool = OpenUrl(Library(self.context), self.context, tool_context)
         return await tool.run(OpenUrlArguments(urls=list(addresses)))
 

@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from searching import new_tool_context
 from shelf import BRIDGE, HARBOUR, LONG, Place
 
@@ -15,7 +13,6 @@ from deep_research.core.library.library import Library
 from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
 from deep_research.tools.tool import Meter, ToolContext, ToolFailed
-from deep_research.tools.window import window
 
 
 @pytest.fixture
@@ -37,12 +34,6 @@ def place(tmp_path: Path) -> Place:
 def test_queries_come_in_many_forms_and_are_cleaned(given: object, cleaned: list[str]) -> None:
     assert InternalSearchArguments.model_validate({"queries": given}).queries == cleaned
     assert OpenUrlArguments.model_validate({"urls": given}).urls == cleaned
-
-
-def test_the_model_is_shown_a_plain_list_of_strings() -> None:
-    shown = InternalSearchArguments.model_json_schema()["properties"]["queries"]
-    assert (shown["type"], shown["items"]) == ("array", {"type": "string"})
-    assert shown["description"]
 
 
 @pytest.mark.behaviour("O-59")
@@ -135,22 +126,6 @@ async def test_one_call_opens_ten_documents_and_shows_so_much_of_all(place: Plac
     assert [problem.split()[0] for problem in outcome.problems] == [repr(url) for url in urls[4:6]]
 
 
-async def test_only_documents_that_were_opened_are_counted_and_no_more_than_are_left(place: Place) -> None:
-    tool_context = new_tool_context(meter=Meter(most_fetches=2))
-    tool = OpenUrl(place.indexed(), place.context(), tool_context)
-    urls = ["docs:papers/nowhere.md", "docs:papers/harbour.md", "docs:papers/salt.txt"]
-    outcome = await tool.run(OpenUrlArguments(urls=urls))
-    assert len(outcome.hits) == tool_context.meter.fetches == 1
-    assert outcome.problems[-1] == "Only the first 2 of 3 addresses were opened (max_fetches)."
-
-
-async def test_no_more_queries_are_searched_than_are_left(place: Place) -> None:
-    tool_context = new_tool_context(meter=Meter(most_searches=1))
-    outcome = await search_tool(place, tool_context).run(InternalSearchArguments(queries=["salt", "bridge"]))
-    assert tool_context.meter.searches == 1
-    assert outcome.problems == ("Only the first 1 of 2 queries were searched (max_searches).",)
-
-
 async def test_an_unknown_address_is_named_and_alone_is_a_failure(place: Place) -> None:
     tool = open_tool(place)
     outcome = await tool.run(OpenUrlArguments(urls=["docs:papers/../x", "docs:papers/harbour.md"]))
@@ -158,19 +133,3 @@ async def test_an_unknown_address_is_named_and_alone_is_a_failure(place: Place) 
     assert outcome.problems[0].startswith("No document has the address 'docs:papers/../x'")
     with pytest.raises(ToolFailed, match=r"https://example\.org"):
         await tool.run(OpenUrlArguments(urls=["https://example.org/"]))
-
-
-@given(st.text("ab c\n", max_size=400), st.text("ab c", max_size=30), st.integers(200, 300))
-def test_a_window_is_never_longer_than_allowed_and_holds_the_excerpt(text: str, excerpt: str, characters: int) -> None:
-    shown = window(text, excerpt, characters)
-    assert len(shown) <= characters
-    assert all(part in text for part in shown.removeprefix("[…] ").removesuffix(" […]").split("\0"))
-
-
-@pytest.mark.parametrize(
-    "excerpt", ["... {} ...", "…{}", "{} … and more", "A word … {}", "[…] {} […]", "... nothing ..."]
-)
-def test_what_a_search_engine_left_out_is_no_part_of_the_place(excerpt: str) -> None:
-    needle = "the lamp was replaced in 1911"
-    text = f"{'A ship came in. ' * 100}{needle} {'A ship went out. ' * 100}"
-    assert (needle in window(text, excerpt.format(needle), 300)) == ("{}" in excerpt)

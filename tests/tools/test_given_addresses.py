@@ -1,4 +1,4 @@
-"""Web pages are opened only where somebody has named them, once a thread, and not without end."""
+"""Web pages are opened only where somebody has named them; what one source names changes nothing for the others."""
 
 from __future__ import annotations
 
@@ -8,26 +8,129 @@ from pathlib import Path
 
 import pytest
 from opened import WORDS, Reading, article
-from web import Web, hostile_web
+from searching import Shelf, new_tool_context
+from web import Exchange, Web, hostile_web
 
-from deep_research.tools.addresses import addresses_in
-from deep_research.tools.tool import ToolFailed
+from deep_research.core.run.errors import DocumentsUnreadable
+from deep_research.tools.addresses import Addresses, addresses_in
+from deep_research.tools.engine import Found
+from deep_research.tools.tool import Outcome, ToolFailed
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
+
+BAD = "http://a\u2100b.example/x"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def web() -> Iterator[Web]:
     with hostile_web() as running:
         yield running
 
 
-@pytest.mark.fault("R7")
-async def test_an_address_that_nobody_has_named_is_refused_without_a_request(web: Web, tmp_path: Path) -> None:
-    address = article(web, "/secret")
+async def test_a_variant_that_a_page_links_to_replaces_no_address_and_its_failure_is_its_own(
+    web: Web, tmp_path: Path
+) -> None:
+    async def rival(exchange: Exchange) -> None:
+        is_evil = "utm_source" in exchange.request.target
+        await exchange.answer("No." if is_evil else f"<p>{WORDS * 3}</p>", 403 if is_evil else 200)
+
+    web.pages["/rival"] = rival
+    evil = article(web, "/evil", f'{WORDS * 3} <a href="/rival?utm_source=script">The rival</a>')
     reading = Reading(web, tmp_path)
-    with pytest.raises(ToolFailed, match="neither the user nor a result"):
-        await reading.open(f"{address}?answer=42")
-    assert web.asked("/secret") == 0
-    assert reading.meter.fetches == 0
+    await reading.name(web.url("/rival"), evil)
+    await reading.open(evil)
+    with pytest.raises(ToolFailed, match="blocked"):
+        await reading.open(web.url("/rival?utm_source=script"))
+    assert len((await reading.open(web.url("/rival"))).hits) == 1
+    assert [one.target for one in web.requests if one.target.startswith("/rival")][-1] == "/rival"
+
+
+async def test_an_address_that_is_too_long_takes_no_other_away(web: Web, tmp_path: Path) -> None:
+    plain = article(web, "/plain")
+    reading = Reading(web, tmp_path)
+    await reading.name(plain)
+    await reading.name(f"{plain}?utm_source={'x' * 9000}", BAD, "http://[::1")
+    assert len((await reading.open(plain)).hits) == 1
+
+
+async def test_a_models_variant_leads_to_the_first_address_that_was_given(web: Web, tmp_path: Path) -> None:
+    addresses = Addresses(Reading(web, tmp_path).pages(), "question")
+    await addresses.allow(["https://a.example/x?gclid=1#top"])
+    await addresses.allow(["https://a.example/x?gclid=2", "https://A.example/x?gclid=1"])
+    assert await addresses.given("https://a.example/x") == "https://a.example/x?gclid=1#top"
+    assert await addresses.given("https://a.example/x?gclid=2#end") == "https://a.example/x?gclid=2"
+    assert await addresses.given("https://a.example/x?gclid=1") == "https://a.example/x?gclid=1#top"
+
+
+async def test_an_address_that_cannot_be_taken_apart_is_a_problem_of_its_own(web: Web, tmp_path: Path) -> None:
+    reading, good = Reading(web, tmp_path), article(web, "/good")
+    await reading.name(good, BAD)
+    outcome = await reading.open(BAD, good)
+    assert [hit.source.address for hit in outcome.hits] == [good]
+    assert "could not be read" in outcome.problems[0]
+
+
+async def test_a_call_that_fails_or_is_given_up_leaves_nobody_reading(web: Web, tmp_path: Path) -> None:
+    async def slow(exchange: Exchange) -> None:
+        await asyncio.sleep(0.5)
+        await exchange.answer(f"<p>{WORDS * 3}</p>")
+
+    web.pages["/slow"] = slow
+    reading = Reading(web, tmp_path, docs=(tmp_path / "gone",))
+    await reading.name(web.url("/slow"))
+    with pytest.raises(DocumentsUnreadable):
+        await reading.open(web.url("/slow"), "docs:gone/light.md")
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await reading.open(web.url("/slow"))
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.mark.fault(27)
+async def test_addresses_that_lead_to_one_page_at_the_same_time_are_one_source(web: Web, tmp_path: Path) -> None:
+    article(web, "/final")
+    moved = [web.publish(f"/moved/{number}", "", 302, location="/final") for number in range(5)]
+    reading = Reading(web, tmp_path)
+    await reading.name(*moved)
+    first = await reading.open(*moved)
+    assert len(first.hits) == 1
+    await reading.name(web.url("/final"))
+    later = [(await reading.open(address)).hits[0].source.key for address in (*moved, web.url("/final"))]
+    assert set(later) == {first.hits[0].source.key}
+
+
+@pytest.mark.fault(27)
+async def test_a_page_that_was_opened_elsewhere_and_is_then_found_keeps_its_source(web: Web, tmp_path: Path) -> None:
+    final = article(web, "/final")
+    moved = web.publish("/moved", "", 302, location="/final")
+    reading = Reading(web, tmp_path)
+    await reading.name(moved)
+    opened = (await reading.open(moved)).hits[0].source
+    hits = (await search(reading, Found("T", final, "x"), Found("T", moved, "y"))).hits
+    assert [(hit.source.key, hit.source.address, hit.excerpt) for hit in hits] == [(opened.key, final, "x")]
+    await reading.name(final)
+    assert (await reading.open(final)).hits[0].source.key == opened.key
+    assert web.asked("/final") == 1
+
+
+async def test_links_that_are_long_or_no_addresses_are_not_shown(web: Web, tmp_path: Path) -> None:
+    links = "".join(f'<a href="/{number}?{"x" * 400}">Long</a> ' for number in range(25))
+    reading = Reading(web, tmp_path)
+    await reading.name(address := article(web, "/linking", f'{WORDS * 3} {links} <a href="/short">Short</a>'))
+    assert (await reading.open(address)).hits[0].links == (("Short", web.url("/short")),)
+
+
+async def test_where_redirects_end_is_counted_too(web: Web, tmp_path: Path) -> None:
+    there = f"http://localhost:{web.port}"
+    reading = Reading(web, tmp_path, limits={"max_host_pages": 2, "max_pages": 5}, also=(f"localhost:{web.port}",))
+    moved = [web.publish(f"/moved/{number}", "", 302, location=f"{there}/there/{number}") for number in range(2)]
+    direct = [f"{there}/there/{number}" for number in range(3)]
+    for number in range(3):
+        article(web, f"/there/{number}", WORDS * (3 + number))
+    await reading.name(*moved, *direct)
+    assert len((await reading.open(*moved)).hits) == 2
+    with pytest.raises(ToolFailed, match=r"2 pages of localhost .*\(max_host_pages\)"):
+        await reading.open(direct[2])
 
 
 @pytest.mark.fault("R7")
@@ -39,29 +142,6 @@ async def test_what_a_model_adds_to_an_address_is_not_sent(web: Web, tmp_path: P
     assert [request.target for request in web.requests if request.target.startswith("/plain")] == ["/plain"]
 
 
-@pytest.mark.fault("R7")
-async def test_a_link_of_a_page_that_was_read_may_be_followed(web: Web, tmp_path: Path) -> None:
-    target = article(web, "/linked", title="The keeper")
-    words = f'{WORDS * 3} <a href="/linked">Her keeper</a> lived there.'
-    first = article(web, "/linking", words)
-    reading = Reading(web, tmp_path)
-    await reading.name(first)
-    hit = (await reading.open(first)).hits[0]
-    assert ("Her keeper", target) in hit.links
-    assert (await reading.open(target)).hits[0].source.title == "The keeper"
-
-
-async def test_a_page_is_fetched_once_a_thread_however_many_ask_for_it(web: Web, tmp_path: Path) -> None:
-    address = article(web, "/once")
-    reading = Reading(web, tmp_path)
-    await reading.name(address)
-    both = await asyncio.gather(reading.open(address), reading.open(address))
-    later = await reading.open(address, question="another question")
-    assert web.asked("/once") == 1
-    assert reading.meter.fetches == 1
-    assert {outcome.hits[0].text for outcome in (*both, later)} == {both[0].hits[0].text}
-
-
 async def test_why_a_page_could_not_be_read_is_kept_for_the_question_only(web: Web, tmp_path: Path) -> None:
     address = web.publish("/closed", "No.", status=403)
     reading = Reading(web, tmp_path)
@@ -71,17 +151,6 @@ async def test_why_a_page_could_not_be_read_is_kept_for_the_question_only(web: W
             await reading.open(address, question=question)
     assert web.asked("/closed") == 2
     assert reading.meter.fetches == 2, "what was asked for counts, whatever came of it"
-
-
-@pytest.mark.fault("R7")
-@pytest.mark.parametrize(("limit", "read"), [("max_pages", 2), ("max_host_pages", 2)])
-async def test_pages_are_counted(web: Web, tmp_path: Path, limit: str, read: int) -> None:
-    addresses = [article(web, f"/{limit}/{number}") for number in range(3)]
-    reading = Reading(web, tmp_path, limits={limit: 2})
-    await reading.name(*addresses)
-    outcome = await reading.open(*addresses)
-    assert len(outcome.hits) == reading.meter.fetches == read
-    assert f"({limit})" in outcome.problems[0]
 
 
 @pytest.mark.fault("R14")
@@ -99,19 +168,11 @@ async def test_a_page_that_was_found_and_opened_is_one_source_and_cited_where_it
     assert (await other.open(moved, final)).hits[0].source.key == final
 
 
-@pytest.mark.behaviour("O-61")
-async def test_a_long_page_is_shown_around_what_the_search_showed_of_it(web: Web, tmp_path: Path) -> None:
-    needle = "The lamp was replaced in 1911 by a brighter one."
-    address = article(web, "/long", f"{WORDS * 300} {needle} {WORDS * 300}")
-    reading = Reading(web, tmp_path)
-    await reading.name(address)
-    shown = (await reading.open(address, excerpt=needle)).hits[0].excerpt
-    assert len(shown) <= 3_200
-    assert needle in shown
-    assert shown.startswith(WORDS[:20])
-    assert shown.count("[… ") and shown.endswith("\n[…]")
-
-
 def test_addresses_are_found_in_what_a_user_writes() -> None:
     text = "Compare (https://one.example/a?b=c), <http://two.example/d>. And https://three.example/e_(f)!"
     assert addresses_in(text) == ["https://one.example/a?b=c", "http://two.example/d", "https://three.example/e_(f)"]
+
+
+async def search(reading: Reading, *found: Found) -> Outcome:
+    tool = WebSearch(reading.context, [Shelf("shelf", *found)], new_tool_context(reading.store))
+    return await tool.run(WebSearchArguments(queries=["q"]))

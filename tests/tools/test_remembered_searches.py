@@ -10,7 +10,6 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 from searching import Shelf, new_tool_context, settings
 
-from deep_research.tools import run_engines
 from deep_research.tools.engine import EngineFailed, Found
 from deep_research.tools.tool import Meter, Outcome
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
@@ -82,12 +81,3 @@ async def test_settings_that_change_the_answer_make_another_search(values: dict[
         await thread.search(shelf, "light", **given)
     await thread.search(Shelf("other", LIGHT), "light")
     assert (len(shelf.asked), thread.meter.searches) == (2, 3)
-
-
-async def test_what_is_kept_is_short_and_clean() -> None:
-    shelf = Shelf("shelf", LIGHT._replace(title="A\u202e " * 5000), None, "https://a.example/")
-    tool_context = new_tool_context()
-    for _ in range(2):
-        [result] = await run_engines.search(shelf, "light", settings(), tool_context)
-        assert len(result.title) <= 200 and result.title.startswith("A A")
-    assert shelf.asked == ["light"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from deep_research.core.records.sources import Source
-from deep_research.tools.control import RESEARCH_AGENT
 from deep_research.tools.results import Result, read_results, shorten_results, write_results
 from deep_research.tools.tool import Hit, Outcome
 
@@ -50,7 +49,3 @@ def test_a_shortened_result_says_that_it_was_cut() -> None:
     assert "links" not in cut
     [kept] = read_results(shorten_results(written(hit(TEXT, TEXT)), 1000))
     assert (kept["text"], kept["is_whole"]) == (TEXT, True)
-
-
-def test_an_argument_is_told_by_its_name_its_type_and_what_it_means() -> None:
-    assert set(RESEARCH_AGENT["function"]["parameters"]["properties"]["task"]) == {"type", "description"}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
 from datetime import date
 
 import pytest
 from search_api import KEY, Answer, SearchApi, closed_port, found, refused
 
 from deep_research.core.run.context import Context
-from deep_research.core.run.limits import Limits
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
 from deep_research.tools.engines.tavily import Tavily
 from deep_research.tools.run_engines import ask
@@ -131,19 +128,3 @@ async def test_an_engine_out_of_order_is_asked_twice(api: SearchApi) -> None:
 )
 def test_the_wait_that_a_server_asks_for_is_read(header: str, seconds: float) -> None:
     assert seconds_to_wait(header) == seconds
-
-
-@pytest.mark.fault(26)
-async def test_a_server_that_takes_no_connection_is_given_up_early(
-    monkeypatch: pytest.MonkeyPatch, api: SearchApi
-) -> None:
-    with contextlib.ExitStack() as stack:
-        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
-        for _ in range(3):
-            waiting = stack.enter_context(socket.socket())
-            waiting.setblocking(False)
-            waiting.connect_ex(full.getsockname())
-        monkeypatch.setenv("TAVILY_BASE_URL", f"http://127.0.0.1:{full.getsockname()[1]}")
-        with pytest.raises(EngineFailed, match="cannot be reached") as failed:
-            await Tavily(Context(limits=Limits(connect_seconds=0.1, search_seconds=60))).search("q", 5)
-    assert failed.value.is_lasting

@@ -30,13 +30,6 @@ def test_a_malformed_setting_is_refused_before_anything_is_asked(settings: dict[
         check_tools(Context(data_dir=tmp_path, engines=("duckduckgo",), **settings))
 
 
-async def test_a_setting_that_is_malformed_is_not_the_models_to_mend(tmp_path: Path) -> None:
-    context = Context(data_dir=tmp_path, allow_private=("10.0.0.0/40",))
-    tool = OpenUrl(Library(context), context, new_tool_context())
-    with pytest.raises(UnknownSetting, match="allow_private"):
-        await carry_out(tool, {"urls": ["https://a.example/"]}, Time(5, "tool_seconds"))
-
-
 async def test_documents_that_are_gone_are_told_as_they_are_beside_other_addresses(tmp_path: Path) -> None:
     context = Context(data_dir=tmp_path, docs=(tmp_path / "gone",))
     tool = OpenUrl(Library(context), context, new_tool_context())

@@ -78,13 +78,6 @@ class Tool:
         return Outcome()
 
 
-@pytest.mark.behaviour("O-52")
-@pytest.mark.parametrize("limit", ["tool_seconds", "researcher_seconds_hard"])
-async def test_a_tool_that_is_cut_names_the_limit_that_cut_it(limit: str) -> None:
-    outcome = await carry_out(Tool(seconds=5), {}, Time(0.05, limit))
-    assert outcome.problems == (f"The tool did not finish within 0.05 s ({limit}).",)
-
-
 async def test_a_timeout_of_the_tools_own_is_not_taken_for_a_limit() -> None:
     outcome = await carry_out(Tool(error=TimeoutError("socket")), {}, Time(600, "tool_seconds"))
     assert outcome.problems == ("The tool failed (TimeoutError).",)
@@ -94,14 +87,6 @@ async def test_a_timeout_of_the_tools_own_is_not_taken_for_a_limit() -> None:
 async def test_whatever_a_tool_raises_is_told_by_its_kind_alone() -> None:
     outcome = await carry_out(Tool(error=RuntimeError("key=secret")), {}, Time(600, "tool_seconds"))
     assert outcome.problems == outcome.broken == ("The tool failed (RuntimeError).",)
-
-
-@pytest.mark.parametrize("seconds", [0, -3.2])
-async def test_a_tool_is_not_begun_without_time_for_it(seconds: float) -> None:
-    tool = Tool()
-    outcome = await carry_out(tool, {}, Time(seconds, "researcher_seconds_hard"))
-    assert outcome.problems == ("Not run: no time is left (researcher_seconds_hard). Write down what was found.",)
-    assert tool.runs == 0
 
 
 def once(*queries: str) -> dict[str, Script]:
