@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from openai_replies import Reply, events, fail, pieces, say, send, use, whole
 
-__all__ = ["Received", "Reply", "by_prompt", "by_system", "fail", "openai_server", "say", "send", "use"]
+__all__ = ["Received", "Reply", "fail", "openai_server", "say", "send", "use"]
 
 
 STALL_SECONDS = 600.0
@@ -113,29 +113,6 @@ def openai_server(script: Script = (), models: Sequence[str] = ("fake-1",)) -> I
         http.server_close()
         thread.join()
     assert not server.unexpected, f"the script had no reply for: {server.unexpected}"
-
-
-def by_system(routes: Mapping[str, Script]) -> Script:
-    """Answer by a part of the system prompt, and so by role; the first that fits wins."""
-    return _route(routes, lambda received: received.system)
-
-
-def by_prompt(routes: Mapping[str, Script]) -> Script:
-    """Answer by a part of the whole prompt, for researchers that share a system prompt; the first that fits wins."""
-    return _route(routes, lambda received: received.prompt)
-
-
-def _route(routes: Mapping[str, Script], text_of: Callable[[Received], str]) -> Script:
-    answerers = {part: _answerer(script) for part, script in routes.items()}
-
-    def route(received: Received) -> Reply:
-        text = text_of(received)
-        for part, answer in answerers.items():
-            if part in text:
-                return answer(received)
-        raise LookupError(f"no route for a prompt that begins {text[:120]!r}")
-
-    return route
 
 
 def _answerer(script: Script) -> Callable[[Received], Reply]:

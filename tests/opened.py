@@ -22,9 +22,8 @@ WORDS = "The Skerry Light was lit for the first time in 1844, and its lamp was s
 class Reading:
     """A thread that opens pages."""
 
-    def __init__(self, web: Web, folder: Path, also: tuple[str, ...] = (), **settings: Any) -> None:
-        """`also` are further places that may be read."""
-        self.context = Context(data_dir=folder, allow_private=(web.place, *also), robots=False, **settings)
+    def __init__(self, web: Web, folder: Path, **settings: Any) -> None:
+        self.context = Context(data_dir=folder, allow_private=(web.place,), robots=False, **settings)
         self.store = InMemoryStore()
         self.meter = Meter()
 

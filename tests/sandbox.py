@@ -9,12 +9,19 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
 from search_api import SearchApi, search_api
+from web import Web, hostile_web
+
+if TYPE_CHECKING:
+    # They import the package, which waits for `pytest_configure`.
+    from shelf import Place
+    from wire import Wires
 
 ROOT = Path(__file__).resolve().parents[1]
 FOREIGN_SETTINGS = ("DEEP_RESEARCH_", "OPENAI_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
@@ -130,3 +137,26 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchApi]:
         for name, value in api.environment().items():
             monkeypatch.setenv(name, value)
         yield api
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[Web]:
+    """A web on loopback."""
+    with hostile_web() as web:
+        yield web
+
+
+@pytest.fixture
+def wires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wires:
+    """Servers for whole runs, whose files are in the folder of the test."""
+    from wire import wire_lab
+
+    return partial(wire_lab, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """A folder of three documents."""
+    from shelf import Place
+
+    return Place.filled(tmp_path)

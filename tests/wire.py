@@ -7,7 +7,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -287,3 +287,7 @@ def wire_lab(
             "limits": {"retry_seconds": 5, **(limits or {})},
         }
         yield WireLab(models, engine, web, build_graph(checkpointer=InMemorySaver()), replies, {**usual, **settings})
+
+
+Wires = Callable[..., AbstractContextManager[WireLab]]
+"""`wire_lab` with the folder and the environment of a test."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -112,26 +110,3 @@ def test_of_two_reprints_one_is_cited(collection: Collection) -> None:
     answer = collection.answers["reprint"]
     reprints = {"web/press-release-multibeam.html", "web/harbour-gazette.html"}
     assert len(reprints.intersection(cited(answer, answer.report.text))) == 1
-
-
-@pytest.mark.parametrize("name", ["version-statement", "three-hops", "conflict"])
-def test_the_same_question_gets_the_same_report(collection: Collection, name: str) -> None:
-    question = next(one["question"] for one in ASKED if one["id"] == name)
-    assert collection.ask(question).markdown == collection.answers[name].markdown
-
-
-def test_the_order_in_which_the_files_were_added_changes_nothing(collection: Collection, tmp_path: Path) -> None:
-    whole = collection.place.docs
-    place = Place(tmp_path / "documents", tmp_path / "data")
-    files = sorted((file for file in whole.rglob("*") if file.is_file()), key=lambda file: file.name[::-1])
-    for part in (files[::2], files[1::2]):
-        for file in part:
-            copy = place.docs / file.relative_to(whole)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, copy)
-        place.indexed()
-    other, own = place.library(), collection.place.library()
-    for question in ASKED[::3]:
-        found = [other.follow(question["question"], 25), own.follow(question["question"], 25)]
-        first, second = ([(one.source.address, one.start, one.text) for one in passages] for passages in found)
-        assert first == second

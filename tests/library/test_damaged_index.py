@@ -16,11 +16,9 @@ from deep_research.core.run.errors import DatabaseUnusable
 AT_ONCE = 6
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    place = Place.filled(tmp_path)
+@pytest.fixture(autouse=True)
+def long_text(place: Place) -> None:
     (place.docs / "long.txt").write_text(LONG)
-    return place
 
 
 def hits(library: Library) -> list[tuple[str, str]]:

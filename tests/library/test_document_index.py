@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -23,13 +22,6 @@ from deep_research.core.library.index import Entry, Index
 from deep_research.core.library.index_file import PAGE_BYTES, connect
 from deep_research.core.library.library import Library
 from deep_research.core.run.errors import DatabaseUnusable
-
-CORPUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "multihop"
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place.filled(tmp_path)
 
 
 def hits(library: Library, *queries: str) -> list[tuple[str, str]]:
@@ -206,16 +198,3 @@ def test_a_long_document_does_not_hide_the_others(tmp_path: Path, query: str) ->
         )
     found = place.indexed().follow(query, 25)
     assert len({passage.source.address for passage in found[:10]}) >= 5
-
-
-@pytest.mark.skipif(not CORPUS.exists(), reason="the development data is not here")
-@pytest.mark.slow
-def test_a_search_with_the_question_alone_finds_most_documents_it_needs(tmp_path: Path) -> None:
-    library = Place(CORPUS / "corpus", tmp_path).indexed()
-    shares = []
-    for line in (CORPUS / "questions.jsonl").read_text("utf-8").splitlines():
-        question = json.loads(line)
-        found = dict.fromkeys(one.source.address.split("/", 1)[1] for one in library.search(question["question"], 25))
-        gold = set(question["gold_docs"])
-        shares.append(len(gold & set(list(found)[:10])) / len(gold))
-    assert sum(shares) / len(shares) > 0.65

@@ -14,11 +14,6 @@ from deep_research.core.reading.records import Unreadable
 from deep_research.core.run.errors import DocumentsUnreadable
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place.filled(tmp_path)
-
-
 def reasons(library: Library) -> dict[str, str]:
     return {one.path: one.reason for one in library.refresh().left_out}
 

@@ -11,11 +11,6 @@ from deep_research.core.library.folder import is_copy
 from deep_research.core.library.library import Library
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place.filled(tmp_path)
-
-
 def addresses(library: Library, query: str) -> list[str]:
     return [one.source.address for one in library.search(query, 9)]
 
@@ -50,15 +45,6 @@ def test_a_text_is_found_under_the_name_that_is_not_that_of_a_copy(place: Place)
     (place.docs / "harbour.md").unlink()
     library.refresh()
     assert addresses(library, "deepened") == ["docs:papers/Copy of harbour.md"]
-
-
-def test_of_documents_that_serve_equally_well_the_one_whose_name_is_that_of_a_copy_comes_last(place: Place) -> None:
-    harbour = f"{HARBOUR}\n\nSeen through by "
-    (place.docs / "harbour.md").write_text(f"{harbour}Anna.")
-    (place.docs / "Copy of harbour.md").write_text(f"{harbour}Emma.")
-    library, expected = place.indexed(), ["docs:papers/harbour.md", "docs:papers/Copy of harbour.md"]
-    assert addresses(library, "deepened") == expected
-    assert library.follow("When was the harbour of Porto Alto deepened?", 9)[0].source.address == expected[0]
 
 
 COPIES = [

@@ -160,8 +160,7 @@ class Watched(Parser):
         return super().parse_all(files)
 
 
-def test_only_what_is_new_is_parsed_and_not_what_was_moved_or_touched(tmp_path: Path) -> None:
-    place = Place.filled(tmp_path)
+def test_only_what_is_new_is_parsed_and_not_what_was_moved_or_touched(place: Place, tmp_path: Path) -> None:
     index = Index(tmp_path / "data" / "indexes" / "a.sqlite")
     with ThreadPoolExecutor(2) as threads, Watched() as parser:
         reader = Reader(parser, threads)
@@ -187,8 +186,7 @@ class Late(Watched):
         return [Unreadable("timed out", "reading it takes too long") for _ in files]
 
 
-def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(tmp_path: Path) -> None:
-    place = Place.filled(tmp_path)
+def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(place: Place, tmp_path: Path) -> None:
     index = Index(tmp_path / "data" / "indexes" / "a.sqlite")
     with ThreadPoolExecutor(2) as threads, Late() as late:
         for _ in range(MOST_TRIES + 2):
@@ -199,8 +197,7 @@ def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(tm
 
 
 @pytest.mark.parametrize("tries", [1, MOST_TRIES])
-def test_a_file_that_took_too_long_is_read_once_there_is_more_time(tmp_path: Path, tries: int) -> None:
-    place = Place.filled(tmp_path)
+def test_a_file_that_took_too_long_is_read_once_there_is_more_time(place: Place, tmp_path: Path, tries: int) -> None:
     for _ in range(tries):
         with pytest.raises(DocumentsUnreadable, match="longer than 0"):
             place.library(parse_seconds=0.001).refresh()
@@ -210,18 +207,8 @@ def test_a_file_that_took_too_long_is_read_once_there_is_more_time(tmp_path: Pat
     assert Index(place.index_file()).stamps() == Index(fresh.index_file()).stamps()
 
 
-def test_a_document_that_is_called_by_its_name_is_called_by_its_new_one(tmp_path: Path) -> None:
-    place = Place.filled(tmp_path)
-    (place.docs / "tide tables.txt").write_text("High water is at noon, low water\nis in the evening.")
-    library = place.indexed()
-    (place.docs / "tide tables.txt").rename(place.docs / "old" / "almanac.txt")
-    library.refresh()
-    assert [one.source.title for one in library.search("high water", 1)] == ["almanac"]
-
-
 @pytest.mark.fault(52)
-def test_a_file_that_is_replaced_by_one_of_the_same_size_a_moment_later_is_read_again(tmp_path: Path) -> None:
-    place = Place.filled(tmp_path)
+def test_a_file_that_is_replaced_by_one_of_the_same_size_a_moment_later_is_read_again(place: Place) -> None:
     file = place.docs / "harbour.md"
     file.write_text("The harbour holds salt.")
     os.utime(file, ns=(1_900_000_000_000_000_000,) * 2)
@@ -232,8 +219,7 @@ def test_a_file_that_is_replaced_by_one_of_the_same_size_a_moment_later_is_read_
     assert [one.text for one in library.search("harbour holds", 1)] == ["The harbour holds coal."]
 
 
-def test_nothing_is_written_where_nothing_has_changed(tmp_path: Path) -> None:
-    place = Place.filled(tmp_path)
+def test_nothing_is_written_where_nothing_has_changed(place: Place) -> None:
     library = place.indexed()
     before = place.index_file().read_bytes()
     library.refresh()

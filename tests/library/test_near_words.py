@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from shelf import Place
 
@@ -67,13 +65,3 @@ def test_a_word_that_is_like_none_or_one_of_too_many_is_left_as_it_is(library: L
 def test_a_whole_question_with_a_misspelt_name_is_followed(library: Library) -> None:
     passages = library.follow("How many beds are there in the hospitle of Saint Branoc?", 5)
     assert passages[0].source.title == "Saint Brannoc Hospital"
-
-
-def test_a_word_that_one_folder_holds_is_not_mended_for_another(tmp_path: Path) -> None:
-    folders = tmp_path / "one", tmp_path / "two"
-    for folder, word in zip(folders, ("hospital", "hospitol"), strict=True):
-        folder.mkdir()
-        (folder / "a.md").write_text(f"# {folder.name}\n\nThe {word} door is open.\n")
-    library = Place(tmp_path, tmp_path / "data").indexed(*folders)
-    assert [one.source.title for one in library.search("hospitol", 5)] == ["two"]
-    assert [one.source.title for one in library.search("hospittol", 5)] == ["two"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 from shelf import FixedClock, Place
@@ -17,11 +16,6 @@ class Later(FixedClock):
 
     def now(self) -> datetime:
         return super().now() + timedelta(days=self.days)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place.filled(tmp_path)
 
 
 def refresh_another(place: Place, days: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from langgraph.types import Command
 from opened import article
 from planned_lab import RULES, Asked, PlannedLab, Rule, finished, passing, plan, planned_lab, raising, step
 from search_api import SearchApi, refused
-from web import Web, hostile_web
+from web import Web
 
 from deep_research.app.stream import apackets
 from deep_research.core.run.events.activities import activity, wordings_of
@@ -25,12 +24,6 @@ PASSING = ("chat_heartbeat", "documents_indexed", "call_finished")
 """Packets of no interest here."""
 ASK = "Which light do you mean?"
 ANSWER = "The one at Skerry."
-
-
-@pytest.fixture(scope="module")
-def web() -> Iterator[Web]:
-    with hostile_web() as running:
-        yield running
 
 
 def noted(events: list[str], *forms: str, **rules: Rule) -> dict[str, Rule]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,6 @@ from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
 
 NAME = "pages.example"
-
-
-@pytest.fixture(scope="module")
-def web() -> Iterator[Web]:
-    with hostile_web() as web:
-        yield web
 
 
 @pytest.fixture

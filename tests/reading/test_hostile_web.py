@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 import pytest_asyncio
 import web_pages
-from web import Web, hostile_web
+from web import Web
 
 from deep_research.core.reading.records import Unread
 from deep_research.core.reading.web_page import WebPage, WebReader
@@ -24,12 +24,6 @@ STALL_SECONDS = 0.2
 
 # One reader serves most tests: its client and children take a moment to start.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest.fixture(scope="module")
-def web() -> Iterator[Web]:
-    with hostile_web() as web:
-        yield web
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 import web_pages
-from web import Web, hostile_web
+from web import Web
 
 from deep_research.core.reading.documents.pool import CHILDREN, Parser
 from deep_research.core.reading.web_page import WebReader
@@ -18,12 +17,6 @@ from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are counted in /proc")
-
-
-@pytest.fixture
-def web() -> Iterator[Web]:
-    with hostile_web() as web:
-        yield web
 
 
 def reader_of(web: Web, parse_seconds: float = 60.5) -> WebReader:

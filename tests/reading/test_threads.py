@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from web import Web, hostile_web
+from web import Web
 
 from deep_research.core.reading.fetch import LOOKUPS, Fetcher
 from deep_research.core.reading.records import Unread
@@ -48,12 +48,6 @@ def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(socket, "getaddrinfo", answer)
     yield asked
     is_over.set()
-
-
-@pytest.fixture
-def web() -> Iterator[Web]:
-    with hostile_web() as web:
-        yield web
 
 
 @pytest.mark.fault(54)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import pytest_asyncio
 import web_pages
-from web import Web, hostile_web
+from web import Web
 
 from deep_research.core.reading.records import Link, Unread
 from deep_research.core.reading.web_page import WebReader
@@ -17,12 +17,6 @@ from deep_research.core.run.limits import Limits
 
 # One reader serves all tests: its children take a moment to start.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest.fixture(scope="module")
-def web() -> Iterator[Web]:
-    with hostile_web() as web:
-        yield web
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import time
 from collections.abc import Iterator
 
 import pytest
 from command import Ended
 from openai_server import Received, Reply, fail, use
-from search_api import closed_port
-from server import PAUSE, SECONDS
 from wire import FACTS, QUESTION, role_of
-from wire_desk import KEYS, MODEL_KEY, Point, WireDesk, wire_desk
+from wire_desk import KEYS, MODEL_KEY, WireDesk, wire_desk
 
 WRONG_KEY = "sk-wrong-CANARY-9876543210"
 NOTHING = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "TAVILY_API_KEY", "DEEP_RESEARCH_MODELS")
@@ -101,38 +96,6 @@ def test_a_wrong_key_for_the_search_engine_ends_the_run_and_is_named_by_its_vari
     assert "check TAVILY_API_KEY" in complaint(desk.desk.call("ask", QUESTION, TAVILY_API_KEY=WRONG_KEY), 1)
     assert not desk.fetched()
     assert set(roles(desk)).isdisjoint({"finding", "writer"})
-
-
-@pytest.mark.slow
-@pytest.mark.fault(45)
-def test_a_run_outlives_a_server_that_is_down_and_ctrl_c_during_a_silent_call(desk: WireDesk) -> None:
-    down = {"OPENAI_BASE_URL": f"{closed_port()}/v1", "DEEP_RESEARCH_MAX_RETRIES": "0"}
-    line = complaint(desk.desk.call("ask", QUESTION, "--thread", "light", **down), 1)
-    assert "is OPENAI_BASE_URL right?" in line
-    assert line.endswith("The run is kept; go on: deep-research resume light")
-
-    desk.holds.points.add(Point("finding", "harbour", 3))
-    ended = interrupted(desk, "resume", "light")
-    assert (ended.code, ended.out) == (130, "")
-    assert ended.err.splitlines()[-1] == "Stopped. The run is kept; go on: deep-research resume light"
-    assert "Traceback" not in ended.err
-
-    desk.forget()
-    assert FACTS["light"] in desk.desk.call("resume", "light").out
-    assert roles(desk) == ["finding", "orchestrator", "writer"]
-
-
-def interrupted(desk: WireDesk, *arguments: str) -> Ended:
-    """Press Ctrl-C when a model has fallen silent; nothing of the command is left long before it speaks again."""
-    with desk.desk.started(*arguments) as process:
-        while not desk.holds.held:
-            assert process.poll() is None
-            time.sleep(PAUSE)
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=SECONDS)
-        with pytest.raises(ProcessLookupError):
-            os.killpg(process.pid, 0)
-    return Ended(process.returncode, out, err)
 
 
 @pytest.mark.fault("R18")

@@ -18,7 +18,7 @@ from openai_replies import Reply, fail, say, use
 from openai_server import Received
 from packet_check import faults
 from search_api import Answer, found
-from wire import FACTS, WireLab, role_of, wire_lab
+from wire import FACTS, WireLab, Wires, role_of
 
 from deep_research.app.embed import build_graph
 from deep_research.app.words import STRATEGIES, Strategy
@@ -43,14 +43,17 @@ def answered(request: Received) -> Reply:
     return say(" ".join(told) or "No source says so.")
 
 
-@contextmanager
-def quick_lab(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy = "orchestrated", **given: Any
-) -> Iterator[WireLab]:
-    """A run of depth `quick` on the web, unless something else is given."""
-    script = {"clarifier": lambda _: looked_up("light"), "writer": answered, **given.pop("script", {})}
-    with wire_lab(folder, monkeypatch, script, **{"depth": "quick", **given}) as wire:
-        yield replace(wire, graph=build_graph(strategy, checkpointer=InMemorySaver()))
+@pytest.fixture
+def quick(wires: Wires) -> Wires:
+    """Runs of depth `quick` on the web, unless something else is given."""
+
+    @contextmanager
+    def quick_lab(strategy: Strategy = "orchestrated", **given: Any) -> Iterator[WireLab]:
+        script = {"clarifier": lambda _: looked_up("light"), "writer": answered, **given.pop("script", {})}
+        with wires(script, **{"depth": "quick", **given}) as wire:
+            yield replace(wire, graph=build_graph(strategy, checkpointer=InMemorySaver()))
+
+    return quick_lab
 
 
 def has_said(state: ResearchState, *facts: str) -> bool:
@@ -63,9 +66,9 @@ def has_said(state: ResearchState, *facts: str) -> bool:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 async def test_a_quick_answer_takes_two_calls_and_cites_the_page_that_it_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
+    quick: Wires, strategy: Strategy
 ) -> None:
-    with quick_lab(tmp_path, monkeypatch, strategy) as wire:
+    with quick(strategy) as wire:
         state = await wire.ask(LIT)
         assert wire.asked() == {"clarifier": 1, "writer": 1}
         first, last = wire.requests()
@@ -80,10 +83,8 @@ async def test_a_quick_answer_takes_two_calls_and_cites_the_page_that_it_opened(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_a_quick_follow_up_keeps_what_was_found_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
-) -> None:
-    with quick_lab(tmp_path, monkeypatch, strategy) as wire:
+async def test_a_quick_follow_up_keeps_what_was_found_before(quick: Wires, strategy: Strategy) -> None:
+    with quick(strategy) as wire:
         before = await wire.ask(LIT)
         wire.script["clarifier"] = lambda _: looked_up("keeper")
         wire.models.requests.clear()
@@ -98,11 +99,9 @@ async def test_a_quick_follow_up_keeps_what_was_found_before(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_where_nothing_is_found_the_answer_says_so_after_two_calls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
-) -> None:
+async def test_where_nothing_is_found_the_answer_says_so_after_two_calls(quick: Wires, strategy: Strategy) -> None:
     script = {"clarifier": lambda _: looked_up("Atlantis")}
-    with quick_lab(tmp_path, monkeypatch, strategy, script=script) as wire:
+    with quick(strategy, script=script) as wire:
         wire.engine.on("Atlantis", Answer([]))
         state = await wire.ask("How deep does Atlantis lie?")
         assert len(wire.models.requests) == 2
@@ -111,61 +110,26 @@ async def test_where_nothing_is_found_the_answer_says_so_after_two_calls(
         assert "Not found: How deep does Atlantis lie?" in state.messages[-1].text
 
 
-async def test_an_engine_that_fails_is_named_and_what_the_documents_say_is_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_short_documents_are_read_whole_and_the_web_is_searched_beside_them(quick: Wires, tmp_path: Path) -> None:
     docs = write_documents(tmp_path / "docs")
-    with quick_lab(tmp_path, monkeypatch, docs=docs, engines=["tavily"]) as wire:
-        wire.engine.on("light", Answer(status=500))
-        state = await wire.ask(LIT)
-        assert len(wire.models.requests) == 2
-        assert has_said(state, "light", "keeper")
-        assert "Something failed on the way" in state.messages[-1].text
-
-
-async def test_documents_in_another_language_are_searched_in_the_models_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    (folder / "turm.md").write_text("# Der Turm\n\nDer Leuchtturm von Skerry brannte zuerst im Jahr 1844.\n", "utf-8")
-    script = {
-        "clarifier": lambda _: looked_up("Leuchtturm Skerry", "Skerry lighthouse"),
-        "writer": lambda _: say("Der Leuchtturm von Skerry brannte zuerst im Jahr 1844. [1]"),
-    }
-    limits = {"whole_characters": 0}
-    with quick_lab(tmp_path, monkeypatch, script=script, docs=folder, engines=(), limits=limits) as wire:
-        state = await wire.ask("Wann brannte das Licht von Skerry zum ersten Mal?")
-        assert len(wire.models.requests) == 2
-        assert "Write in German" in wire.requests("writer")[0].system
-        assert state.report and state.report.claims[0].verdict == "supported"
-        assert "## Quellen" in state.messages[-1].text
-
-
-async def test_short_documents_are_read_whole_and_the_web_is_searched_beside_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    docs = write_documents(tmp_path / "docs")
-    with quick_lab(tmp_path, monkeypatch, docs=docs, engines=["tavily"]) as wire:
+    with quick(docs=docs, engines=["tavily"]) as wire:
         await wire.ask(LIT)
         shown = wire.requests("writer")[0].prompt
         assert "Its ferry sails twice a day." in shown and FACTS["light"] in shown
         assert len(wire.models.requests) == 2
 
 
-async def test_a_page_that_the_question_names_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with quick_lab(tmp_path, monkeypatch) as wire:
+async def test_a_page_that_the_question_names_is_opened(quick: Wires) -> None:
+    with quick() as wire:
         state = await wire.ask(f"Who kept the light, by {wire.web.url('/keeper')}?")
         assert has_said(state, "light", "keeper")
         assert len(wire.models.requests) == 2
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_a_question_back_is_one_of_the_two_calls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
-) -> None:
+async def test_a_question_back_is_one_of_the_two_calls(quick: Wires, strategy: Strategy) -> None:
     script = {"clarifier": lambda _: say("Which light do you mean?")}
-    with quick_lab(tmp_path, monkeypatch, strategy, script=script) as wire:
+    with quick(strategy, script=script) as wire:
         words = "When was the light lit? The one at Skerry."
         wire.engine.on(words, Answer([found(wire.web.url("/light"), "Light", FACTS["light"])]))
         asked = await wire.ask("When was the light lit?")
@@ -177,9 +141,9 @@ async def test_a_question_back_is_one_of_the_two_calls(
 
 @pytest.mark.parametrize("settings", [{"clarify": "assume"}, {"clarify": "off"}])
 async def test_where_nobody_is_to_be_asked_the_first_call_has_to_word_the_search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+    quick: Wires, settings: dict[str, Any]
 ) -> None:
-    with quick_lab(tmp_path, monkeypatch, **settings) as wire:
+    with quick(**settings) as wire:
         assert has_said(await wire.ask(LIT), "light")
         first = wire.requests("clarifier")[0]
         assert first.tool_choice == "required" and "Ask the user" not in first.system
@@ -187,10 +151,8 @@ async def test_where_nobody_is_to_be_asked_the_first_call_has_to_word_the_search
 
 
 @pytest.mark.parametrize("reply", [use(("look_up", {})), use(("look_up", "{")), use(("generate_plan", {}))])
-async def test_a_first_call_that_words_no_search_leaves_the_users_own_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: Reply
-) -> None:
-    with quick_lab(tmp_path, monkeypatch, script={"clarifier": lambda _: reply}) as wire:
+async def test_a_first_call_that_words_no_search_leaves_the_users_own_words(quick: Wires, reply: Reply) -> None:
+    with quick(script={"clarifier": lambda _: reply}) as wire:
         wire.engine.on(LIT, Answer([found(wire.web.url("/light"), "Light", FACTS["light"])]))
         assert has_said(await wire.ask(LIT), "light")
         assert len(wire.models.requests) == 2
@@ -199,9 +161,9 @@ async def test_a_first_call_that_words_no_search_leaves_the_users_own_words(
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("is_input", [False, True])
 async def test_a_run_that_stops_between_the_calls_goes_on_with_the_second_and_with_what_was_said_since(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy, is_input: bool
+    quick: Wires, strategy: Strategy, is_input: bool
 ) -> None:
-    with quick_lab(tmp_path, monkeypatch, strategy, limits={"max_retries": 0}) as wire:
+    with quick(strategy, limits={"max_retries": 0}) as wire:
         wire.script["writer"] = lambda _: fail(500, "Down.")
         with pytest.raises(RunFailed):
             await wire.ask(LIT)
@@ -215,10 +177,8 @@ async def test_a_run_that_stops_between_the_calls_goes_on_with_the_second_and_wi
         assert len(wire.engine.requests) == 1
 
 
-async def test_a_report_that_is_cut_off_or_empty_is_not_asked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with quick_lab(tmp_path, monkeypatch) as wire:
+async def test_a_report_that_is_cut_off_or_empty_is_not_asked_for_again(quick: Wires) -> None:
+    with quick() as wire:
         wire.script["writer"] = lambda _: replace(say("The Skerry Light was lit [1]. It"), finish="length")
         state = await wire.ask(LIT)
         assert len(wire.models.requests) == 2
@@ -229,10 +189,8 @@ async def test_a_report_that_is_cut_off_or_empty_is_not_asked_for_again(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_depth_auto_answers_a_small_question_in_the_same_two_calls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
-) -> None:
-    with quick_lab(tmp_path, monkeypatch, strategy, depth="auto") as wire:
+async def test_depth_auto_answers_a_small_question_in_the_same_two_calls(quick: Wires, strategy: Strategy) -> None:
+    with quick(strategy, depth="auto") as wire:
         state = await wire.ask(LIT)
         assert wire.asked() == {"clarifier": 1, "writer": 1}
         assert wire.requests("clarifier")[0].tools == ["generate_plan", "look_up"]
@@ -241,13 +199,11 @@ async def test_depth_auto_answers_a_small_question_in_the_same_two_calls(
         assert "A small question: answered from one search." in [one["text"] for one in wire.of_type("activity")]
 
 
-async def test_depth_auto_researches_a_large_question_with_no_call_more_than_standard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_depth_auto_researches_a_large_question_with_no_call_more_than_standard(wires: Wires) -> None:
     asked = {}
     for depth in ("auto", "standard"):
         script = {"clarifier": lambda _: use(("generate_plan", {}))}
-        with wire_lab(tmp_path, monkeypatch, script, depth=depth) as wire:
+        with wires(script, depth=depth) as wire:
             state = await wire.ask(LARGE)
             asked[depth] = wire.asked()
             assert state.plan and state.run and not state.run.is_quick
@@ -256,20 +212,18 @@ async def test_depth_auto_researches_a_large_question_with_no_call_more_than_sta
     assert asked["auto"] == asked["standard"]
 
 
-async def test_a_planned_follow_up_rests_on_what_a_quick_answer_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with quick_lab(tmp_path, monkeypatch, "planned") as wire:
+async def test_a_planned_follow_up_rests_on_what_a_quick_answer_found(quick: Wires) -> None:
+    with quick("planned") as wire:
         state = await wire.ask(LIT)
     assert any(FACTS["light"] in one.text for one in state.learnings.values())
 
 
-async def test_a_quick_answer_needs_something_to_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_quick_answer_needs_something_to_search(quick: Wires) -> None:
     def tell(question: str) -> str:
         """Tell."""
         return question
 
-    with quick_lab(tmp_path, monkeypatch, engines=(), tools=[tell]) as wire:
+    with quick(engines=(), tools=[tell]) as wire:
         with pytest.raises(NoSearchTool, match="depth"):
             await wire.ask(LIT)
         assert not wire.models.requests
@@ -277,32 +231,11 @@ async def test_a_quick_answer_needs_something_to_search(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize(("given", "cycles"), [({}, 14), ({"max_cycles": 5}, 5)])
 async def test_depth_deep_widens_the_limits_that_nobody_has_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, int], cycles: int
+    wires: Wires, given: dict[str, int], cycles: int
 ) -> None:
-    with wire_lab(tmp_path, monkeypatch, depth="deep", limits=given) as wire:
+    with wires(depth="deep", limits=given) as wire:
         state = await wire.ask(LARGE)
         assert role_of(wire.requests("orchestrator")[0]) == "orchestrator"
         assert f"of {cycles}" in wire.requests("orchestrator")[0].prompt
         assert "one of 14 rounds" in wire.requests("researcher")[0].system
         assert state.run and state.run.depth == "deep"
-
-
-async def test_passages_that_do_not_fit_the_window_lose_the_last_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for number in range(40):
-        (docs / f"{number}.md").write_text(
-            f"# Light {number}\n\n{FACTS['light']} " + "The light is old. " * 90, "utf-8"
-        )
-    small: dict[str, Any] = {"window": 9000, "allow_small_window": True}
-    limits = {"whole_characters": 0, "max_results": 120, "report_tokens": 38_000}
-    with quick_lab(tmp_path, monkeypatch, docs=docs, engines=(), limits=limits, **small) as wire:
-        state = await wire.ask(LIT)
-        shown = wire.requests("writer")[0].prompt
-        [finding] = state.findings.values()
-        *_, last = re.findall(r"Source \[\d+\]:", finding.text)
-        assert "Source [1]:" in shown and last not in shown
-        assert has_said(state, "light")
-        assert len(wire.models.requests) == 2

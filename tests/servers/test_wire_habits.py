@@ -6,13 +6,24 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from openai_server import Received, Reply, say
 from search_api import Answer, found
-from wire import FACTS, PADDING, Habit, Script, WireLab, is_right, plain_run, researched, role_of, task_of, wire_lab
+from wire import (
+    FACTS,
+    PADDING,
+    Habit,
+    Script,
+    WireLab,
+    Wires,
+    is_right,
+    plain_run,
+    researched,
+    role_of,
+    task_of,
+)
 from wire_checks import all_faults
 
 from deep_research.state import ResearchState
@@ -76,10 +87,8 @@ def mixed(habits: Sequence[Habit]) -> Habit:
 
 @pytest.mark.fault(21)
 @pytest.mark.parametrize("dialects", in_threes({name: in_words(write) for name, write in DIALECTS.items()}))
-async def test_calls_that_are_written_as_text_are_carried_out(
-    tmp_path: Path, monkeypatch: Patch, dialects: list[Habit]
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, habit=mixed(dialects)) as wire:
+async def test_calls_that_are_written_as_text_are_carried_out(wires: Wires, dialects: list[Habit]) -> None:
+    with wires(habit=mixed(dialects)) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
         assert not any("search" in thought for thought in wire.thoughts()), "a call was shown as a thought"
@@ -88,7 +97,7 @@ async def test_calls_that_are_written_as_text_are_carried_out(
 @pytest.mark.fault(8, 21)
 @pytest.mark.parametrize("dialect", [*UNREAD, "json in a fence"])
 async def test_a_call_in_a_form_that_is_not_read_is_asked_for_in_tags_and_never_becomes_a_text_of_the_run(
-    tmp_path: Path, monkeypatch: Patch, dialect: str
+    wires: Wires, dialect: str
 ) -> None:
     write, begun = {**UNREAD, **DIALECTS}[dialect], set[str]()
 
@@ -102,7 +111,7 @@ async def test_a_call_in_a_form_that_is_not_read_is_asked_for_in_tags_and_never_
         was_told = "A call is written like this" in request.prompt
         return replace(reply, calls=(), text=(in_tags if was_told else write)(reply.calls))
 
-    with wire_lab(tmp_path, monkeypatch, habit=habit) as wire:
+    with wires(habit=habit) as wire:
         state = await wire.ask()
         assert is_right(wire, state)
         assert all_faults(wire.requests()) == []
@@ -130,10 +139,8 @@ LEAKS: dict[str, Habit] = {
 
 @pytest.mark.fault(8)
 @pytest.mark.parametrize("leaks", in_threes(LEAKS))
-async def test_thoughts_that_leak_are_shown_as_thoughts_and_get_into_no_text(
-    tmp_path: Path, monkeypatch: Patch, leaks: list[Habit]
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, habit=mixed(leaks)) as wire:
+async def test_thoughts_that_leak_are_shown_as_thoughts_and_get_into_no_text(wires: Wires, leaks: list[Habit]) -> None:
+    with wires(habit=mixed(leaks)) as wire:
         state = await wire.ask()
         assert is_right(wire, state)
         assert all_faults(wire.requests()) == []
@@ -191,8 +198,8 @@ ALWAYS: dict[str, Habit] = {
 
 @pytest.mark.fault(12, 15)
 @pytest.mark.parametrize("habits", in_threes(ALWAYS))
-async def test_sloppy_calls_are_carried_out(tmp_path: Path, monkeypatch: Patch, habits: list[Habit]) -> None:
-    with wire_lab(tmp_path, monkeypatch, habit=mixed(habits)) as wire:
+async def test_sloppy_calls_are_carried_out(wires: Wires, habits: list[Habit]) -> None:
+    with wires(habit=mixed(habits)) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
 
@@ -212,12 +219,10 @@ ONCE: dict[str, Habit] = {
 
 @pytest.mark.fault(8, 11, 12, 13, 14)
 @pytest.mark.parametrize("bad", in_threes(ONCE))
-async def test_a_decision_that_cannot_be_carried_out_is_taken_again(
-    tmp_path: Path, monkeypatch: Patch, bad: list[Habit]
-) -> None:
+async def test_a_decision_that_cannot_be_carried_out_is_taken_again(wires: Wires, bad: list[Habit]) -> None:
     plain = plain_run()
     script = {role: first(mixed(bad), plain[role]) for role in ("orchestrator", "researcher")}
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wires(script) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
         assert wire.asked() == {
@@ -225,28 +230,12 @@ async def test_a_decision_that_cannot_be_carried_out_is_taken_again(
         }  # fmt: skip
 
 
-@pytest.mark.fault(16)
-async def test_two_hundred_calls_are_all_answered_and_few_are_carried_out(tmp_path: Path, monkeypatch: Patch) -> None:
-    def many(reply: Reply, request: Received) -> Reply:
-        # Streamed, they would only take longer.
-        is_one = role_of(request) == "orchestrator" or task_of(request) == "light"
-        return replace(reply, calls=reply.calls * (200 if is_one else 1), streams=False)
-
-    with wire_lab(tmp_path, monkeypatch, habit=many) as wire:
-        state = await wire.ask()
-        assert all_faults(wire.requests()) == []
-        assert wire.asked()["researcher"] == 6
-        assert set(wire.engine.queries) <= set(FACTS)
-    assert len(state.findings) == 3
-    assert state.report and state.report.sources
-
-
 DIRT = "\ud800\0\x1b\x07"
 CLEANED = re.compile(r"[\ud800-\udfff\0\x07\x1b]")
 
 
 @pytest.mark.fault(23, 51)
-async def test_characters_that_no_text_may_hold_go_where_they_come_in(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_characters_that_no_text_may_hold_go_where_they_come_in(wires: Wires) -> None:
     """From models, in words, thoughts and arguments; from a search; from a page."""
 
     def dirty(reply: Reply, request: Received) -> Reply:
@@ -254,7 +243,7 @@ async def test_characters_that_no_text_may_hold_go_where_they_come_in(tmp_path: 
         streams = task_of(request) != "keeper"
         return replace(reply, text=soiled(reply.text), reasoning=soiled("Well."), calls=calls, streams=streams)
 
-    with wire_lab(tmp_path, monkeypatch, {"researcher": researched}, habit=dirty) as wire:
+    with wires({"researcher": researched}, habit=dirty) as wire:
         page = f"<html><title>Light{DIRT}</title><p>{FACTS['light']}{DIRT}&#0;&#xd800;&#27;</p><p>{PADDING}</p></html>"
         wire.web.publish("/light", page.encode("utf-8", "surrogatepass"))
         light = found(wire.web.url("/light"), f"Light{DIRT}", f"{FACTS['light']}{DIRT}")
@@ -268,13 +257,6 @@ async def test_characters_that_no_text_may_hold_go_where_they_come_in(tmp_path: 
         ]
     assert dirty_texts == []
     assert is_right(wire, state)
-
-
-@pytest.mark.fault(23)
-async def test_a_question_back_is_clean_too(tmp_path: Path, monkeypatch: Patch) -> None:
-    with wire_lab(tmp_path, monkeypatch, {"clarifier": lambda _: say(f"Which light?{DIRT}")}) as wire:
-        state = await wire.ask()
-        assert state.messages[-1].text == "Which light?" == wire.prose()
 
 
 def soiled(value: Any) -> Any:

@@ -11,17 +11,14 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import pytest
-from capped import CappedWriter
 from command import Ended
-from openai_server import Received, Reply
 from server import PAUSE, SECONDS
 from wire import QUESTION
-from wire_desk import HELD_SECONDS, KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
+from wire_desk import KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
 
 from deep_research.app.embed import thread_config, thread_id
 from deep_research.app.runs import RunBook, open_runs
@@ -143,41 +140,3 @@ def test_no_key_is_found_in_what_a_killed_run_leaves_behind(story: Story) -> Non
 @pytest.mark.fault("R9")
 def test_a_run_reaches_for_its_three_servers_alone(story: Story) -> None:
     assert story.desk.contacted() == story.desk.places
-
-
-@dataclass
-class SlowWriter:
-    """A writer of short answers, the same whenever it is asked the same, that keeps back some of them, each once."""
-
-    writer: CappedWriter
-    holds: set[int]
-    """Which of its calls are held, from 0."""
-    answers: dict[str, Reply] = field(default_factory=dict)
-    held: list[str] = field(default_factory=list)
-
-    def __call__(self, request: Received) -> Reply:
-        asked = model_call(request)
-        number = list(self.answers).index(asked) if asked in self.answers else len(self.answers)
-        if asked not in self.answers:
-            self.answers[asked] = self.writer.received(request)
-        if number not in self.holds:
-            return self.answers[asked]
-        self.holds.remove(number)
-        self.held.append(asked)
-        return replace(self.answers[asked], wait=HELD_SECONDS)
-
-
-def test_of_a_report_written_in_many_calls_only_the_call_under_way_is_paid_for_again(tmp_path: Path) -> None:
-    writer = SlowWriter(CappedWriter(50), {1, 3, 4})
-    moments = len(writer.holds)
-    given = ("--verify", "off", "--limit", "max_continuations=1")
-    with wire_desk(tmp_path, writer=writer) as desk:
-        for number in range(moments):
-            command = ("resume", THREAD) if number else ("ask", QUESTION, "--thread", THREAD, *given)
-            kill(desk, lambda most=number: len(writer.held) > most, *command)  # type: ignore[misc]
-        ended, paid = desk.desk.call("resume", THREAD), desk.paid()
-        desk.forget()
-        straight = desk.desk.call("ask", QUESTION, *given)
-        assert (ended.code, ended.out) == (0, straight.out)
-        assert paid == desk.paid() + Counter(writer.held)
-        assert len(writer.held) == moments

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from openai_server import Received, Reply
@@ -13,13 +12,13 @@ from wire import (
     FACTS,
     PADDING,
     Script,
+    Wires,
     hand_out,
     is_right,
     open_pages,
     researched,
     search_for,
     tool_results,
-    wire_lab,
 )
 from wire_checks import all_faults
 
@@ -54,11 +53,9 @@ def page(body: str, title: str = "A page") -> str:
 
 
 @pytest.mark.behaviour("O-54", "O-75")
-async def test_pages_are_advised_after_a_search_and_keep_their_numbers_when_they_are_opened(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_pages_are_advised_after_a_search_and_keep_their_numbers_when_they_are_opened(wires: Wires) -> None:
     steps = search_for("nothing at all"), search_for("light"), all_found, END
-    with wire_lab(tmp_path, monkeypatch, one_task(in_turn(*steps))) as wire:
+    with wires(one_task(in_turn(*steps))) as wire:
         wire.engine.on("light", Answer([found(wire.web.url("/light?utm_source=x"), "Light", FACTS["light"])]))
         state = await wire.ask()
         advised = [UNREAD in request.messages[-1]["content"] for request in wire.requests("researcher")]
@@ -72,33 +69,10 @@ async def test_pages_are_advised_after_a_search_and_keep_their_numbers_when_they
     assert state.report and state.report.text == f"{FACTS['light']} [1]"
 
 
-@pytest.mark.behaviour("O-61")
-async def test_one_call_opens_ten_pages_and_shows_of_each_what_the_search_had_shown(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, one_task(in_turn(search_for("light"), all_found, END))) as wire:
-        long = "The wind blew from the west all day. " * 300
-        pages = [
-            found(
-                wire.web.publish(f"/{n}", page(f"{long} In year {n} it was lit. {long}")), str(n), f"In year {n} it was"
-            )
-            for n in range(12)
-        ]
-        wire.engine.on("light", Answer(pages))
-        await wire.ask()
-        [_, opened] = tool_results(wire.requests("finding")[0])
-        assert sum(wire.web.asked(f"/{n}") for n in range(12)) == 10
-    assert "Only the first 10 of 12 addresses were opened (max_open)." in opened["problems"]
-    texts = [result["text"] for result in opened["results"]]
-    assert len(texts) == 10
-    assert all(f"In year {n} it was lit." in text for n, text in enumerate(texts))
-    assert max(map(len, texts)) <= 3_200 and sum(map(len, texts)) <= 30_000
-
-
 @pytest.mark.behaviour("O-68")
-async def test_a_page_is_fetched_once_whoever_opens_it_and_whenever(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_page_is_fetched_once_whoever_opens_it_and_whenever(wires: Wires) -> None:
     """Three researchers open the same page at the same time, and a later question opens it again."""
-    with wire_lab(tmp_path, monkeypatch, {"researcher": researched}) as wire:
+    with wires({"researcher": researched}) as wire:
         for name in FACTS:
             wire.engine.on(name, Answer([found(wire.web.url("/light"), "Light", "About it.")]))
         state = await wire.ask()
@@ -114,9 +88,9 @@ async def test_a_page_is_fetched_once_whoever_opens_it_and_whenever(tmp_path: Pa
 
 
 @pytest.mark.fault("R7", "R10")
-async def test_only_addresses_that_were_given_are_opened(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_only_addresses_that_were_given_are_opened(wires: Wires) -> None:
     """By the user, by a result, by a page that was read; nothing that a model puts together."""
-    with wire_lab(tmp_path, monkeypatch) as wire:
+    with wires() as wire:
         url = wire.web.url
         wire.web.publish("/named", page(f"More is told <a href='/linked'>there</a>. {PADDING}"))
         wire.web.publish("/linked", page(f"{FACTS['light']} {PADDING}"))
@@ -149,10 +123,8 @@ async def test_only_addresses_that_were_given_are_opened(tmp_path: Path, monkeyp
 
 @pytest.mark.fault("R7", "R13")
 @pytest.mark.parametrize(("limit", "most"), [("max_pages", 2), ("max_host_pages", 1)])
-async def test_pages_are_counted_over_all_researchers(
-    tmp_path: Path, monkeypatch: Patch, limit: str, most: int
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, {"researcher": researched}, limits={limit: most}) as wire:
+async def test_pages_are_counted_over_all_researchers(wires: Wires, limit: str, most: int) -> None:
+    with wires({"researcher": researched}, limits={limit: most}) as wire:
         state = await wire.ask()
         fetched = sum(wire.web.asked(f"/{name}") for name in FACTS)
         told = "".join(request.prompt for request in wire.requests("finding"))

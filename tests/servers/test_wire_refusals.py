@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from openai_server import Received, Reply, fail, say, use
@@ -15,6 +13,7 @@ from wire import (
     FACTS,
     REPORT,
     Script,
+    Wires,
     found_by,
     hand_out,
     is_right,
@@ -24,7 +23,6 @@ from wire import (
     searched,
     task_of,
     tool_results,
-    wire_lab,
 )
 from wire_checks import all_faults
 
@@ -38,31 +36,12 @@ BLOCKED = fail(400, "Filtered due to the content management policy", code="conte
 
 
 @pytest.mark.fault(8)
-async def test_words_that_do_not_come_are_asked_for_once_more(tmp_path: Path, monkeypatch: Patch) -> None:
-    plain = plain_run()
-
-    def once_empty(role: str) -> Callable[[Received], Reply]:
-        script = plain[role]
-        assert callable(script)
-        return lambda request: script(request) if "Your last answer was empty" in request.prompt else say("")
-
-    script = {role: once_empty(role) for role in ("planner", "finding", "writer")}
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
-        assert is_right(wire, await wire.ask())
-        assert all_faults(wire.requests()) == []
-        asked = wire.asked()
-    assert (asked["planner"], asked["finding"], asked["writer"]) == (2, 6, 2)
-
-
-@pytest.mark.fault(8)
-async def test_a_researcher_that_says_nothing_brings_what_it_read_and_the_others_go_on(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_a_researcher_that_says_nothing_brings_what_it_read_and_the_others_go_on(wires: Wires) -> None:
     script: dict[str, Script] = {
         "researcher": lambda request: say("") if task_of(request) == "keeper" else searched(request),
         "finding": lambda request: noted(request) if task_of(request) == "light" else say(""),
     }
-    with wire_lab(tmp_path, monkeypatch, script, limits={"max_iterations": 2}) as wire:
+    with wires(script, limits={"max_iterations": 2}) as wire:
         state = await wire.ask()
         assert all_faults(wire.requests()) == []
     findings = found_by(state)
@@ -82,9 +61,9 @@ async def test_a_researcher_that_says_nothing_brings_what_it_read_and_the_others
 @pytest.mark.fault(8)
 @pytest.mark.parametrize(("role", "kind"), [("planner", NoPlan), ("writer", NoReport)])
 async def test_an_empty_plan_or_report_is_no_success_and_the_run_can_go_on(
-    tmp_path: Path, monkeypatch: Patch, role: str, kind: type[Exception]
+    wires: Wires, role: str, kind: type[Exception]
 ) -> None:
-    with wire_lab(tmp_path, monkeypatch, {role: lambda _: say("<think>So much to say.</think>\n")}) as wire:
+    with wires({role: lambda _: say("<think>So much to say.</think>\n")}) as wire:
         await wire.fail(kind)
         before = wire.asked()
         assert before[role] == 2
@@ -103,15 +82,13 @@ async def test_an_empty_plan_or_report_is_no_success_and_the_run_can_go_on(
         (fail(400, "sk-CANARY was filtered", code="content_filter"), replace(REFUSAL, streams=False)),
     ],
 )
-async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(
-    tmp_path: Path, monkeypatch: Patch, one: Reply, other: Reply
-) -> None:
+async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(wires: Wires, one: Reply, other: Reply) -> None:
     refusals = {"keeper": one, "harbour": other}
     script: dict[str, Script] = {
         "researcher": lambda request: refusals.get(task_of(request)) or searched(request),
         "finding": lambda request: refusals.get(task_of(request)) or noted(request),
     }
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wires(script) as wire:
         state = await wire.ask()
         assert "CANARY" not in wire.everything(state)
         assert wire.asked()["researcher"] == 4
@@ -126,7 +103,7 @@ async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(
 
 
 @pytest.mark.fault(10)
-async def test_a_result_that_a_filter_stops_at_is_left_out_from_then_on(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_result_that_a_filter_stops_at_is_left_out_from_then_on(wires: Wires) -> None:
     """The provider refuses whatever quotes one of the pages; the researcher finds another way."""
 
     def detour(request: Received) -> Reply:
@@ -136,7 +113,7 @@ async def test_a_result_that_a_filter_stops_at_is_left_out_from_then_on(tmp_path
         return searched(request)
 
     script = {"researcher": poisoned(detour), "finding": poisoned(noted)}
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wires(script) as wire:
         wire.engine.on("poison", Answer([found(wire.web.url("/poison"), "Keeper", POISON)]))
         state = await wire.ask()
         assert all_faults(wire.requests()) == []
@@ -163,15 +140,13 @@ def again_and_again(request: Received) -> Reply:
 
 
 @pytest.mark.fault(10)
-async def test_a_finding_that_the_orchestrator_may_not_read_is_left_out_of_all_later_calls(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_a_finding_that_the_orchestrator_may_not_read_is_left_out_of_all_later_calls(wires: Wires) -> None:
     script = {
         "orchestrator": poisoned(again_and_again),
         "finding": poisoned_finding,
         "writer": poisoned(plain_run()["writer"]),
     }
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wires(script) as wire:
         state = await wire.ask()
         assert all_faults(wire.requests()) == []
         assert sum(POISON in request.prompt for request in wire.requests()) == 1
@@ -183,9 +158,7 @@ async def test_a_finding_that_the_orchestrator_may_not_read_is_left_out_of_all_l
 
 @pytest.mark.fault(10)
 @pytest.mark.parametrize("tasks", [["keeper"], ["light", "keeper"], ["light", "keeper", "harbour"]])
-async def test_a_finding_that_the_writer_may_not_read_is_found_and_left_out(
-    tmp_path: Path, monkeypatch: Patch, tasks: list[str]
-) -> None:
+async def test_a_finding_that_the_writer_may_not_read_is_found_and_left_out(wires: Wires, tasks: list[str]) -> None:
     """Also where words of ours come after it, and where others of the same round are longer."""
     script = {
         **plain_run(tasks),
@@ -193,7 +166,7 @@ async def test_a_finding_that_the_writer_may_not_read_is_found_and_left_out(
         "finding": poisoned_finding,
         "writer": poisoned(plain_run()["writer"]),
     }
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wires(script) as wire:
         state = await wire.ask()
         assert all_faults(wire.requests()) == []
         assert wire.asked()["writer"] <= 1 + len(tasks)
@@ -206,24 +179,8 @@ async def test_a_finding_that_the_writer_may_not_read_is_found_and_left_out(
 
 
 @pytest.mark.fault(10)
-async def test_what_was_left_out_of_a_report_is_left_out_of_its_continuation(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    parts = iter([say("Much is known [1] ", finish="length"), say("of the light. [1]")])
-    script = {"finding": poisoned_finding, "writer": poisoned(lambda _: next(parts))}
-    with wire_lab(tmp_path, monkeypatch, script, verify="check") as wire:
-        state = await wire.ask()
-        assert wire.asked()["writer"] <= 2 + len(FACTS)
-        assert all(POISON not in request.prompt for request in wire.requests("writer")[-2:])
-    assert state.report and state.report.text.startswith("Much is known [1] of the light. [1]")
-    assert found_by(state)["keeper"].is_withheld
-
-
-@pytest.mark.fault(10)
-async def test_what_is_refused_whatever_is_left_out_is_an_error_and_leaves_nothing_out(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, {"writer": lambda _: BLOCKED}) as wire:
+async def test_what_is_refused_whatever_is_left_out_is_an_error_and_leaves_nothing_out(wires: Wires) -> None:
+    with wires({"writer": lambda _: BLOCKED}) as wire:
         await wire.fail(ContentRefused)
         assert wire.asked()["writer"] == 5
         wire.script["writer"] = plain_run()["writer"]
@@ -239,7 +196,7 @@ WORDINGS = [
 
 
 @pytest.mark.fault(20)
-async def test_a_prompt_that_does_not_fit_shrinks_and_the_run_goes_on(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_prompt_that_does_not_fit_shrinks_and_the_run_goes_on(wires: Wires) -> None:
     """Two searches bring more than the server reads."""
 
     def small(script: Script) -> Script:
@@ -252,7 +209,7 @@ async def test_a_prompt_that_does_not_fit_shrinks_and_the_run_goes_on(tmp_path: 
         return END if done == 2 else search_for(f"{task_of(request)} {done}")
 
     script = {role: small(each) for role, each in plain_run().items()} | {"researcher": small(twice)}
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wires(script) as wire:
         for name, fact in FACTS.items():
             for number in range(2):
                 pages = [found(wire.web.url(f"/{name}/{number}/{n}"), name, "Wind. " * 300) for n in range(4)]

@@ -10,12 +10,9 @@ from typing import Any
 
 import pytest
 from openai_server import Received, Reply, fail, say
-from pydantic import SecretStr
-from typing_extensions import override
-from wire import Habit, is_right, wire_lab
+from wire import Habit, Wires, is_right, wire_lab
 from wire_checks import all_faults
 
-from deep_research.core.models.openai_chat import OpenAIChat
 from deep_research.core.run.context import ToolCalls
 from deep_research.core.run.errors import ModelFailed, ToolsMissing
 from deep_research.core.run.spending import total
@@ -51,8 +48,8 @@ def server(*refused: str, says_so: bool = True) -> Habit:
 
 @pytest.mark.fault(21)
 @pytest.mark.parametrize("way", ["schema", "tags"])
-async def test_a_run_without_tool_calls_asks_for_text_alone(tmp_path: Path, monkeypatch: Patch, way: ToolCalls) -> None:
-    with wire_lab(tmp_path, monkeypatch, habit=server("tools"), tool_calls=way) as wire:
+async def test_a_run_without_tool_calls_asks_for_text_alone(wires: Wires, way: ToolCalls) -> None:
+    with wires(habit=server("tools"), tool_calls=way) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
         assert "trial" not in wire.asked()
@@ -89,30 +86,6 @@ async def test_an_unknown_model_is_tried_once_and_remembered(
         assert all(bool(request.tools) is offers_tools for request in later)
 
 
-class Unbound(OpenAIChat):
-    """A class of an app's own, without a way to bind tools."""
-
-    @override
-    def bind_tools(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-
-@pytest.mark.fault(21)
-@pytest.mark.parametrize("way", ["auto", "tags", "native"])
-async def test_a_class_of_models_that_cannot_bind_tools_is_asked_for_text(
-    tmp_path: Path, monkeypatch: Patch, way: ToolCalls
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, habit=server("tools"), tool_calls=way) as wire:
-        wire.settings["models"] = Unbound(model="own-1", base_url=wire.models.url, api_key=SecretStr("none"))
-        if way == "native":
-            line = await wire.fail(ModelFailed)
-            assert "'own-1' is served without tool calling; set tool_calls to" in line
-            assert not wire.requests()
-            return
-        assert is_right(wire, await wire.ask())
-        assert wire.asked()["trial"] == (1 if way == "auto" else 0)
-
-
 def _refused(requests: Sequence[Received], habit: Habit) -> int:
     return sum(habit(say(""), request).status == 400 for request in requests)
 
@@ -142,10 +115,8 @@ async def test_a_server_that_takes_no_tools_from_a_model_known_for_them_is_belie
 
 
 @pytest.mark.fault(21)
-async def test_a_way_that_the_user_has_set_is_not_left_and_the_line_names_the_setting(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, habit=server("tools")) as wire:
+async def test_a_way_that_the_user_has_set_is_not_left_and_the_line_names_the_setting(wires: Wires) -> None:
+    with wires(habit=server("tools")) as wire:
         assert "set tool_calls to schema or tags" in await wire.fail(ModelFailed)
         assert len(wire.requests()) == 1
         wire.settings["tool_calls"] = "tags"
@@ -153,27 +124,12 @@ async def test_a_way_that_the_user_has_set_is_not_left_and_the_line_names_the_se
 
 
 @pytest.mark.fault(21)
-async def test_a_model_that_calls_tools_in_no_way_is_refused_before_anything_else_is_asked(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_a_model_that_calls_tools_in_no_way_is_refused_before_anything_else_is_asked(wires: Wires) -> None:
     def prose(reply: Reply, _: Received) -> Reply:
         return replace(reply, calls=(), text="I would rather talk about the weather.")
 
-    with wire_lab(tmp_path, monkeypatch, habit=prose, tool_calls="auto") as wire:
+    with wires(habit=prose, tool_calls="auto") as wire:
         line = await wire.fail(ToolsMissing)
         assert "'fake-1'" in line and "models" in line and "tool_calls" in line
         assert set(wire.asked()) == {"trial"}
         assert wire.engine.requests == []
-
-
-async def test_a_model_whose_answers_begin_within_a_thought_keeps_its_rung(tmp_path: Path, monkeypatch: Patch) -> None:
-    def leaking(reply: Reply, request: Received) -> Reply:
-        made = server("tools")(reply, request)
-        return made if made.body else replace(made, text=f"What is asked?\n</think>\n\n{made.text}")
-
-    with wire_lab(tmp_path, monkeypatch, habit=leaking, tool_calls="auto") as wire:
-        assert is_right(wire, await wire.ask())
-        assert "What is asked?" not in wire.prose()
-        assert not any(request.tools for request in wire.requests("orchestrator", "researcher"))
-        [kept] = json.loads((tmp_path / "models.json").read_text("utf-8")).values()
-    assert kept == {"rung": "schema", "begins_inside": True}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -16,13 +15,13 @@ from wire import (
     Habit,
     Script,
     WireLab,
+    Wires,
     hand_out,
     is_right,
     open_pages,
     role_of,
     task_of,
     tool_results,
-    wire_lab,
 )
 from wire_checks import all_faults, extends
 
@@ -78,10 +77,10 @@ WIRES = {
 
 @pytest.mark.behaviour("O-13", "O-25", "O-33", "O-56", "O-64", "O-90")
 @pytest.mark.parametrize("name", WIRES)
-async def test_three_researchers_in_parallel_find_it_all(tmp_path: Path, monkeypatch: Patch, name: str) -> None:
+async def test_three_researchers_in_parallel_find_it_all(wires: Wires, name: str) -> None:
     way = WIRES[name]
     reasons = "reasoning" in way.settings
-    with wire_lab(tmp_path, monkeypatch, {"researcher": thorough}, habit=way.habit, **way.settings) as wire:
+    with wires({"researcher": thorough}, habit=way.habit, **way.settings) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
         assert set(wire.asked()) == set(ROLES)
@@ -139,10 +138,8 @@ def counted(reply: Reply, _: Received) -> Reply:
 
 
 @pytest.mark.parametrize("responses_api", [False, True])
-async def test_tokens_and_money_of_every_call_are_counted(
-    tmp_path: Path, monkeypatch: Patch, responses_api: bool
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, habit=counted, responses_api=responses_api, prices=PRICES) as wire:
+async def test_tokens_and_money_of_every_call_are_counted(wires: Wires, responses_api: bool) -> None:
+    with wires(habit=counted, responses_api=responses_api, prices=PRICES) as wire:
         state = await wire.ask()
         calls = len(wire.requests())
     assert is_right(wire, state)
@@ -156,11 +153,11 @@ async def test_tokens_and_money_of_every_call_are_counted(
 
 
 @pytest.mark.fault(18, "R13")
-async def test_money_ends_the_research_and_the_report_says_so(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_money_ends_the_research_and_the_report_says_so(wires: Wires) -> None:
     """A model that would go on for ever."""
     script: dict[str, Script] = {"orchestrator": lambda _: hand_out("light")}
     limits = {"max_usd": USD * 15}
-    with wire_lab(tmp_path, monkeypatch, script, habit=counted, limits=limits, prices=PRICES) as wire:
+    with wires(script, habit=counted, limits=limits, prices=PRICES) as wire:
         state = await wire.ask()
         spent = total(state.spending)
         assert wire.asked()["writer"] == 1
@@ -171,10 +168,8 @@ async def test_money_ends_the_research_and_the_report_says_so(tmp_path: Path, mo
     assert "Research ended early: the limit max_usd was reached" in state.messages[-1].text
 
 
-async def test_only_answers_that_somebody_watches_and_long_ones_are_streamed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with wire_lab(tmp_path, monkeypatch) as wire:
+async def test_only_answers_that_somebody_watches_and_long_ones_are_streamed(wires: Wires) -> None:
+    with wires() as wire:
         await wire.ask()
         watched = {role_of(request) for request in wire.models.requests if request.json.get("stream")}
         assert watched == {*map(role_of, wire.models.requests)} - {"clarifier", "verifier"}

@@ -13,6 +13,7 @@ from wire import (
     FACTS,
     Script,
     WireLab,
+    Wires,
     found_by,
     hand_out,
     is_right,
@@ -33,9 +34,9 @@ Patch = pytest.MonkeyPatch
 @pytest.mark.fault(24, 26)
 @pytest.mark.parametrize("fault", ["wrong key", "quota used up", "nobody there"])
 async def test_a_web_that_cannot_be_searched_stops_the_run_and_nothing_more_is_spent(
-    tmp_path: Path, monkeypatch: Patch, fault: str
+    wires: Wires, monkeypatch: Patch, fault: str
 ) -> None:
-    with wire_lab(tmp_path, monkeypatch) as wire:
+    with wires() as wire:
         setting = break_engine(wire, monkeypatch, fault)
         line = await wire.fail(SearchFailed)
         assert setting in line and KEY not in line + wire.everything(await wire.state())
@@ -100,7 +101,7 @@ async def test_with_documents_at_hand_the_run_goes_on_and_the_report_names_what_
 
 @pytest.mark.fault(26)
 async def test_an_engine_that_goes_down_later_leaves_a_report_from_what_was_found(
-    tmp_path: Path, monkeypatch: Patch
+    wires: Wires, monkeypatch: Patch
 ) -> None:
     def two_rounds(request: Received) -> Reply:
         rounds = [message for message in request.messages if message["role"] == "assistant"]
@@ -108,7 +109,7 @@ async def test_an_engine_that_goes_down_later_leaves_a_report_from_what_was_foun
             monkeypatch.setenv("TAVILY_BASE_URL", closed_port())
         return [hand_out("light"), hand_out("keeper", "harbour"), END][len(rounds)]
 
-    with wire_lab(tmp_path, monkeypatch, {"orchestrator": two_rounds}) as wire:
+    with wires({"orchestrator": two_rounds}) as wire:
         state = await wire.ask()
         # Who cannot search any more writes nothing down.
         assert wire.asked()["finding"] == 1
@@ -120,10 +121,10 @@ async def test_an_engine_that_goes_down_later_leaves_a_report_from_what_was_foun
 
 
 @pytest.mark.fault(26, 27)
-async def test_a_run_that_found_nothing_is_never_a_success(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_run_that_found_nothing_is_never_a_success(wires: Wires) -> None:
     """The engine works, and knows nothing; the model is told to use other words."""
     script: dict[str, Script] = {"finding": lambda _: say("Found: nothing at all."), "writer": lambda _: say("So.")}
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wires(script) as wire:
         for name in FACTS:
             wire.engine.on(name, Answer())
         state = await wire.ask()
@@ -134,16 +135,14 @@ async def test_a_run_that_found_nothing_is_never_a_success(tmp_path: Path, monke
 
 
 @pytest.mark.fault(27, 28)
-async def test_slow_busy_and_repetitive_answers_cost_no_more_than_themselves(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_slow_busy_and_repetitive_answers_cost_no_more_than_themselves(wires: Wires) -> None:
     def patient(request: Received) -> Reply:
         """The light is asked for together with what never comes."""
         if task_of(request) != "light" or tool_results(request):
             return searched(request)
         return search_for("light", "the dark")
 
-    with wire_lab(tmp_path, monkeypatch, {"researcher": patient}, limits={"search_seconds": 1}) as wire:
+    with wires({"researcher": patient}, limits={"search_seconds": 1}) as wire:
         page = found(wire.web.url("/keeper"), "Keeper", FACTS["keeper"])
         wire.engine.on("the dark", Answer(delay=60))
         wire.engine.on("keeper", Answer([{**page, "url": f"{page['url']}{end}"} for end in ("", "#top", "?utm_id=1")]))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from openai_server import Received, Reply, fail, say, use
+from openai_server import Received, Reply, fail, use
 from packet_check import PASSING, Check
-from server import GRAPH, SECONDS, Conversation, Server, said, until
+from server import GRAPH, Conversation, Server, said, until
 from wire import FACTS, QUESTION
 from wire_desk import KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
 
@@ -20,43 +17,19 @@ from deep_research.app.stream import read_packet
 
 pytestmark = pytest.mark.slow
 
-UNCLEAR = "Compare them?"
 LOCKED = "What is behind the locked door?"
 
 
 def clarify(request: Received) -> Reply:
-    """Ask back where nothing is named; one question is met by a key that is taken no more."""
+    """One question is met by a key that is taken no more."""
     if LOCKED in request.prompt:
         return fail(401, f"Incorrect API key provided: {request.key}.", code="invalid_api_key")
-    return say("Which of them?") if UNCLEAR in request.prompt else use(("generate_plan", {}))
-
-
-class Planner:
-    """Plans, but lets the first two runs wait for one another."""
-
-    def __init__(self) -> None:
-        self.calls, self.meeting = count(), threading.Barrier(2)
-
-    def __call__(self, request: Received) -> Reply:
-        if next(self.calls) < 2:
-            self.meeting.wait(SECONDS)
-        return say("1. The light\n2. Its keeper\n3. The harbour")
-
-
-class Talks(NamedTuple):
-    """Two threads that were at work at the same time, the second one after a question back."""
-
-    complaints: list[str]
-    """What the server's log said when it had started."""
-    waiting: dict[str, Any]
-    """The values of the second thread while it waited."""
-    first: Conversation
-    values: tuple[dict[str, Any], dict[str, Any]]
+    return use(("generate_plan", {}))
 
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
-    with wire_desk(tmp_path_factory.mktemp("wire"), clarifier=clarify, planner=Planner()) as desk:
+    with wire_desk(tmp_path_factory.mktemp("wire"), clarifier=clarify) as desk:
         yield desk
 
 
@@ -68,19 +41,6 @@ def server(desk: WireDesk) -> Iterator[Server]:
     server.stop()
 
 
-@pytest.fixture(scope="module")
-def talks(server: Server) -> Talks:
-    async def talk() -> Talks:
-        complaints = server.complaints()
-        async with server.client() as client:
-            one, other = [await Conversation(client).create() for _ in range(2)]
-            waiting = await other.ask(UNCLEAR)
-            values = await asyncio.gather(one.ask(QUESTION), other.ask(None, command={"resume": QUESTION}))
-        return Talks(complaints, waiting, one, values)
-
-    return asyncio.run(talk())
-
-
 def is_whole(desk: WireDesk, values: dict[str, Any]) -> bool:
     """Whether the report says all there is to know, each fact with its page."""
     sources = [values["sources"][key]["address"] for key in values["report"]["sources"]]
@@ -90,35 +50,23 @@ def is_whole(desk: WireDesk, values: dict[str, Any]) -> bool:
                for n, (fact, url) in enumerate(zip(FACTS.values(), sources, strict=True), 1))  # fmt: skip
 
 
-def test_it_starts_and_researches_the_web_without_a_complaint(server: Server, desk: WireDesk, talks: Talks) -> None:
-    assert talks.complaints == server.complaints() == []
-    assert is_whole(desk, talks.values[0])
-
-
-def test_packets_of_the_run_and_its_researchers_reach_the_client_in_order(talks: Talks) -> None:
+async def test_the_web_is_researched_without_a_complaint_and_packets_reach_the_client_in_order(
+    server: Server, desk: WireDesk
+) -> None:
+    async with server.client() as client:
+        talk = await Conversation(client).create()
+        assert is_whole(desk, await talk.ask(QUESTION))
+    assert server.complaints() == []
     check = Check()
-    packets = [packet for each in talks.first.packets() if not isinstance(packet := read_packet(each), PASSING)]
+    packets = [packet for each in talk.packets() if not isinstance(packet := read_packet(each), PASSING)]
     for packet in packets:
         check.take(packet)
     assert check.faults + check.left_open() == []
     types = Counter(packet.type for packet in packets)
     assert (types["research_agent_start"], types["search_tool_start"], types["open_url_start"]) == (4, 4, 4)
     assert types["citation_info"] == 3
-    branches = {part.event.split("|")[1] for part in talks.first.parts if part.event.startswith("custom|researcher:")}
+    branches = {part.event.split("|")[1] for part in talk.parts if part.event.startswith("custom|researcher:")}
     assert len(branches) == 4
-
-
-def test_a_run_pauses_and_goes_on(desk: WireDesk, talks: Talks) -> None:
-    assert talks.waiting["messages"][-1]["content"] == "Which of them?"
-    assert [message["type"] for message in talks.values[1]["messages"]] == ["human", "ai", "human", "ai"]
-    assert is_whole(desk, talks.values[1])
-
-
-def test_two_threads_are_at_work_at_once_and_keep_apart(talks: Talks) -> None:
-    one, other = talks.values
-    assert one["run"]["id"] != other["run"]["id"]
-    assert one["report"]["text"] == other["report"]["text"]
-    assert {finding["question_id"] for finding in one["findings"].values()} == {one["run"]["id"]}
 
 
 @pytest.mark.fault(36, 53)

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from openai_server import Received, Reply, fail, send
-from wire import FACTS, REPORT, Script, found_by, is_right, noted, plain_run, searched, task_of, wire_lab, written
+from wire import (
+    FACTS,
+    REPORT,
+    Script,
+    Wires,
+    found_by,
+    is_right,
+    noted,
+    plain_run,
+    searched,
+    task_of,
+    written,
+)
 from wire_checks import all_faults
 
 from deep_research.core.run.errors import RateLimited
@@ -35,22 +46,9 @@ def first_time(bad: Callable[[Received, Reply], Reply | None], script: Script) -
     return answer
 
 
-@pytest.mark.fault(1)
-async def test_a_short_wait_is_taken_as_told_once_and_shown(tmp_path: Path, monkeypatch: Patch) -> None:
-    busy = fail(429, "Slow down.", retry_after=1)
-    with wire_lab(tmp_path, monkeypatch, {"writer": first_time(lambda *_: busy, written)}) as wire:
-        assert is_right(wire, await wire.ask())
-        first, second = wire.requests("writer")
-        assert second.at - first.at >= 1
-        [wait] = wire.of_type("call_delayed")
-    assert (wait["seconds"], wait["reason"]) == (1, "the provider asks to wait (HTTP 429)")
-
-
 @pytest.mark.fault(2)
 @pytest.mark.parametrize("role", ["clarifier", "researcher", "finding", "writer"])
-async def test_a_long_wait_is_told_at_once_and_what_was_done_is_not_done_again(
-    tmp_path: Path, monkeypatch: Patch, role: str
-) -> None:
+async def test_a_long_wait_is_told_at_once_and_what_was_done_is_not_done_again(wires: Wires, role: str) -> None:
     """One researcher, or the only model of another role, is told to come back in an hour."""
     plain = plain_run()[role]
     assert callable(plain)
@@ -59,7 +57,7 @@ async def test_a_long_wait_is_told_at_once_and_what_was_done_is_not_done_again(
     def busy(request: Received) -> Reply:
         return AN_HOUR if late in (None, task_of(request)) else plain(request)
 
-    with wire_lab(tmp_path, monkeypatch, {role: busy}) as wire:
+    with wires({role: busy}) as wire:
         assert "retry after 60 min" in await wire.fail(RateLimited)
         assert not wire.of_type("call_delayed")
         stop = wire.packets[-1]
@@ -78,27 +76,8 @@ async def test_a_long_wait_is_told_at_once_and_what_was_done_is_not_done_again(
         assert len(wire.engine.requests) == 3
 
 
-@pytest.mark.fault(2)
-@pytest.mark.parametrize("retry_seconds", [1, 50])
-async def test_a_run_that_goes_on_has_a_whole_budget_of_waiting(
-    tmp_path: Path, monkeypatch: Patch, retry_seconds: float
-) -> None:
-    """In the same process, with the same limit and with a higher one."""
-    busy = iter([fail(429, "Slow down.", retry_after=0.8)] * 3)
-    plain = plain_run()["planner"]
-    assert callable(plain)
-    script: dict[str, Script] = {"planner": lambda request: next(busy, None) or plain(request)}
-    with wire_lab(tmp_path, monkeypatch, script, limits={"retry_seconds": 1}) as wire:
-        await wire.fail(RateLimited)
-        assert wire.asked()["planner"] == 2
-        wire.settings["limits"] = {"retry_seconds": retry_seconds}
-        assert is_right(wire, await wire.ask(None))
-        assert wire.asked()["planner"] == 4
-        assert wire.of_type("call_delayed")[0]["seconds"] == 0.8
-
-
 @pytest.mark.fault(3)
-async def test_parallel_researchers_share_the_wait_for_a_busy_server(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_parallel_researchers_share_the_wait_for_a_busy_server(wires: Wires) -> None:
     """For a while, the server takes nothing."""
     refused = list[Received]()
 
@@ -109,7 +88,7 @@ async def test_parallel_researchers_share_the_wait_for_a_busy_server(tmp_path: P
         return fail(429, "Slow down.")
 
     script = plain_run([*FACTS, "tides", "storms"]) | {"researcher": busy}
-    with wire_lab(tmp_path, monkeypatch, script, limits={"max_parallel_researchers": 5}) as wire:
+    with wires(script, limits={"max_parallel_researchers": 5}) as wire:
         state = await wire.ask()
         assert state.report and state.report.text == REPORT
         assert len(refused) <= 5, "each is told once"
@@ -117,14 +96,12 @@ async def test_parallel_researchers_share_the_wait_for_a_busy_server(tmp_path: P
 
 
 @pytest.mark.fault(4)
-async def test_a_server_that_fails_one_researcher_for_good_costs_only_its_finding(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_a_server_that_fails_one_researcher_for_good_costs_only_its_finding(wires: Wires) -> None:
     def down(script: Callable[[Received], Reply]) -> Script:
         return lambda request: fail(503) if task_of(request) == "keeper" else script(request)
 
     script = {"researcher": down(searched), "finding": down(noted)}
-    with wire_lab(tmp_path, monkeypatch, script, limits={"max_retries": 1}) as wire:
+    with wires(script, limits={"max_retries": 1}) as wire:
         state = await wire.ask()
         asked = wire.asked()
     assert (asked["researcher"], asked["finding"]) == (4 + 2, 2)
@@ -135,9 +112,7 @@ async def test_a_server_that_fails_one_researcher_for_good_costs_only_its_findin
 
 @pytest.mark.fault(5, 6, 22)
 @pytest.mark.behaviour("O-83")
-async def test_broken_answers_are_asked_for_again_and_nothing_of_them_is_used(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_broken_answers_are_asked_for_again_and_nothing_of_them_is_used(wires: Wires) -> None:
     endings: dict[str, Any] = {"light": "reset", "keeper": "cut", "harbour": "broken"}
     bodies = {"light": send({"choices": []}), "keeper": send({"error": {"message": "boom"}}), "harbour": HTML}
 
@@ -148,7 +123,7 @@ async def test_broken_answers_are_asked_for_again_and_nothing_of_them_is_used(
         "researcher": first_time(half, searched),
         "finding": first_time(lambda request, _: bodies[task_of(request)], noted),
     }
-    with wire_lab(tmp_path, monkeypatch, script, limits={"retry_seconds": 10}) as wire:
+    with wires(script, limits={"retry_seconds": 10}) as wire:
         state = await wire.ask()
         assert is_right(wire, state)
         assert all_faults(wire.requests()) == []
@@ -161,9 +136,7 @@ async def test_broken_answers_are_asked_for_again_and_nothing_of_them_is_used(
 
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83", "O-86")
-async def test_prose_that_breaks_off_is_not_begun_again_behind_the_readers_back(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_prose_that_breaks_off_is_not_begun_again_behind_the_readers_back(wires: Wires) -> None:
     def breaks_off(_: Received, good: Reply) -> Reply:
         return replace(good, ending="cut", after=7)
 
@@ -172,7 +145,7 @@ async def test_prose_that_breaks_off_is_not_begun_again_behind_the_readers_back(
         "finding": first_time(lambda r, good: breaks_off(r, good) if task_of(r) == "keeper" else None, noted),
         "writer": first_time(breaks_off, written),
     }
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wires(script) as wire:
         state = await wire.ask()
         assert is_right(wire, state)
         assert (wire.asked()["finding"], wire.asked()["writer"]) == (4, 2)
@@ -180,18 +153,3 @@ async def test_prose_that_breaks_off_is_not_begun_again_behind_the_readers_back(
         # Researchers write at the same time.
         shown = sum(len(packet["content"]) for packet in wire.of_type("intermediate_report_delta"))
     assert shown == sum(len(finding.text) for finding in state.findings.values())
-
-
-@pytest.mark.fault(7)
-async def test_a_model_that_falls_silent_is_asked_once_more(tmp_path: Path, monkeypatch: Patch) -> None:
-    """Before its first word, and in the middle of a decision."""
-
-    def silent(request: Received, good: Reply) -> Reply:
-        in_the_middle = replace(good, text="Let me see, then. ", ending="stall", after=4)
-        return in_the_middle if task_of(request) == "keeper" else replace(good, wait=20)
-
-    script = {"researcher": first_time(silent, searched)}
-    with wire_lab(tmp_path, monkeypatch, script, limits={"idle_seconds": 2.0}) as wire:
-        assert is_right(wire, await wire.ask())
-        assert {wait["reason"] for wait in wire.of_type("call_delayed")} == {"no answer came in time"}
-        assert wire.asked()["researcher"] == 9

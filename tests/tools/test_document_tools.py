@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from searching import new_tool_context
@@ -13,11 +12,6 @@ from deep_research.core.library.library import Library
 from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
 from deep_research.tools.tool import Meter, ToolContext, ToolFailed
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place.filled(tmp_path)
 
 
 @pytest.mark.behaviour("O-59")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
 import threading
-import time
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -120,14 +118,6 @@ async def test_a_library_that_hangs_holds_up_nobody() -> None:
     left = [thread for thread in threading.enumerate() if thread.name == "work"]
     assert left and all(thread.daemon for thread in left)
     release.set()
-
-
-async def test_an_engine_that_wants_a_pause_between_requests_gets_it() -> None:
-    engine = DuckDuckGo(Context(), Duck())
-    engine.gap = 0.15
-    start = time.monotonic()
-    await asyncio.gather(*(ask(engine, query, 5, 60, Meter()) for query in "abc"))
-    assert time.monotonic() - start >= 0.3
 
 
 ARTICLES = {

@@ -44,14 +44,6 @@ async def test_a_variant_that_a_page_links_to_replaces_no_address_and_its_failur
     assert [one.target for one in web.requests if one.target.startswith("/rival")][-1] == "/rival"
 
 
-async def test_an_address_that_is_too_long_takes_no_other_away(web: Web, tmp_path: Path) -> None:
-    plain = article(web, "/plain")
-    reading = Reading(web, tmp_path)
-    await reading.name(plain)
-    await reading.name(f"{plain}?utm_source={'x' * 9000}", BAD, "http://[::1")
-    assert len((await reading.open(plain)).hits) == 1
-
-
 async def test_a_models_variant_leads_to_the_first_address_that_was_given(web: Web, tmp_path: Path) -> None:
     addresses = Addresses(Reading(web, tmp_path).pages(), "question")
     await addresses.allow(["https://a.example/x?gclid=1#top"])
@@ -118,19 +110,6 @@ async def test_links_that_are_long_or_no_addresses_are_not_shown(web: Web, tmp_p
     reading = Reading(web, tmp_path)
     await reading.name(address := article(web, "/linking", f'{WORDS * 3} {links} <a href="/short">Short</a>'))
     assert (await reading.open(address)).hits[0].links == (("Short", web.url("/short")),)
-
-
-async def test_where_redirects_end_is_counted_too(web: Web, tmp_path: Path) -> None:
-    there = f"http://localhost:{web.port}"
-    reading = Reading(web, tmp_path, limits={"max_host_pages": 2, "max_pages": 5}, also=(f"localhost:{web.port}",))
-    moved = [web.publish(f"/moved/{number}", "", 302, location=f"{there}/there/{number}") for number in range(2)]
-    direct = [f"{there}/there/{number}" for number in range(3)]
-    for number in range(3):
-        article(web, f"/there/{number}", WORDS * (3 + number))
-    await reading.name(*moved, *direct)
-    assert len((await reading.open(*moved)).hits) == 2
-    with pytest.raises(ToolFailed, match=r"2 pages of localhost .*\(max_host_pages\)"):
-        await reading.open(direct[2])
 
 
 @pytest.mark.fault("R7")

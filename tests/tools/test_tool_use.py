@@ -13,7 +13,7 @@ from openai_server import Received, Reply
 from pydantic import BaseModel
 from search_api import Answer, found
 from searching import Shelf, new_tool_context, settings
-from wire import END, Script, hand_out, search_for, tool_results, wire_lab
+from wire import END, Script, Wires, hand_out, search_for, tool_results
 
 from deep_research.core.models.scripted import call, calls
 from deep_research.core.run.spending import total
@@ -110,9 +110,9 @@ def once(*queries: str) -> dict[str, Script]:
     ],
 )
 async def test_a_search_that_is_cut_is_counted_and_says_what_cut_it(
-    tmp_path: Path, monkeypatch: Patch, limits: dict[str, Any], named: str
+    wires: Wires, limits: dict[str, Any], named: str
 ) -> None:
-    with wire_lab(tmp_path, monkeypatch, once("light", "keeper"), limits=limits) as wire:
+    with wires(once("light", "keeper"), limits=limits) as wire:
         for query in ("light", "keeper"):
             wire.engine.on(query, Answer([found("https://a.example/", "Light", "x")], delay=30))
         state = await wire.ask()
@@ -122,8 +122,8 @@ async def test_a_search_that_is_cut_is_counted_and_says_what_cut_it(
     assert action.problems[0].startswith("The tool did not finish within ") and named in action.problems[0]
 
 
-async def test_a_run_sends_no_more_queries_than_it_may(tmp_path: Path, monkeypatch: Patch) -> None:
-    with wire_lab(tmp_path, monkeypatch, once("light", "keeper", "harbour"), limits={"max_searches": 2}) as wire:
+async def test_a_run_sends_no_more_queries_than_it_may(wires: Wires) -> None:
+    with wires(once("light", "keeper", "harbour"), limits={"max_searches": 2}) as wire:
         state = await wire.ask()
         assert len(wire.engine.requests) == total(state.spending).searches == 2
     assert "Only the first 2 of 3 queries were searched (max_searches)." in in_order(state)[0].actions[0].problems
