@@ -43,8 +43,8 @@ docs: install-dev ## Rewrite what the docs take from the code: rows and tests, d
 	@.venv/bin/python tests/packet_schema.py
 
 bench: install-dev ## Measure whole runs on fake servers, then index and search on 100 000 made-up documents (half an hour, 2 GB)
-	@.venv/bin/python -m deep_research_bench.wire
-	@.venv/bin/python -m deep_research_bench.index
+	@.venv/bin/python -m deep_research_bench wire
+	@.venv/bin/python -m deep_research_bench index
 
 lock: ## Refresh the lock files (needs uv)
 	@command -v "$(UV)" >/dev/null || { echo "make lock needs uv; name it with UV=/path/to/uv." >&2; exit 1; }

@@ -45,9 +45,9 @@ class Order(NamedTuple):
 
 
 def decide(
-    calls: Calls, progress: Progress, limits: Limits, *, has_findings: bool, has_handed_out: bool = True
+    calls: Calls, progress: Progress, limits: Limits, *, room: int, has_findings: bool, has_handed_out: bool = True
 ) -> Order:
-    """Decide by the precedence report, thought, research.
+    """Decide by the precedence report, thought, research; `room` is how many tasks the cycles that are left can hold.
 
     A model that never `has_handed_out` a task, as one that cannot call tools, has all steps of its plan researched.
     """
@@ -59,7 +59,7 @@ def decide(
         return _report(calls, progress, has_findings)
     if tool_names.THINK_TOOL in names:
         return _think(calls, progress, limits, is_done)
-    return _research(calls, progress, limits, is_done)
+    return _research(calls, progress, limits, room, is_done)
 
 
 def give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
@@ -98,13 +98,15 @@ def _think(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> O
     return Order("again", progress, _all(calls, THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
 
 
-def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> Order:
+def _research(calls: Calls, progress: Progress, limits: Limits, room: int, is_done: bool) -> Order:
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
     tasks: list[tuple[str, str]] = []
     for call in calls.accepted:
         task = read_task(call.arguments)
         if not task:
             answers[call.id] = f"{NOT_RUN} `task` has to be a text of one or two sentences."
+        elif len(tasks) == room:
+            answers[call.id] = f"{NOT_RUN} the cycles that are left hold {room} tasks."
         else:
             tasks.append((call.id, task))
             answers[call.id] = PENDING

@@ -52,10 +52,15 @@ async def test_an_end_before_anything_was_researched_is_asked_about_once_and_the
 
 
 @pytest.mark.fault(16, "R13")
-async def test_of_two_hundred_calls_a_few_are_carried_out_and_all_are_answered(tmp_path: Path) -> None:
+async def test_of_two_hundred_calls_those_go_out_for_which_there_are_cycles_and_all_are_answered(
+    tmp_path: Path,
+) -> None:
     many = calls(*(call for n in range(200) for call in research(f"task {n}.").tool_calls))
-    simple = {f"task {n}.": [search("Skerry Light"), REPORT, "Lit in 1844. [1]"] for n in range(3)}
-    run = lab(tmp_path, orchestrator=[many, REPORT], researcher=simple)
+    simple = {f"task {n}.": [search("Skerry Light"), REPORT, "Lit in 1844. [1]"] for n in range(21)}
+    run = lab(tmp_path, orchestrator=[many], researcher=simple)
     state = await run.ask()
-    assert len(state.findings) == 3
-    assert len(results(state.transcript)) == 201
+    assert [finding.ended for finding in state.findings.values()] == ["done"] * 21
+    assert len(results(state.transcript)) == 200
+    assert (
+        "the cycles that are left hold 21 tasks" in results(state.transcript)[next(reversed(results(state.transcript)))]
+    )

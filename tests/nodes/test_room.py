@@ -84,11 +84,11 @@ async def test_as_many_tasks_go_out_as_searches_are_left_and_the_report_names_th
         assert f"Not found: {task}" in state.messages[-1].text
 
 
-async def test_tasks_that_wait_when_the_cycles_are_over_are_named_in_the_report(tmp_path: Path) -> None:
+async def test_tasks_for_which_no_cycle_is_left_are_answered_as_not_run(tmp_path: Path) -> None:
     run = lab(tmp_path, orchestrator=[FIVE], researcher=many(3), limits={"max_cycles": 2})
     state = await run.ask()
     assert len(state.findings) == 3
-    assert "Not found: task 3." in state.messages[-1].text
+    assert "the cycles that are left hold 3 tasks" in results(state.transcript)["d"]
     assert "the last of 2 cycles was reached (max_cycles)" in state.messages[-1].text
 
 

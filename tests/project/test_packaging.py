@@ -19,6 +19,7 @@ from packaging.version import Version
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PACKAGES: list[str] = PROJECT["tool"]["setuptools"]["packages"]
+EXTRAS = [tomllib.loads(path.read_text("utf-8"))["project"] for path in sorted(ROOT.glob("extras/*/pyproject.toml"))]
 LOCKS = {name: (ROOT / name).read_text("utf-8") for name in ("requirements.lock", "requirements-dev.lock")}
 FLOORS = {
     **{"langgraph": "1.2", "langgraph-checkpoint": "4.3", "langgraph-checkpoint-sqlite": "3.1", "langgraph-sdk": "0.4"},
@@ -109,7 +110,8 @@ def test_every_folder_of_code_is_listed_as_a_package() -> None:
 
 @pytest.mark.fault("R30")
 def test_every_dependency_has_a_lower_bound() -> None:
-    for text in [*PROJECT["build-system"]["requires"], *requirements()]:
+    extras = [text for extra in EXTRAS for text in extra["dependencies"]]
+    for text in [*PROJECT["build-system"]["requires"], *requirements(), *extras]:
         operators = {specifier.operator for specifier in Requirement(text).specifier}
         assert operators & {">=", ">", "==", "~="}, text
 
@@ -132,7 +134,8 @@ def pins(lock: str) -> dict[str, set[str]]:
 @pytest.mark.parametrize(("lock", "extras"), [("requirements.lock", ()), ("requirements-dev.lock", ("dev",))])
 def test_a_lock_pins_what_is_declared(lock: str, extras: tuple[str, ...]) -> None:
     locked = pins(LOCKS[lock])
-    for text in [*requirements(*extras), *PROJECT["dependency-groups"]["build"]]:
+    beside = [text for extra in EXTRAS for text in extra["dependencies"] if extras and "deep-research" not in text]
+    for text in [*requirements(*extras), *PROJECT["dependency-groups"]["build"], *beside]:
         requirement = Requirement(text)
         versions = locked.get(canonicalize_name(requirement.name), set())
         assert versions and all(requirement.specifier.contains(version) for version in versions), text

@@ -7,7 +7,6 @@ from pathlib import Path
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.core.models.scripted import ScriptedChatModel
-from deep_research.core.records.plan import PlanStep
 from deep_research.core.records.research import Depth, Estimate, Plan, Run, Spent
 from deep_research.core.run.context import Context
 from deep_research.core.run.store.pages import Pages
@@ -47,7 +46,7 @@ async def test_runs_of_other_users_strategies_and_depths_are_of_another_kind() -
     for number in range(3):
         await record_finished(ada, finished(f"run {number}", 4), CONTEXT)
     planned = finished("next", 0)
-    planned.steps = [PlanStep(id="1", title="A", task="A?", requires_search=True)]
+    planned.run = planned.run.model_copy(update={"strategy": "planned"})
     assert (await estimated(ada, finished("next", 0))).runs == 3
     assert (await estimated(ada, planned)).runs == 0
     assert (await estimated(ada, finished("next", 0, depth="deep"))).runs == 0

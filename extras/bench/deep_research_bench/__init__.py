@@ -1,4 +1,4 @@
-"""How fast it is and what it takes, measured through the public face; figures stand in `docs/performance.md`.
+"""Measures how fast deep-research is and what it takes; figures stand in `docs/performance.md`.
 
-`wire` measures whole runs against fake servers, `index` the index of documents.
+`wire` measures whole runs on fake servers, `index` the index of documents, `team` several server processes.
 """

@@ -1,4 +1,4 @@
-"""How fast documents are indexed and searched: `python -m deep_research_bench.index --documents 100000`."""
+"""How fast documents are indexed and searched: `python -m deep_research_bench index --documents 100000`."""
 
 from __future__ import annotations
 

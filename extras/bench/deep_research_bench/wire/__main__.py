@@ -1,4 +1,4 @@
-"""Measures whole runs on fake servers: `python -m deep_research_bench.wire [CASE ...]`."""
+"""Measures whole runs on fake servers: `python -m deep_research_bench wire [CASE ...]`."""
 
 from __future__ import annotations
 
