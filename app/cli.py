@@ -70,18 +70,8 @@ OPTIONS = (
     ),
     LIMIT,
 )
-
-
-def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that are settings of a run."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
-
-
 GARBAGE = (50_000, 50)
 """New objects from which on the youngest are searched for garbage, and such searches until older ones are, too."""
-
 DATA_DIR = click.option(
     "--data-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for runs and document indexes."
 )
@@ -109,6 +99,13 @@ OUT = click.option(
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     help="Write the report to this file; `-`: print it.",
 )
+
+
+def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that are settings of a run."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

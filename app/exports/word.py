@@ -32,6 +32,7 @@ _DEEPEST_LIST = 3
 _TABLE_INCHES = 6
 _TITLE_CHARACTERS = 255
 """Longest title that the properties of a document hold."""
+_LONGEST_TITLE = 600
 
 
 class WordParts:
@@ -207,9 +208,6 @@ def _element(tag: str, **values: str) -> Any:
     for key, value in values.items():
         element.set(qn(f"w:{key}"), value)
     return element
-
-
-_LONGEST_TITLE = 600
 
 
 def report_docx(finished: Finished) -> bytes:

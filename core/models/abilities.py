@@ -21,16 +21,17 @@ from .ladder import Ability, RungName
 from .ladder.probe import find_ability
 from .resolve import host_of, is_named, profile_of, resolve_model
 
+_known: dict[Location, Ability | None] = {}
+_writing = threading.Lock()
+FILE_NAME = "models.json"
+_locks = Locks()
+
 
 class Location(NamedTuple):
     """Where the ability of a model is kept."""
 
     path: Path
     model: str
-
-
-_known: dict[Location, Ability | None] = {}
-_writing = threading.Lock()
 
 
 async def load_ability(place: Location) -> Ability | None:
@@ -74,11 +75,6 @@ def _read_file(path: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return {}
-
-
-FILE_NAME = "models.json"
-
-_locks = Locks()
 
 
 async def ability_of(caller: Caller, *, may_try: bool) -> Ability:

@@ -40,6 +40,8 @@ from .resolve import host_of, is_named, output_tokens, profile_of, resolve_model
 from .retries import has_words, retry_budget_of
 
 ARGUMENT = "reasoning"
+SUSPECTS = 3
+"""Results that are left out, one after the other, while the provider's filter refuses the call."""
 
 
 class AnswerEmitter:
@@ -206,10 +208,6 @@ def _shown(message: AnyMessage) -> AnyMessage:
         return message
     numbers = message.additional_kwargs.get(NUMBERS, ())
     return message.model_copy(update={"content": read_body(message.text, numbers)})
-
-
-SUSPECTS = 3
-"""Results that are left out, one after the other, while the provider's filter refuses the call."""
 
 
 class Remedies:

@@ -26,6 +26,14 @@ from .faults import AnswerSilent, ToolsUnbound
 from .resolve import EXTRACTIVE, cost_of, is_extractive, profile_of
 from .retries import RetryBudget
 
+# Names instead of classes: the packages of other providers may not be installed, and all are slow to load.
+TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI", "ScriptedChatModel"})
+"""Classes that take each call as it is meant; of others only those settings are used that they are known to take."""
+FORCED_WITHOUT_EFFORT = "ChatAnthropic"
+"""The class in which an effort turns on thoughts, beside which its server takes no forced call."""
+SLICE_SECONDS = 0.02
+"""How long the parts of an answer may be taken one after the other before others have their turn."""
+
 
 def spent_on(message: AIMessage, messages: Sequence[AnyMessage], role: Role, context: Context) -> Spent | None:
     """Return tokens and money of an answer, also of one that broke off; estimated where the server does not count.
@@ -52,13 +60,6 @@ def spent_on(message: AIMessage, messages: Sequence[AnyMessage], role: Role, con
         )
     reported = message.response_metadata.get("cost")
     return spent.model_copy(update={"usd": cost_of(name, spent, context.prices, reported)})
-
-
-# Names instead of classes: the packages of other providers may not be installed, and all are slow to load.
-TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI", "ScriptedChatModel"})
-"""Classes that take each call as it is meant; of others only those settings are used that they are known to take."""
-FORCED_WITHOUT_EFFORT = "ChatAnthropic"
-"""The class in which an effort turns on thoughts, beside which its server takes no forced call."""
 
 
 def bind_call(
@@ -110,10 +111,6 @@ def _takes_effort(model: BaseChatModel, effort: str, *, is_forced: bool) -> bool
 
 def _names(model: BaseChatModel) -> set[str]:
     return {cls.__name__ for cls in type(model).__mro__}
-
-
-SLICE_SECONDS = 0.02
-"""How long the parts of an answer may be taken one after the other before others have their turn."""
 
 
 async def timed_parts(

@@ -72,6 +72,74 @@ NAMES: dict[str, Kind] = {
     "TransportError": "unreachable",
     "ConnectionError": "unreachable",
 }
+WINDOW = re.compile(
+    r"(?:maximum context length (?:is|of)|context length of(?: only)?|context window of|tokens allowed \("
+    r"|context size \(|maximum (?:model|prompt) length (?:is|of)|max_model_len=|n_ctx\D{1,4}|tokens >) ?(\d{3,9})",
+    re.IGNORECASE,
+)
+"""Finds the size of the window in what a server says of a prompt that does not fit."""
+BROKE_OFF = "an answer that broke off"
+"""What came where a stream ended without saying that it was over."""
+CHARACTERS = 4000
+"""Of a foreign message that are looked at."""
+TRANSIENT: dict[Kind, str] = {
+    "limited": "the provider asks to wait",
+    "unreachable": "the connection failed",
+    "slow": "no answer came in time",
+    "down": "the provider's server failed",
+    "broken": "the answer was broken",
+    "cut": "the answer broke off",
+}
+"""What may be gone at the next try, in words for the user."""
+SENT = frozenset((
+    "messages", "input", "model", "tools", "tool_choice", "parallel_tool_calls", "response_format", "text", "reasoning",
+    "reasoning_effort", "max_tokens", "max_completion_tokens", "max_output_tokens", "stream", "stream_options", "store",
+    "include",
+))  # fmt: skip
+"""Fields of a request, which may be named; anything else that a server sends back as one may be a secret."""
+TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
+    "key": (KeyRefused, "{who} cannot be used: {host} does not take the key{http}; check {key}."),
+    "quota": (
+        KeyRefused,
+        "{who} cannot be used: no credit is left{http}; top up the account of {key}, or use another one.",
+    ),
+    "model": (
+        ModelMissing,
+        "{who} is not known at {host}, or the key may not use it{http}; check the setting models, and OPENAI_BASE_URL, "
+        "which often ends in /v1.",
+    ),
+    "long": (
+        PromptTooLong,
+        "{who} was sent more than it reads{window}{http}; set window to what it reads, or choose a larger model "
+        "(setting models).",
+    ),
+    "refused": (
+        ContentRefused,
+        "{who}, or a filter of its provider, declined to answer{http}; change the question or the setting models.",
+    ),
+    "no_tools": (
+        ModelFailed,
+        "{who} is served without tool calling{http}; set tool_calls to schema or tags, or choose another model "
+        "(setting models).",
+    ),
+    "limited": (RateLimited, "{who} takes no more calls for now{http}; {when}."),
+    "unreachable": (ModelFailed, "{who} cannot be reached: the connection to {host} failed; is it up{right}?"),
+    "slow": (ModelFailed, "{who} {silent}."),
+    "down": (ModelFailed, "{who} failed at {host}{http}; try again later, or choose another model (setting models)."),
+    "broken": (ModelFailed, "{who} sent {what}{http}; try again{check}."),
+    "cut": (ModelFailed, "{who} broke off in the middle of its answer: {what}; try again."),
+    "rejected": (
+        ModelFailed,
+        "{who} does not take the request{because}{http}; choose another model (setting models), or check "
+        "OPENAI_BASE_URL.",
+    ),
+}
+HINTS = {
+    "right": ", and is OPENAI_BASE_URL right",
+    "check": ", and check OPENAI_BASE_URL and the setting models",
+}
+"""Settings to look at where no call has got through yet."""
+LATE = "did not answer in time; try again later, or choose another model (setting models)"
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -128,78 +196,6 @@ WORDINGS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ),
 )
 TOO_MANY = _any("rate.?limit", "too many requests")
-WINDOW = re.compile(
-    r"(?:maximum context length (?:is|of)|context length of(?: only)?|context window of|tokens allowed \("
-    r"|context size \(|maximum (?:model|prompt) length (?:is|of)|max_model_len=|n_ctx\D{1,4}|tokens >) ?(\d{3,9})",
-    re.IGNORECASE,
-)
-"""Finds the size of the window in what a server says of a prompt that does not fit."""
-
-
-BROKE_OFF = "an answer that broke off"
-"""What came where a stream ended without saying that it was over."""
-CHARACTERS = 4000
-"""Of a foreign message that are looked at."""
-TRANSIENT: dict[Kind, str] = {
-    "limited": "the provider asks to wait",
-    "unreachable": "the connection failed",
-    "slow": "no answer came in time",
-    "down": "the provider's server failed",
-    "broken": "the answer was broken",
-    "cut": "the answer broke off",
-}
-"""What may be gone at the next try, in words for the user."""
-SENT = frozenset((
-    "messages", "input", "model", "tools", "tool_choice", "parallel_tool_calls", "response_format", "text", "reasoning",
-    "reasoning_effort", "max_tokens", "max_completion_tokens", "max_output_tokens", "stream", "stream_options", "store",
-    "include",
-))  # fmt: skip
-"""Fields of a request, which may be named; anything else that a server sends back as one may be a secret."""
-
-TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
-    "key": (KeyRefused, "{who} cannot be used: {host} does not take the key{http}; check {key}."),
-    "quota": (
-        KeyRefused,
-        "{who} cannot be used: no credit is left{http}; top up the account of {key}, or use another one.",
-    ),
-    "model": (
-        ModelMissing,
-        "{who} is not known at {host}, or the key may not use it{http}; check the setting models, and OPENAI_BASE_URL, "
-        "which often ends in /v1.",
-    ),
-    "long": (
-        PromptTooLong,
-        "{who} was sent more than it reads{window}{http}; set window to what it reads, or choose a larger model "
-        "(setting models).",
-    ),
-    "refused": (
-        ContentRefused,
-        "{who}, or a filter of its provider, declined to answer{http}; change the question or the setting models.",
-    ),
-    "no_tools": (
-        ModelFailed,
-        "{who} is served without tool calling{http}; set tool_calls to schema or tags, or choose another model "
-        "(setting models).",
-    ),
-    "limited": (RateLimited, "{who} takes no more calls for now{http}; {when}."),
-    "unreachable": (ModelFailed, "{who} cannot be reached: the connection to {host} failed; is it up{right}?"),
-    "slow": (ModelFailed, "{who} {silent}."),
-    "down": (ModelFailed, "{who} failed at {host}{http}; try again later, or choose another model (setting models)."),
-    "broken": (ModelFailed, "{who} sent {what}{http}; try again{check}."),
-    "cut": (ModelFailed, "{who} broke off in the middle of its answer: {what}; try again."),
-    "rejected": (
-        ModelFailed,
-        "{who} does not take the request{because}{http}; choose another model (setting models), or check "
-        "OPENAI_BASE_URL.",
-    ),
-}
-
-
-HINTS = {
-    "right": ", and is OPENAI_BASE_URL right",
-    "check": ", and check OPENAI_BASE_URL and the setting models",
-}
-"""Settings to look at where no call has got through yet."""
 
 
 class AnswerBroken(Exception):
@@ -222,9 +218,6 @@ class ToolsUnbound(NotImplementedError):
 
 class AnswerRefused(Exception):
     """The model, or a filter, declined."""
-
-
-LATE = "did not answer in time; try again later, or choose another model (setting models)"
 
 
 class AnswerSilent(TimeoutError):

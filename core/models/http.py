@@ -10,6 +10,11 @@ from typing import Any
 
 from openai import DefaultAsyncHttpxClient, Timeout
 
+CONNECT_SECONDS = 10.0
+"""Seconds until a model's server must have taken the connection."""
+TIMEOUT = Timeout(None, connect=CONNECT_SECONDS)
+"""No limit on silence: each call is watched for it, by limits that may be other ones in the next run."""
+
 
 def trusted_certificates() -> ssl.SSLContext:
     """Return the certificates that the environment names now, else those of browsers; blocks for a moment."""
@@ -22,12 +27,6 @@ def _read(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     import httpx
 
     return httpx.create_ssl_context()
-
-
-CONNECT_SECONDS = 10.0
-"""Seconds until a model's server must have taken the connection."""
-TIMEOUT = Timeout(None, connect=CONNECT_SECONDS)
-"""No limit on silence: each call is watched for it, by limits that may be other ones in the next run."""
 
 
 class LoopClient(DefaultAsyncHttpxClient):

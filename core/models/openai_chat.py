@@ -38,6 +38,11 @@ QUIRKS = {
     REASONING: REASONING,
 }
 """What a server may not take of a request, or may want back, and what it then says when it refuses the request."""
+OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
+AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
+"""The header that makes OpenAI's client return the response itself."""
+FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
+"""Finish reasons of the Responses API in the words of the older one."""
 
 
 def quirks_in(error: Exception) -> frozenset[str]:
@@ -65,13 +70,6 @@ def _adapt(payload: Payload, quirks: frozenset[str]) -> Payload:
                 payload[other] = payload.pop(name)
                 break
     return payload
-
-
-OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
-AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
-"""The header that makes OpenAI's client return the response itself."""
-FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
-"""Finish reasons of the Responses API in the words of the older one."""
 
 
 class OpenAIChat(ChatOpenAI):

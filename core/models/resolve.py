@@ -37,6 +37,15 @@ ADDRESSES = ("openai_api_base", "azure_endpoint", "base_url", "anthropic_api_url
 """Where the classes keep the address of their server."""
 
 Value = TypeVar("Value")
+_made = PerLoop(dict[object, Any])
+TOKENS = 1_000_000
+"""Tokens that a price is for."""
+EXTRACTIVE = "extractive"
+UNKNOWN_WINDOW = 128_000
+"""Input tokens that a model without a profile is taken to read."""
+SMALL_WINDOW = 8_000
+"""Input tokens below which no run is possible, even where small windows are allowed."""
+QUOTES_ONLY = "No language model is at work: the report quotes the sources and draws no conclusions."
 
 
 class Server(NamedTuple):
@@ -181,9 +190,6 @@ def _of_one_try(make: Callable[..., BaseChatModel], provider: str, model: str) -
     return make(model, model_provider=provider, max_retries=ONE_TRY.get(provider, 0))
 
 
-_made = PerLoop(dict[object, Any])
-
-
 def _kept(key: object, make: Callable[[], Value]) -> Value:
     """Return what was made before for this loop under the key; connections cannot move from one loop to another."""
     try:
@@ -194,10 +200,6 @@ def _kept(key: object, make: Callable[[], Value]) -> Value:
         kept[key] = make()
     value: Value = kept[key]
     return value
-
-
-TOKENS = 1_000_000
-"""Tokens that a price is for."""
 
 
 def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], reported: float | None = None) -> float:
@@ -214,14 +216,6 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     """Return the price of a model by its name, with or without provider, or by the part after its last `/` or `:`."""
     by_name = {name.removeprefix("openai:"): price for name, price in prices.items()}
     return by_name.get(model) or by_name.get(re.split("[/:]", model)[-1])
-
-
-EXTRACTIVE = "extractive"
-UNKNOWN_WINDOW = 128_000
-"""Input tokens that a model without a profile is taken to read."""
-SMALL_WINDOW = 8_000
-"""Input tokens below which no run is possible, even where small windows are allowed."""
-QUOTES_ONLY = "No language model is at work: the report quotes the sources and draws no conclusions."
 
 
 class Profile(NamedTuple):

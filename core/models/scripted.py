@@ -21,6 +21,11 @@ from typing_extensions import override
 
 from ..run.transcripts import CHARACTERS_PER_TOKEN
 
+Answer: TypeAlias = str | AIMessage | Exception
+Script: TypeAlias = Answer | Callable[[list[BaseMessage], dict[str, Any]], Answer | Awaitable[Answer]]
+CHUNK_CHARACTERS = 7
+SHOWN_LINES = 3
+
 
 def complete(message: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:
     """Return the answer with the finish reason and the token counts that a provider would add; its own ones win."""
@@ -76,13 +81,6 @@ def _call_chunk(
 
 def _cut(text: str, size: int) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
-
-
-Answer: TypeAlias = str | AIMessage | Exception
-Script: TypeAlias = Answer | Callable[[list[BaseMessage], dict[str, Any]], Answer | Awaitable[Answer]]
-
-CHUNK_CHARACTERS = 7
-SHOWN_LINES = 3
 
 
 class ScriptExhausted(Exception):

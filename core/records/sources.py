@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 DOCUMENT_SCHEME = "docs:"
 """Prefix of the addresses of the user's own documents."""
+Extent = Literal["whole", "part", "excerpt", "not opened"]
+"""What was read of a source: all of its text, its beginning, or only what a search showed of it, be it that nobody
+opened it or that it could not be opened."""
 
 
 class Record(BaseModel):
@@ -21,11 +24,6 @@ class Record(BaseModel):
 def short_hash(*parts: str) -> str:
     """Return the first 16 hex digits of the SHA-256 of some texts."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-Extent = Literal["whole", "part", "excerpt", "not opened"]
-"""What was read of a source: all of its text, its beginning, or only what a search showed of it, be it that nobody
-opened it or that it could not be opened."""
 
 
 class Source(Record):

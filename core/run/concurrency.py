@@ -18,6 +18,10 @@ from ..records.research import Value
 from .errors import TIME_OVER, failure_of
 
 Kept = TypeVar("Kept")
+Task = Callable[[], None]
+IDLE_SECONDS = 10.0
+"""How long a thread waits for more work: to start one costs more than most of what it is given to do."""
+Given = ParamSpec("Given")
 
 
 class PerLoop(Generic[Kept]):
@@ -55,13 +59,6 @@ class Locks:
             lock = locks[name] = asyncio.Lock()
         async with lock:
             yield
-
-
-Task = Callable[[], None]
-
-
-IDLE_SECONDS = 10.0
-"""How long a thread waits for more work: to start one costs more than most of what it is given to do."""
 
 
 class Threads:
@@ -120,9 +117,6 @@ def _finish(future: Future[Value], work: Callable[[], Value]) -> None:
         future.set_result(work())
     except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
         future.set_exception(error)
-
-
-Given = ParamSpec("Given")
 
 
 class ShieldedTasks:

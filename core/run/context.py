@@ -24,6 +24,13 @@ from typing_extensions import TypedDict, Unpack
 from ..records.research import Depth, Scope
 from .limits import ENVIRONMENT_PREFIX, Limits
 
+Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
+ROLES: tuple[Role, ...] = get_args(Role)
+ToolCalls = Literal["auto", "native", "schema", "tags"]
+Effort = Literal["auto", "low", "medium", "high"]
+Port = Annotated[int, Field(ge=1, le=65535)]
+Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
+
 
 @runtime_checkable
 class Clock(Protocol):
@@ -77,12 +84,6 @@ class Engine(Protocol):
         """Return at most about `count` results, the best first."""
 
 
-Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
-ROLES: tuple[Role, ...] = get_args(Role)
-ToolCalls = Literal["auto", "native", "schema", "tags"]
-Effort = Literal["auto", "low", "medium", "high"]
-Port = Annotated[int, Field(ge=1, le=65535)]
-Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
 AnyEngine = Annotated[
     str | InstanceOf[BaseRetriever] | InstanceOf[BaseTool] | InstanceOf[Engine], WithJsonSchema({"type": "string"})
 ]

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ...tools.tool import tool_schema
 
 Share = Field(ge=0, le=1)
+UnitVerdict = Literal["supported", "contradicted", "missing", "wrong_source", "own"]
 
 
 class Form(BaseModel):
@@ -207,9 +208,6 @@ class RecordInconsistencies(Form):
     """The pairs; none if there are none."""
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the learnings answer after all."""
-
-
-UnitVerdict = Literal["supported", "contradicted", "missing", "wrong_source", "own"]
 
 
 class JudgedUnit(Form):

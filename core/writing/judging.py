@@ -25,6 +25,8 @@ SEEN: Mapping[Extent, str] = {"part": "its beginning", "excerpt": "search excerp
 """What a model is told of a source that was not read to its end."""
 SHARE = 0.5
 """Share of a unit's words that a window of such a source must hold."""
+Key = tuple[str, tuple[str, ...]]
+"""What a judgement is about: the words of a unit, and the sources that it cites."""
 
 
 class Judgement(NamedTuple):
@@ -35,10 +37,6 @@ class Judgement(NamedTuple):
     """The deciding words of a source, if they stand there."""
     right: str
     """What the unit should say; empty if it is right, or nothing is known."""
-
-
-Key = tuple[str, tuple[str, ...]]
-"""What a judgement is about: the words of a unit, and the sources that it cites."""
 
 
 def key_of(unit: Unit) -> Key:

@@ -47,6 +47,27 @@ WELL_SOURCED = 3
 """Documents from which on the quality of what was learned is 1."""
 LEAST_QUALITY = 0.5
 EMPTY: Mapping[str, Any] = {"string": "", "array": [], "boolean": False, "number": 0, "integer": 0, "object": {}}
+CHUNK_CHARACTERS = 40
+WINDOW = 10_000_000
+NO_FORMS = frozenset({
+    tool_names.GENERATE_PLAN,
+    tool_names.LOOK_UP,
+    tool_names.RESEARCH_AGENT,
+    tool_names.GENERATE_REPORT,
+    tool_names.THINK_TOOL,
+    tool_names.INTERNAL_SEARCH,
+    tool_names.WEB_SEARCH,
+    tool_names.OPEN_URL,
+})  # fmt: skip
+"""Tools that a role calls by its own choice; any other one is a form that is to be filled in."""
+ANSWERS: dict[Role, Callable[[Facts], str | list[Call]]] = {
+    "clarifier": clarify,
+    "planner": plan,
+    "orchestrator": next_tasks,
+    "researcher": write_finding,
+    "writer": write_report,
+}
+"""What each role does where no form is to be filled in; whoever is missing here only fills in forms."""
 
 
 def fill_in(name: str, schema: Mapping[str, Any], facts: Facts) -> Arguments:
@@ -128,29 +149,6 @@ def _title(text: str) -> str:
     if len(line) <= TITLE_CHARACTERS:
         return line
     return f"{line[:TITLE_CHARACTERS].rpartition(' ')[0] or line[:TITLE_CHARACTERS]}…"
-
-
-CHUNK_CHARACTERS = 40
-WINDOW = 10_000_000
-NO_FORMS = frozenset({
-    tool_names.GENERATE_PLAN,
-    tool_names.LOOK_UP,
-    tool_names.RESEARCH_AGENT,
-    tool_names.GENERATE_REPORT,
-    tool_names.THINK_TOOL,
-    tool_names.INTERNAL_SEARCH,
-    tool_names.WEB_SEARCH,
-    tool_names.OPEN_URL,
-})  # fmt: skip
-"""Tools that a role calls by its own choice; any other one is a form that is to be filled in."""
-ANSWERS: dict[Role, Callable[[Facts], str | list[Call]]] = {
-    "clarifier": clarify,
-    "planner": plan,
-    "orchestrator": next_tasks,
-    "researcher": write_finding,
-    "writer": write_report,
-}
-"""What each role does where no form is to be filled in; whoever is missing here only fills in forms."""
 
 
 class ExtractiveChatModel(BaseChatModel):

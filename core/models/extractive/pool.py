@@ -46,6 +46,18 @@ _QUANTITY = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|dozen|hundred|thousand|once|twice)\b",
     re.IGNORECASE,
 )
+FLAT = 0.75
+"""How far all words of a request weigh the same; the rest of a word's weight is its rarity."""
+CONTEXT = 0.25
+"""What a word counts that only tells what the request is about."""
+UNSEEN = 0.5
+"""What a word counts that no unit holds, and that is no name: the documents may word it otherwise."""
+ALIKE = 0.8
+"""Likeness from which on a word is taken for a misspelt one."""
+FEWEST_LETTERS = 5
+"""Letters of a word that may be misspelt."""
+_GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
+_APART = re.compile(r"[/_\-.]+")
 
 
 def asks(text: str) -> bool:
@@ -84,20 +96,6 @@ def holds(kind: Kind, text: str, question: str) -> bool:
             for name in names(text)
         )
     return False
-
-
-FLAT = 0.75
-"""How far all words of a request weigh the same; the rest of a word's weight is its rarity."""
-CONTEXT = 0.25
-"""What a word counts that only tells what the request is about."""
-UNSEEN = 0.5
-"""What a word counts that no unit holds, and that is no name: the documents may word it otherwise."""
-ALIKE = 0.8
-"""Likeness from which on a word is taken for a misspelt one."""
-FEWEST_LETTERS = 5
-"""Letters of a word that may be misspelt."""
-_GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
-_APART = re.compile(r"[/_\-.]+")
 
 
 def name_of(document: Document) -> str:

@@ -31,6 +31,33 @@ SEVERAL_WORDS = 0.3
 """By what share a name of several words is worth more: it finds one thing, where a single word finds many."""
 SHORTEST = 4
 """Characters of the shortest name that is followed."""
+_TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<place>\d+)/(?P<count>\d+)(?:: (?P<context>.*))?\)$", re.DOTALL)
+OF_QUESTION = 115
+"""Words that answer a question; the reader of a longer answer has to look for it."""
+OF_QUESTIONS = 150
+"""Words that answer several questions, all together."""
+FURTHER = 150
+"""Words of what else leads to the answer, where it takes several documents."""
+OF_BRIEF = 580
+"""Words that tell of topics."""
+NEAREST = 3
+"""Units that are shown where there is no answer, so that the reader can judge how near they come."""
+MOST_REFUSALS = 2
+"""Times that a task is handed out again after it was not carried out."""
+SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
+MOST_CALLS = 5
+MOST_FOLLOWED = 2
+MOST_QUERIES = 3
+MOST_OPENED = 3
+QUERY_CHARACTERS = 4000
+_CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]|])\s*$")
+_INNER_QUOTES = str.maketrans("", "", "“”")
+WHICH = """I would be glad to look into this. Could you please tell me a little more?
+
+1. Which subject, person, place or document is it about?
+2. What would you like to know about it?
+
+With this I can search for what you need."""
 
 
 def leads(pool: Pool, asked: Sequence[str], count: int) -> list[str]:
@@ -50,9 +77,6 @@ def leads(pool: Pool, asked: Sequence[str], count: int) -> list[str]:
                 best[name] = value, " ".join([name, *rest[:OPEN_WORDS]])
     ranked = sorted(best, key=lambda name: -best[name][0])
     return [best[name][1] for name in ranked if not any(query.startswith(name) for query in asked)][:count]
-
-
-_TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<place>\d+)/(?P<count>\d+)(?:: (?P<context>.*))?\)$", re.DOTALL)
 
 
 class Task(NamedTuple):
@@ -82,34 +106,6 @@ def read_task(words: str) -> Task:
     text = found["text"] if found else words
     part = Part(" ".join(text.split()), (found["context"] or "") if found else "", asks(text))
     return Task(part, int(found["place"]), int(found["count"])) if found else Task(part)
-
-
-OF_QUESTION = 115
-"""Words that answer a question; the reader of a longer answer has to look for it."""
-OF_QUESTIONS = 150
-"""Words that answer several questions, all together."""
-FURTHER = 150
-"""Words of what else leads to the answer, where it takes several documents."""
-OF_BRIEF = 580
-"""Words that tell of topics."""
-NEAREST = 3
-"""Units that are shown where there is no answer, so that the reader can judge how near they come."""
-MOST_REFUSALS = 2
-"""Times that a task is handed out again after it was not carried out."""
-SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
-MOST_CALLS = 5
-MOST_FOLLOWED = 2
-MOST_QUERIES = 3
-MOST_OPENED = 3
-QUERY_CHARACTERS = 4000
-_CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]|])\s*$")
-_INNER_QUOTES = str.maketrans("", "", "“”")
-WHICH = """I would be glad to look into this. Could you please tell me a little more?
-
-1. Which subject, person, place or document is it about?
-2. What would you like to know about it?
-
-With this I can search for what you need."""
 
 
 class Call(NamedTuple):

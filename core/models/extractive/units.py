@@ -15,22 +15,6 @@ from ...evidence.text.words import THIRD_PERSONS, tokens
 _OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
 # 其他 is "other".
 _ANYWHERE = re.compile("(?<!其)[他她它]|彼")
-
-
-def points_back(sentence: str) -> bool:
-    """Whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
-    first = tokens(sentence)[:1]
-    # What is a pronoun in French is an article in Italian.
-    if first == ["il"] and language_by_words(sought_words(sentence), IN_QUESTION) == "it":
-        return False
-    return not THIRD_PERSONS.isdisjoint(first) or sentence.startswith(_OPENING)
-
-
-def has_pronoun(text: str) -> bool:
-    """Return whether a text refers to somebody or something by a pronoun."""
-    return not THIRD_PERSONS.isdisjoint(tokens(text)) or _ANYWHERE.search(text) is not None
-
-
 LONGEST = 600
 """Characters of a unit: what is longer is no sentence that a reader would want to see quoted."""
 FEWEST_WORDS = 2
@@ -65,6 +49,20 @@ _UNSPACED = re.compile(r"[。！？]\W*$")
 _DEBRIS = re.compile(r"::=|\{\{|-{5}|\}\}|</?[a-zA-Z]|�")
 _ENDS = re.compile(r"[.!?;:,。！？：；]\W*$")
 _CODE = re.compile(r"^\W*\d[\d.,:%/-]*\W*$")
+
+
+def points_back(sentence: str) -> bool:
+    """Whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
+    first = tokens(sentence)[:1]
+    # What is a pronoun in French is an article in Italian.
+    if first == ["il"] and language_by_words(sought_words(sentence), IN_QUESTION) == "it":
+        return False
+    return not THIRD_PERSONS.isdisjoint(first) or sentence.startswith(_OPENING)
+
+
+def has_pronoun(text: str) -> bool:
+    """Return whether a text refers to somebody or something by a pronoun."""
+    return not THIRD_PERSONS.isdisjoint(tokens(text)) or _ANYWHERE.search(text) is not None
 
 
 class Unit(NamedTuple):

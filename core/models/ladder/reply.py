@@ -17,6 +17,15 @@ from .lenient import object_in
 from .rungs import Offer, coerce, how_to_tag
 from .written_calls import Stretch, Written, answer_in, find_calls
 
+_BEFORE_MENTION = " \t(\"'“‘`"
+"""What stands before a tag that a sentence only mentions."""
+_WRAPPING = re.compile(
+    r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|</?(?:tool_calls?|tool|function|parameter)>"
+)
+_BEGINS_AS_CALL = re.compile(r"\s*(?:```\w*\s*)?(?:[{\[]|<(?!/?think|/?reason|/?thought|\|channel\|>analysis))")
+NOT_AN_OBJECT = "not an object"
+CUT = "cut off at the output limit"
+
 
 def reasoning_of(message: AIMessage) -> str:
     """Return the thought in a chunk or in a whole message; empty if it has none."""
@@ -92,8 +101,6 @@ BLOCKS = (
     Block("call", ("<|tool_call_begin|>",), ("<|tool_call_end|>",)),
     Block("call", ("<｜tool▁calls▁begin｜>",), ("<｜tool▁calls▁end｜>",)),
 )
-_BEFORE_MENTION = " \t(\"'“‘`"
-"""What stands before a tag that a sentence only mentions."""
 
 
 class Piece(NamedTuple):
@@ -237,14 +244,6 @@ def split(text: str, *, begins_inside: bool = True) -> Split:
     pieces = [*reader.feed(text), *reader.finish()]
     words, thought = ("".join(piece.words for piece in pieces if piece.kind == kind) for kind in ("text", "thought"))
     return Split(words, thought, reader.began_inside)
-
-
-_WRAPPING = re.compile(
-    r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|</?(?:tool_calls?|tool|function|parameter)>"
-)
-_BEGINS_AS_CALL = re.compile(r"\s*(?:```\w*\s*)?(?:[{\[]|<(?!/?think|/?reason|/?thought|\|channel\|>analysis))")
-NOT_AN_OBJECT = "not an object"
-CUT = "cut off at the output limit"
 
 
 def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage:

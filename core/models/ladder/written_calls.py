@@ -53,6 +53,17 @@ _MARKS = (
     r"|(?<!`)<\|channel\|>\w*\s+to="
 )
 """Tags and tokens that begin a call in one dialect or another."""
+_OUR_NAMES = tuple(name for key, name in vars(tool_names).items() if key.isupper() and isinstance(name, str))
+_ANY_OF_OURS = "|".join(_OUR_NAMES)
+_PREFIXES = ("print(", "default_api.", "functions.")
+_BEFORE_CALL = re.compile(rf"\s*(?:```\w*\s+|`(?=\w))?(?:{'|'.join(map(re.escape, _PREFIXES))})*")
+_OBJECT = r"[\[\s]*\{"
+_CALL = re.compile(
+    rf"(?:{_ANY_OF_OURS})\s*\(|{_OBJECT}.*?\"(?:{_ANY_OF_OURS})\""
+    rf"|{_OBJECT}.*?\"name\"\s*:\s*\"[\w.-]+\"\s*,\s*\"(?:arguments|parameters)\"\s*:",
+    re.DOTALL,
+)
+_MAY_BE_CALL = re.compile(rf"{_OBJECT}|\[?\s*\Z|`{{1,3}}\w*\Z")
 
 
 class Written(NamedTuple):
@@ -198,19 +209,6 @@ def _unread(text: str, offer: Offer) -> list[Stretch]:
     raw = text[found.start() :]
     name = next((name for name in offer.tools if name in raw), "")
     return [Stretch(found.start(), len(text), [Written(name, None, raw, is_form_unread=True)])]
-
-
-_OUR_NAMES = tuple(name for key, name in vars(tool_names).items() if key.isupper() and isinstance(name, str))
-_ANY_OF_OURS = "|".join(_OUR_NAMES)
-_PREFIXES = ("print(", "default_api.", "functions.")
-_BEFORE_CALL = re.compile(rf"\s*(?:```\w*\s+|`(?=\w))?(?:{'|'.join(map(re.escape, _PREFIXES))})*")
-_OBJECT = r"[\[\s]*\{"
-_CALL = re.compile(
-    rf"(?:{_ANY_OF_OURS})\s*\(|{_OBJECT}.*?\"(?:{_ANY_OF_OURS})\""
-    rf"|{_OBJECT}.*?\"name\"\s*:\s*\"[\w.-]+\"\s*,\s*\"(?:arguments|parameters)\"\s*:",
-    re.DOTALL,
-)
-_MAY_BE_CALL = re.compile(rf"{_OBJECT}|\[?\s*\Z|`{{1,3}}\w*\Z")
 
 
 class CallGuard:

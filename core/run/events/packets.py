@@ -11,6 +11,9 @@ from ...records.report import Audit
 from ...records.research import Estimate
 from ...records.sources import Extent, NotRead
 
+Icon = Literal["lightbulb", "shapes", "brain", "globe"]
+StopReason = Literal["completed", "completed_with_gaps", "waiting_for_user", "user_cancelled", "failed"]
+
 
 class Placement(BaseModel):
     """Where a packet belongs: a block of the run, a parallel call in it, a step of that call."""
@@ -70,9 +73,6 @@ class ReportAudited(Packet):
 
     type: Literal["report_audited"] = "report_audited"
     audit: Audit
-
-
-Icon = Literal["lightbulb", "shapes", "brain", "globe"]
 
 
 class Activity(Packet):
@@ -181,9 +181,6 @@ class Sources(Packet):
     documents: list[Document]
     cited: list[str]
     """Ids of those that what was learned cites."""
-
-
-StopReason = Literal["completed", "completed_with_gaps", "waiting_for_user", "user_cancelled", "failed"]
 
 
 class PlanStart(Packet):
