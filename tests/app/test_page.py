@@ -13,12 +13,14 @@ from server import Server
 from wire import END, FACTS, QUESTION, hand_out
 from wire_desk import Point, WireDesk, wire_desk
 
-pytestmark = pytest.mark.slow
-
 UNCLEAR = "Compare them?"
 LOCKED = "What is behind the locked door?"
 FURTHER = "And the harbour?"
 CHROMIUM = Path("/usr/bin/chromium")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium here"),
+]
 HELD = Point("researcher", "keeper")
 WAIT = 60_000
 """Milliseconds until a page has what it waits for, on a busy machine."""
