@@ -164,11 +164,6 @@ def stem(word: str) -> str:
     return FAMILIES.get(short, _without_e(short))
 
 
-def root(word: str) -> str:
-    """Return the word without its commonest English endings, whatever its family."""
-    return _without_e(_without_ending(word))
-
-
 def stems(text: str) -> list[str]:
     """Return the stems of the words that carry meaning, in order."""
     return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
