@@ -24,13 +24,13 @@ _MARKER = rf"(?:[\[【［]{{2}}{_COUNTED}[\]】］]{{2}}|[\[【［]{_COUNTED}[\]
 _TARGET = r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?(?:\s+[\"'][^\"'\n]*[\"'])?\s*\)"
 _TOKEN = re.compile(
     r"(?i)(?P<kept>\\[^`]|(?P<ticks>`++)(?:.*?(?<!`)(?P=ticks)(?!`))?|<(?!https?:|file:)[a-z!/][^<>]*>)"
-    rf"|(?P<marker>{_MARKER})(?:{_TARGET.format('linked')})?|<?(?P<address>{_ADDRESS})>?"
+    rf"|(?P<open>[(（])?(?:(?P<marker>{_MARKER})(?:{_TARGET.format('linked')})?|<?(?P<address>{_ADDRESS})>?)(?(open)[)）])"
     rf"|!?\[(?P<words>(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*+\])*+)\]{_TARGET.format('target')}"
 )
 _BETWEEN = re.compile(r"[ \u3000]?[,，、;；]?[ \u3000]?")
 _BULLET = r"[ \t]*(?:[-*+•][ \t]+|\d+\.[ \t]+(?=\[))"
 _NUMBER = r"[ \t]*(?:\*\*)?(?:[\[【［]{1,2}\^?\d{1,3}[\]】］]{1,2}|[（(]?\d{1,3}[.)）、．:：](?=\D))"
-_NUMBERED = rf"(?:{_BULLET})?{_NUMBER}(?=.*[^\W\d_])(?:.*://|(?!.*[\[【]\d{{1,3}}[,\]】])).*"
+_NUMBERED = rf"(?:{_BULLET})?(?:{_NUMBER})++(?=.*[^\W\d_])(?:.*://|(?!.*[\[【]\d{{1,3}}[,\]】])).*"
 _ENTRY = rf"(?:{_NUMBERED}|{_BULLET}.*://.*|[^\[\n]*://[^\[\n]*| {{2,}}[^\s\[].*)"
 _ITEM = rf"{_BULLET}(?!.*{_MARKER})\S.*"
 _UNTITLED = r" {0,3}(?:[-*] )?(?:[\[【]\d{1,3}[\]】][:：]?[ \t].*://|\[\^[^\]\s]+\]: ).*"
@@ -93,12 +93,10 @@ class _Known:
         texts, places = self._read(line)
         for place, numbers in enumerate(places):
             known = [number for number in dict.fromkeys(numbers) if number != UNKNOWN]
-            before, after = texts[place], texts[place + 1]
-            if not known and before.endswith(("(", "（")) and after.startswith((")", "）")):
-                before, after = before[:-1], after[1:]
-            # Behind a marker, a parenthesis would make it a link.
-            texts[place + 1] = f" {after}" if after.startswith("(") else after
-            texts[place] = before + "".join(f"[{number}]" for number in known or [UNKNOWN])
+            texts[place] += "".join(f"[{number}]" for number in known or [UNKNOWN])
+            if texts[place + 1].startswith("("):
+                # Behind a marker, a parenthesis would make it a link.
+                texts[place + 1] = f" {texts[place + 1]}"
         return "".join(texts)
 
     def _read(self, line: str) -> tuple[list[str], list[list[int]]]:
