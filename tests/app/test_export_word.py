@@ -92,7 +92,7 @@ def test_the_evidence_stands_in_a_table_whose_head_is_repeated() -> None:
         f"{QUOTE}\n[1] Skerry Light – Register",
     ]
     assert "no word of '38'" in cells(evidence)[3][2]
-    assert cells(evidence)[5][1] == "not supported (Judged by openai:judge-1)"
+    assert cells(evidence)[5][1] == "not supported Judged by openai:judge-1"
     assert evidence.rows[0]._tr.xpath("./w:trPr/w:tblHeader")
     assert cells(contradictions)[1][2] == "Skerry Light – Register"
     assert cells(not_read)[1] == ["https://closed.example/", "the server asks for a password"]
@@ -102,7 +102,7 @@ def test_the_evidence_stands_in_a_table_whose_head_is_repeated() -> None:
 @pytest.mark.parametrize(
     ("report", "expected"),
     [
-        (finished(), ["evidence_0", "evidence_1", "evidence_2", "evidence_4", "evidence_5"]),
+        (finished(), ["evidence_0", "evidence_1", "evidence_2", "evidence_4", "evidence_5", "source_1", "source_3"]),
         (finished(report=UNCHECKED), ["source_1", "source_1", "source_2", "source_3", "source_1"]),
     ],
     ids=["checked", "unchecked"],
