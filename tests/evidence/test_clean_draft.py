@@ -55,6 +55,7 @@ def test_a_citation_of_nothing_can_be_told_from_none(draft: str, cleaned: str) -
         ("A [5](file:///birds/auks.md).", "A [8].", 0),
         ("In [2016] and [0, 1].", "In \\[2016\\] and \\[0, 1\\].", 0),
         ("`[9]` [see](p 5)\n```\n[9]\n```", "`[9]` [see](p 5)\n```\n[9]\n```", 0),
+        ("[3] It is at https://new.test/x now.", "[3] It is at [0] now.", 0),
         ("", "", 0),
     ],
 )  # fmt: skip
@@ -156,9 +157,9 @@ def test_what_stands_behind_a_list_stays() -> None:
 
 
 FORMS = {
-    "[3]": (3,), " [3, 5]": (3, 5), "【5】": (5,), "【5†L1-L9】": (5,), "[^8]": (8,), " [[3]]": (3,), "[3-5]": (3, 0, 5),
-    " [3；5]": (3, 5), " [[7]](https://gulls.test/a#x)": (3,), " [5](#sources)": (5,), "[9]": (0,), "[7][3]": (0, 3),
-    " https://www.gulls.test/a/": (3,), " <http://terns.test/b>": (5,), " [3], [9] [5]": (3, 0, 5), " ([5])": (5,),
+    "[3]": (3,), " [3, 5]": (3, 5), "【5】": (5,), "【5†L1-L9】": (5,), "[^8]": (8,), " [[3]]": (3,), " ([5])": (5,),
+    "[3-5]": (3, 0, 5), " [3；5]": (3, 5), " [[7]](https://gulls.test/a#x)": (3,), " [5](#sources)": (5,), "[9]": (0,),
+    "[7][3]": (0, 3), " https://www.gulls.test/a/": (3,), " <http://terns.test/b>": (5,), " [3], [9] [5]": (3, 0, 5),
     " https://new.test/x": (0,),
 }  # fmt: skip
 """Ways to cite, with the numbers that each means; 0 for nothing."""
@@ -197,8 +198,8 @@ INLINE = [
     "(x) ", "[", "]", "*", "|", "`", "``", ". ", ", ", "> ", "# ", "a ", "文", "\n\n- ",
 ]  # fmt: skip
 BLOCKS = [
-    *LISTS, "\\", "```\n", "~~~\n", "\n", "\n\n", "1. ", "## References\n", "Sources:\n", "---\n", "- no address\n", "\0",
-    "[1] Alpha: https://a.test/x\n", "[^1]: Foot\n",
+    *LISTS, "\\", "```\n", "~~~\n", "\n", "\n\n", "1. ", "## References\n", "Sources:\n", "---\n", "- no address\n",
+    "\0", "[1] Alpha: https://a.test/x\n", "[^1]: Foot\n",
 ]  # fmt: skip
 lines = st.lists(st.sampled_from(INLINE), max_size=15).map("".join)
 drafts = st.lists(st.sampled_from(INLINE + BLOCKS), max_size=22).map("".join) | st.text()
@@ -229,8 +230,9 @@ def test_code_in_a_fence_stays_as_it_is(text: str, fence: str) -> None:
 HOSTILE = [
     "[", "]", "[]", "[[1]", "[1](", "[a](b ", "[1](a/b [1]", "`", "`[1]", "【3†", "[1-", "[1, ", "[^1]: ", "https://",
     "https://a.test/(", "<a ", "\n", "## Sources\n", "Sources\n---\n", "[1] x\n", "  [1] x\n", "[1] https://a.test\n",
-    "1. https://a.test\n", "**", "> ", "![a](", "[1]", "[1]\n\n", "- a\n", "a.md/", "```\n", "## Sources\n\n- a\n", "(", "1. ",
-    "# Sources\n\n", "https://a.test/()", "[a](/(", "   a\n", "---\n", "## Sources\n# a\n[1] b\n", "file://a ", "https://a.)",
+    "1. https://a.test\n", "**", "> ", "![a](", "[1]", "[1]\n\n", "- a\n", "a.md/", "```\n", "## Sources\n\n- a\n",
+    "(", "1. ", "# Sources\n\n", "https://a.test/()", "[a](/(", "   a\n", "---\n", "## Sources\n# a\n[1] b\n",
+    "file://a ", "https://a.)",
 ]  # fmt: skip
 
 

@@ -33,7 +33,7 @@ _NUMBER = r"[ \t]*(?:\*\*)?(?:[\[【［]{1,2}\^?\d{1,3}[\]】］]{1,2}|[（(]?\d
 _NUMBERED = rf"(?:{_BULLET})?(?:{_NUMBER})++(?=.*[^\W\d_])(?:.*://|(?!.*[\[【]\d{{1,3}}[,\]】])).*"
 _ENTRY = rf"(?:{_NUMBERED}|{_BULLET}.*://.*|[^\[\n]*://[^\[\n]*| {{2,}}[^\s\[].*)"
 _ITEM = rf"{_BULLET}(?!.*{_MARKER})\S.*"
-_UNTITLED = r" {0,3}(?:[-*] )?(?:[\[【]\d{1,3}[\]】][:：]?[ \t].*://|\[\^[^\]\s]+\]: ).*"
+_UNTITLED = rf"(?:[\[【]\d{{1,3}}[\]】][:：]?[ \t](?:.*[\s(<])?{_ADDRESS}[>)]?[ \t]*|\[\^[^\]\s]+\]: .*)"
 _LINE = rf"(?m)^(?P<bullet>{_BULLET})?(?:[*\s]*[\[【［（(]*\^?(?P<number>\d{{1,3}})[\]】］)）.、．:：])?(?P<words>.*)"
 
 
@@ -45,7 +45,7 @@ def _lists() -> str:
     introduction = rf"(?:\s*(?!{_ENTRY}|{_ITEM}|#)[^\[\n\0]{{1,200}}\n)?"
     entries = rf"(?:\s*^(?:(?P=level)#+ .*\n\s*)?{_ENTRY}$)++(?!\n\s*{_NUMBER})|(?:\s*^{_ITEM}$)++(?!\n\s*{_BULLET})"
     titled = rf"{heading}{introduction}(?:{entries})"
-    return rf"(?im)(?:{titled}|(?:^{_UNTITLED}\n*)++)\s*?$(?:\s*^-{{3,}}\s*\Z)?\n*"
+    return rf"(?im)(?:{titled}|(?:^ {{0,3}}(?:[-*] )?{_UNTITLED}$\n*)++)\s*?$(?:\s*^-{{3,}}\s*\Z)?\n*"
 
 
 def clean_draft(text: str, sources: Mapping[int, Source]) -> tuple[str, int]:
