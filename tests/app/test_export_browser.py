@@ -90,7 +90,7 @@ def test_a_citation_opens_its_quote_in_place(browser: Browser, width: int) -> No
     assert page.title() == QUESTION
     quote = quote_of(page, "1, supported")
     assert quote.is_visible() and QUOTE in quote.inner_text()
-    assert "supported 97" in " ".join(quote.inner_text().split())
+    assert "Register supported First lit" in " ".join(quote.inner_text().split())
     link = quote.get_by_role("link", name="Open the source")
     assert link.get_attribute("href").startswith("https://lights.example/skerry#:~:text=First%20lit%20on%201%20March,")
     box = quote.bounding_box()
