@@ -24,6 +24,7 @@ from ..core.run.events.packets import Placement, TopLevelBranching
 from ..core.run.limits import Limits
 from ..core.run.spending import allowance, dispatched_now, limit_reached
 from ..core.run.transcripts import (
+    MOST_GAPS,
     call_ids,
     earlier_findings,
     mark_withheld,
@@ -58,7 +59,8 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateU
     if not limit and progress.cycle >= max_cycles - 1:
         limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
     if limit:
-        gaps = [gap_of(task, state.run.id, progress.cycle, call, about=task) for call, task in progress.waiting]
+        unresearched = progress.waiting[:MOST_GAPS]
+        gaps = [gap_of(task, state.run.id, progress.cycle, call, about=task) for call, task in unresearched]
         progress = progress.model_copy(update={"decision": "report", "waiting": ()})
         return {**turn.costs(stop_reason=limit), "progress": progress, "memory": {gap.key: gap for gap in gaps}}
     if progress.waiting and not steering:
