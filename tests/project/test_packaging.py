@@ -36,17 +36,7 @@ def folder_of(package: str) -> Path:
 
 def wanted_files() -> set[str]:
     """The package as it should be installed, by the tree."""
-    files = {
-        f"deep_research/{name}"
-        for name in (
-            "__init__.py",
-            "core/records/report.py",
-            "core/records/plan.py",
-            "state.py",
-            "py.typed",
-            "langgraph.json",
-        )
-    }
+    files = {f"deep_research/{name}" for name in ("__init__.py", "state.py", "py.typed", "langgraph.json")}
     for package in PACKAGES[1:]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
     data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
