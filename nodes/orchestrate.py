@@ -71,8 +71,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateU
     events = CallEvents(turn.emitter, turn.place)
     async with turn.paid(events):
         reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, events)
-        room = (max_cycles - 1 - progress.cycle) * context.limits.max_parallel_researchers
-        update = _carry_out(state, steering, reply, room, turn)
+        update = _carry_out(state, steering, reply, turn)
     # A limit that ended the research may have been raised since.
     return {**turn.costs(stop_reason=""), **update, "findings": mark_withheld(state.findings, reply.refused)}
 
@@ -136,13 +135,13 @@ def _noticed(state: ResearchState, limits: Limits) -> str:
     return fenced_knowledge(gaps=gaps, earlier_gaps=earlier, contradictions=pairs[: limits.max_elements])
 
 
-def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, room: int, turn: Turn) -> StateUpdate:
+def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
     context, events, progress = turn.context, turn.events, state.progress
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     has_handed_out = not all(map(_is_of_plan, state.findings))
-    order = decide(calls, progress, context.limits, room=room, has_findings=has_findings, has_handed_out=has_handed_out)
+    order = decide(calls, progress, context.limits, has_findings=has_findings, has_handed_out=has_handed_out)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
         message, order = _from_plan(state, order, context)

@@ -20,6 +20,7 @@ NOT_NEEDED = f"{NOT_RUN} the report is written now."
 THINK_ALONE = f"{NOT_RUN} a thought stands alone. Call again after it."
 ACT_NOW = f"{NOT_RUN} no more thinking in a row. Act now: research or report."
 RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
+SAME_TASK = f"{NOT_RUN} another call of this message has the same task; the result stands there."
 NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the plan first."
 PENDING = ""
 ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
@@ -45,9 +46,9 @@ class Order(NamedTuple):
 
 
 def decide(
-    calls: Calls, progress: Progress, limits: Limits, *, room: int, has_findings: bool, has_handed_out: bool = True
+    calls: Calls, progress: Progress, limits: Limits, *, has_findings: bool, has_handed_out: bool = True
 ) -> Order:
-    """Decide by the precedence report, thought, research; `room` is how many tasks the cycles that are left can hold.
+    """Decide by the precedence report, thought, research.
 
     A model that never `has_handed_out` a task, as one that cannot call tools, has all steps of its plan researched.
     """
@@ -59,7 +60,7 @@ def decide(
         return _report(calls, progress, has_findings)
     if tool_names.THINK_TOOL in names:
         return _think(calls, progress, limits, is_done)
-    return _research(calls, progress, limits, room, is_done)
+    return _research(calls, progress, limits, is_done)
 
 
 def give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
@@ -98,15 +99,15 @@ def _think(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> O
     return Order("again", progress, _all(calls, THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
 
 
-def _research(calls: Calls, progress: Progress, limits: Limits, room: int, is_done: bool) -> Order:
+def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> Order:
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
     tasks: list[tuple[str, str]] = []
     for call in calls.accepted:
         task = read_task(call.arguments)
         if not task:
             answers[call.id] = f"{NOT_RUN} `task` has to be a text of one or two sentences."
-        elif len(tasks) == room:
-            answers[call.id] = f"{NOT_RUN} the cycles that are left hold {room} tasks."
+        elif task in dict(tasks).values():
+            answers[call.id] = SAME_TASK
         else:
             tasks.append((call.id, task))
             answers[call.id] = PENDING

@@ -21,7 +21,7 @@ from starlette.middleware import Middleware
 from deep_research.app.embed import LeasedGraph, compile_graph
 from deep_research.app.server.auth import check_run, check_unclaimed
 from deep_research.app.server.guard import AllowedOrigins, Guard
-from deep_research.app.server.users import server_settings, token_in, too_many_runs, user_of
+from deep_research.app.server.users import server_settings, token_in, user_of
 from deep_research.app.words import Strategy
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
@@ -87,8 +87,8 @@ async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> None:
         of_user, of_thread = (await session.execute(counts.where(active, or_(mine, here)))).one()
     if of_thread:
         _refuse("The thread is at work: wait until its run ends, or cancel it.", 409)
-    if of_user >= server_settings().user_runs:
-        _refuse(too_many_runs(user), 429)
+    if of_user >= (most := server_settings().user_runs):
+        _refuse(f"{user} has {of_user} runs at work; {most} are allowed at once.", 429)
 
 
 def _refuse(words: str, status: int) -> NoReturn:
@@ -134,11 +134,12 @@ def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
 
 deep_research, planned_research = served("orchestrated"), served("planned")
 
-app = FastAPI(middleware=[Middleware(AllowedOrigins), Middleware(Guard)], docs_url=None, redoc_url=None)
-"""Aegra puts its routes into this app, behind its middleware."""
 
-
-@app.get("/ok")
 async def ok() -> dict[str, bool]:
     """Say that the process answers."""
     return {"ok": True}
+
+
+app = FastAPI(middleware=[Middleware(AllowedOrigins), Middleware(Guard)], docs_url=None, redoc_url=None)
+"""Aegra puts its routes into this app, behind its middleware."""
+app.add_api_route("/ok", ok)

@@ -73,6 +73,14 @@ async def test_tasks_beyond_the_limit_go_out_in_the_next_round_before_the_orches
     assert every_call_has_one_result(state.transcript)
 
 
+async def test_calls_with_the_same_task_in_one_message_are_researched_once(tmp_path: Path) -> None:
+    run = lab(tmp_path, orchestrator=[research("task 0.", "task 1.", "task 0. "), REPORT], researcher=many(2))
+    state = await run.ask()
+    assert [finding.task for finding in in_order(state)] == TASKS[:2]
+    assert "another call of this message has the same task" in [*results(state.transcript).values()][2]
+    assert every_call_has_one_result(state.transcript)
+
+
 @pytest.mark.parametrize("limits", [{"max_searches": 2}, {"max_tool_calls": 2}])
 async def test_as_many_tasks_go_out_as_searches_are_left_and_the_report_names_the_others(
     tmp_path: Path, limits: dict[str, int]
@@ -84,11 +92,11 @@ async def test_as_many_tasks_go_out_as_searches_are_left_and_the_report_names_th
         assert f"Not found: {task}" in state.messages[-1].text
 
 
-async def test_tasks_for_which_no_cycle_is_left_are_answered_as_not_run(tmp_path: Path) -> None:
+async def test_tasks_that_wait_when_the_cycles_are_over_are_named_in_the_report(tmp_path: Path) -> None:
     run = lab(tmp_path, orchestrator=[FIVE], researcher=many(3), limits={"max_cycles": 2})
     state = await run.ask()
     assert len(state.findings) == 3
-    assert "the cycles that are left hold 3 tasks" in results(state.transcript)["d"]
+    assert "Not found: task 3." in state.messages[-1].text
     assert "the last of 2 cycles was reached (max_cycles)" in state.messages[-1].text
 
 

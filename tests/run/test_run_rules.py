@@ -45,7 +45,7 @@ def test_whatever_a_model_calls_every_call_has_exactly_one_result(
 ) -> None:
     message = calls(*entries, **({"finish_reason": "length"} if is_cut else {}))
     read = read_calls(message, TOOLS, taken)
-    order = decide(read, Progress(thinks=thinks, mistakes=thinks), Limits(), room=9, has_findings=has_findings)
+    order = decide(read, Progress(thinks=thinks, mistakes=thinks), Limits(), has_findings=has_findings)
     given_ids = [entry["id"] for entry in read.message.tool_calls]
     assert len(given_ids) == len(entries)
     assert not taken & set(map(str, given_ids))
