@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ...records.sources import Source
 from .citing import UNKNOWN, source_key
 from .labels import all_labels
-from .markers import CLOSERS, OPENERS, code_lines
+from .markers import CLOSERS, OPENERS, TARGET, code_lines
 
 _HEADINGS = (
     "references|citations|bibliography|footnotes|sources used|sources cited|list of sources|works cited|einzelnachweise"
@@ -21,11 +21,10 @@ _INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSERS, "\
 _ADDRESS = r"(?:https?|file)://(?:\([^\s()]*\)|[^\s<>()\[\]{}\"`|\\（）【】「」《》，。；、])+(?<![.,;:!?'*_~…！？：’])"
 _COUNTED = r"\^?\d+(?: *[,，、;；–—~～−-] *\^?\d+)*+(?:†[^\[\]【】［］\n]*)?"
 _MARKER = rf"(?:[\[【［]{{2}}{_COUNTED}[\]】］]{{2}}|[\[【［]{_COUNTED}[\]】］])"
-_TARGET = r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?(?:\s+[\"'][^\"'\n]*[\"'])?\s*\)"
 _TOKEN = re.compile(
     r"(?i)(?P<kept>\\[^`]|(?P<ticks>`++)(?:.*?(?<!`)(?P=ticks)(?!`))?|<(?!https?:|file:)[a-z!/][^<>]*>)"
-    rf"|(?P<open>[(（])?(?:(?P<marker>{_MARKER})(?:{_TARGET.format('linked')})?|<?(?P<address>{_ADDRESS})>?)(?(open)[)）])"
-    rf"|!?\[(?P<words>(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*+\])*+)\]{_TARGET.format('target')}"
+    rf"|(?P<open>[(（])?(?:(?P<marker>{_MARKER})(?:{TARGET.format('linked')})?|<?(?P<address>{_ADDRESS})>?)(?(open)[)）])"
+    rf"|!?\[(?P<words>(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*+\])*+)\]{TARGET.format('target')}"
 )
 _BETWEEN = re.compile(r"[ \u3000]?[,，、;；]?[ \u3000]?")
 _BULLET = r"[ \t]*(?:[-*+•][ \t]+|\d+\.[ \t]+(?=\[))"

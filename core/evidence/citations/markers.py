@@ -8,23 +8,8 @@ from typing import NamedTuple
 
 OPENERS = "[【［"
 CLOSERS = "]】］"
-_NUMBER = re.compile(r"(,? ?)(\d+)")
-_LONGEST_NUMBER = 20
-_UNKNOWN_NUMBER = -1
-
-# What the characters read so far amount to: brackets opened, a number, after a comma, after its space, brackets closed.
-_NEXT = {
-    ("", "["): "opened",
-    ("opened", "["): "opened",
-    ("opened", "1"): "number",
-    ("number", "1"): "number",
-    ("number", ","): "comma",
-    ("number", "]"): "closed",
-    ("comma", "1"): "number",
-    ("comma", " "): "space",
-    ("space", "1"): "number",
-    ("closed", "]"): "closed",
-}
+TARGET = r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?(?:\s+[\"'][^\"'\n]*[\"'])?\s*\)"
+"""Pattern of what makes a link of the brackets before it; without any of `/ : . #` it is a remark, such as a year."""
 _PREFIX = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
 _OPENING = re.compile(_PREFIX + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
 _CLOSING = re.compile(r"[ \t>]*(`{3,}|~{3,})\s*")
@@ -44,53 +29,6 @@ class Marker(NamedTuple):
 
 
 Part = str | Marker
-
-
-class MarkerLexer:
-    """Cuts a stream of characters into markers and single other characters; each is held no longer than needed."""
-
-    def __init__(self) -> None:
-        self._state = ""
-        self._held: list[str] = []
-        self._depth = 0
-
-    def feed(self, char: str) -> list[Part]:
-        """Take one character and return what is certain now."""
-        kind = _kind(char)
-        state = _NEXT.get((self._state, kind))
-        if state is None:
-            return [*self.finish(), *self.feed(char)] if self._held else [char]
-        self._state = state
-        self._held.append(char)
-        self._depth += (kind == "[") - (kind == "]")
-        return self.finish() if self._depth == 0 else []
-
-    def finish(self) -> list[Part]:
-        """Return what is held: a marker in as many brackets as were closed, or text."""
-        held, state, unclosed = self._held, self._state, self._depth
-        self._held, self._state, self._depth = [], "", 0
-        if state != "closed":
-            return list(held)
-        raw = "".join(held[unclosed:])
-        return [*held[:unclosed], _marker(raw)]
-
-
-def _kind(char: str) -> str:
-    if char in OPENERS:
-        return "["
-    if char in CLOSERS:
-        return "]"
-    return "1" if char.isdecimal() else char
-
-
-def _marker(raw: str) -> Marker:
-    pairs = _NUMBER.findall(raw)
-    return Marker(raw, tuple(_number(digits) for _, digits in pairs), tuple(separator for separator, _ in pairs))
-
-
-def _number(digits: str) -> int:
-    # Python refuses to read very long numbers, and no source has one.
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER
 
 
 def fence_after(fence: str, line: str) -> str:
@@ -139,30 +77,3 @@ def _unclosed(lines: list[str]) -> int | None:
             opened = place
         fence = after
     return opened if fence else None
-
-
-class LinkTarget:
-    """Reads what follows `](` and says whether it makes a link: an address in parentheses, perhaps with a title.
-
-    Without any of `/ : . #` it is taken for a remark in parentheses, such as a year.
-    """
-
-    def __init__(self) -> None:
-        self._previous = "("
-        self._depth = 1
-        self._is_address = False
-        self._may_hold_spaces = False
-
-    def take(self, char: str) -> bool | None:
-        """Take one character; none as long as the end is open, then whether this was the target of a link."""
-        previous, self._previous = self._previous, char
-        if char == "<" and previous == "(":
-            self._is_address = self._may_hold_spaces = True
-        elif char in "\"'" and previous.isspace():
-            self._may_hold_spaces = True
-        elif previous.isspace() and not char.isspace() and not self._may_hold_spaces:
-            return False
-        elif char in "/:.#":
-            self._is_address = True
-        self._depth += (char == "(") - (char == ")")
-        return self._is_address if self._depth == 0 else None

@@ -2,215 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
-from dataclasses import dataclass
-from typing import Literal
+import re
+from collections.abc import Container, Iterable, Iterator
+from functools import reduce
 
-from .markers import CLOSERS, OPENERS, LinkTarget, Marker, MarkerLexer, Part, fence_after
+from .markers import CLOSERS, OPENERS, TARGET, Marker, Part, fence_after
 
-Kind = Literal["code", "bracket", "closed bracket", "target"]
-
-
-@dataclass
-class Opening:
-    """Something that may turn out to be code or a link."""
-
-    kind: Kind
-    """What it is so far."""
-    start: int
-    """Place among the held parts from which on it would protect them."""
-    size: int = 0
-    """How many backticks opened it; 0 for a bracket."""
-    target: LinkTarget | None = None
-    """What is read of the link's target, once that has begun."""
-
-
-class Undecided:
-    """The parts of a line from the first undecided marker on, and the openings that leave it undecided.
-
-    The first opening is never younger than the first held marker, so all is decided when none is left.
-    """
-
-    def __init__(self) -> None:
-        self._decided: list[Part] = []
-        self._held: list[Part] = []
-        self._openings: list[Opening] = []
-        self._code_sizes: set[int] = set()
-
-    @property
-    def top(self) -> Opening | None:
-        """The youngest opening."""
-        return self._openings[-1] if self._openings else None
-
-    def add(self, part: Part) -> None:
-        """Append a part; text is passed on unless a marker before it is held back."""
-        held = self._held if self._held or isinstance(part, Marker) else self._decided
-        held.append(part)
-
-    def open(self, kind: Kind, size: int = 0) -> None:
-        """Note that what follows may be protected."""
-        self._openings.append(Opening(kind, len(self._held), size))
-        self._code_sizes.add(size)
-
-    def drop(self) -> None:
-        """Forget the youngest opening: it was nothing."""
-        self._code_sizes.discard(self._openings.pop().size)
-        if not self._openings:
-            self._flush()
-
-    def protect(self) -> None:
-        """Turn the markers since the youngest opening into text, and forget it."""
-        start = self._openings[-1].start
-        if len(self._held) > start:
-            self._held[start:] = ["".join(map(_raw, self._held[start:]))]
-        if start == 0:
-            self._flush()
-        self.drop()
-
-    def close_code(self, size: int) -> bool:
-        """Protect what stands between backticks if as many of them are open; return whether they were."""
-        if size not in self._code_sizes:
-            return False
-        while self._openings[-1].size != size:
-            self._code_sizes.discard(self._openings.pop().size)
-        self.protect()
-        return True
-
-    def end_line(self, is_code: bool) -> None:
-        """Decide what is left: nothing that is still open was code or a link, unless the line opens a fence."""
-        if is_code:
-            self._held = [_raw(part) for part in self._held]
-        self._openings.clear()
-        self._code_sizes.clear()
-        self._flush()
-
-    def take_decided(self) -> list[Part]:
-        """Return what is certain, once."""
-        decided, self._decided = self._decided, []
-        return decided
-
-    def _flush(self) -> None:
-        self._decided += self._held
-        self._held = []
+_OPENER, _CLOSER = (f"[{re.escape(signs)}]" for signs in (OPENERS, CLOSERS))
+_NUMBERS = r"\d++(?:, ?\d++)*+"
+_MARKER = re.compile(rf"(?P<openers>{_OPENER}{{1,5}}+)(?P<numbers>{_NUMBERS})(?P<closers>{_CLOSER}{{1,5}}+)")
+_BEGUN_MARKER = re.compile(rf"{_OPENER}{{1,5}}+(?:{_NUMBERS},? ?)?")
+_NUMBER = re.compile(r"(,? ?)(\d+)")
+_LONGEST_NUMBER = 20
+_UNKNOWN_NUMBER = -1
+_TEXT = re.compile(rf"[^`\\{re.escape(OPENERS + CLOSERS)}]+")
+_ESCAPED = re.compile(r"\\[^`]?")
+_BACKTICKS = re.compile(r"`+")
+_BRACKETS = re.compile(reduce(lambda inner, _: rf"\[(?:\\.|[^\[\]\\]|{inner})*+\]", range(4), "(?!)"))
+"""The words of a link, in which further brackets may stand."""
+_TARGET = re.compile(TARGET.format("target"))
+_BEGUN_TARGET = re.compile(r"\(\s*<?(?:\([^\s()]*\)|[^\s<>()])*(?:\([^\s()]*|>?(?:\s+(?:[\"'][^\"'\n]*[\"']?)?\s*)?)")
+_HORIZON = 4000
+"""Characters within which code and links have to end, so that no text is held back for long."""
+_FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:```|~~~)")
+_FENCE_CHARACTERS = 200
+"""Beginning of a line in which a code fence shows."""
 
 
-def _raw(part: Part) -> str:
-    return part if isinstance(part, str) else part.raw
+class _Undecided(Exception):
+    """What comes next decides what this is."""
 
 
 class MarkerScanner:
     """Cuts a stream into text and markers; the result does not depend on how the stream was cut.
 
-    Text flows at once. A marker that may stand in code or in a link is held, with what follows it, until that is
-    certain, at the latest at the end of its line: inline code and links are taken to close on the line they open on.
+    Text flows at once. From a bracket or backtick on, a line is held until it is certain whether code or a link begins
+    there: both are taken to end on the line on which they begin.
     """
 
     def __init__(self) -> None:
-        self._lexer = MarkerLexer()
-        self._parts = Undecided()
-        self._backticks = 0
         self._line: list[str] = []
-        self._fence = ""
-        self._is_escaped = False
+        self._start = self._held = self._fence = ""
+        self._open = 0
+        """Brackets and backticks of this line that are still open, and are neither code nor a link."""
 
     def feed(self, text: str) -> list[Part]:
         """Take the next piece of text and return what is certain now."""
-        for char in text:
-            if char == "\n":
-                self._end_line()
-                self._parts.add(char)
-            else:
-                self._line.append(char)
-                self._read(char)
-        return self._parts.take_decided()
+        parts = list[Part]()
+        *ended, last = text.split("\n")
+        for line in ended:
+            self._take(line)
+            parts += [*self._end_line(), "\n"]
+        self._take(last)
+        if self._fence or not _FENCE.match(self._start):
+            parts += self._read(is_ended=False)
+        return parts
 
     def finish(self) -> list[Part]:
         """Return the rest, once."""
-        self._end_line()
-        return self._parts.take_decided()
+        return self._end_line()
 
-    def _read(self, char: str) -> None:
-        if self._fence:
-            self._parts.add(char)
-            return
-        is_escaped, self._is_escaped = self._is_escaped, char == "\\" and not self._is_escaped
-        if is_escaped and char in OPENERS:
-            self._place_escaped(char)
-            return
-        for part in self._lexer.feed(char):
-            self._place(part)
+    def _take(self, piece: str) -> None:
+        self._held += piece
+        self._start += piece[: _FENCE_CHARACTERS - len(self._start)]
+        self._line.append(piece)
 
-    def _end_line(self) -> None:
-        for part in self._lexer.finish():
-            self._place(part)
-        self._end_backticks()
+    def _end_line(self) -> list[Part]:
         fence = fence_after(self._fence, "".join(self._line))
-        self._parts.end_line(is_code=bool(fence))
-        self._fence, self._is_escaped = fence, False
-        self._line.clear()
+        self._fence = self._fence or fence
+        parts = [*self._read(is_ended=True)]
+        self._line, self._start, self._fence, self._open = [], "", fence, 0
+        return parts
 
-    def _place(self, part: Part) -> None:
-        if part == "`":
-            self._backticks += 1
-        else:
-            self._end_backticks()
-        if self._begins_target(part):
-            return
-        if isinstance(part, Marker):
-            part = part._replace(is_enclosed=self._parts.top is not None)
-        if not self._continues_target(part):
-            self._open_or_close(part)
+    def _read(self, *, is_ended: bool) -> Iterator[Part]:
+        text, place = self._held, 0
+        try:
+            while place < len(text):
+                part, size = self._part(text[place : place + _HORIZON], is_ended or len(text) - place > _HORIZON)
+                yield part
+                place += size
+        except _Undecided:
+            pass
+        self._held = text[place:]
 
-    def _place_escaped(self, char: str) -> None:
-        """Place a bracket that opens nothing."""
-        for part in self._lexer.finish():
-            self._place(part)
-        self._end_backticks()
-        if not self._begins_target(char) and not self._continues_target(char):
-            self._parts.add(char)
+    def _part(self, text: str, is_ended: bool) -> tuple[Part, int]:
+        """Return the part with which a text begins, and its length; raises `_Undecided`."""
+        if found := _TEXT.match(text):
+            return found[0], found.end()
+        if self._fence:
+            return text, len(text)
+        if found := _ESCAPED.match(text):
+            return found[0], _decided(found.end(), len(found[0]) == 2 or is_ended)
+        if found := _BACKTICKS.match(text):
+            return self._code(text, found.end(), is_ended)
+        if text[0] in CLOSERS:
+            self._open -= self._open > 0
+            return text[0], 1
+        if found := _MARKER.match(text):
+            size = found.end("numbers") + len(found["openers"])
+            if size <= found.end():
+                end = _link_end(text, size, is_ended)
+                return (text[:end], end) if end else (_marker(text[:size], is_enclosed=self._open > 0), size)
+            _decided(size, is_ended or found.end() < len(text))
+        elif not is_ended and _BEGUN_MARKER.fullmatch(text):
+            raise _Undecided
+        return self._bracket(text, is_ended)
 
-    def _end_backticks(self) -> None:
-        size, self._backticks = self._backticks, 0
-        if size and not self._parts.close_code(size) and not self._target():
-            self._parts.open("code", size)
+    def _code(self, text: str, size: int, is_ended: bool) -> tuple[Part, int]:
+        _decided(size, is_ended or size < len(text))
+        closing = re.compile(rf"(?<!`)`{{{size}}}(?!`)").search(text, size)
+        if closing:
+            return text[: closing.end()], _decided(closing.end(), is_ended or closing.end() < len(text))
+        self._open += 1
+        return text[:size], _decided(size, is_ended)
 
-    def _target(self) -> LinkTarget | None:
-        top = self._parts.top
-        return top.target if top else None
+    def _bracket(self, text: str, is_ended: bool) -> tuple[Part, int]:
+        """Return a link, or the bracket that begins none."""
+        words = _BRACKETS.match(text)
+        if text[0] == "[":
+            _decided(1, is_ended or words is not None)
+        end = _link_end(text, words.end(), is_ended) if words else 0
+        if end:
+            return text[:end], end
+        self._open += 1
+        return text[0], 1
 
-    def _begins_target(self, part: Part) -> bool:
-        top = self._parts.top
-        if not top or top.kind != "closed bracket":
-            return False
-        if part != "(":
-            self._parts.drop()
-            return False
-        top.kind, top.target = "target", LinkTarget()
-        self._parts.add(part)
-        return True
 
-    def _continues_target(self, part: Part) -> bool:
-        target = self._target()
-        if not target:
-            return False
-        is_link = target.take(part if isinstance(part, str) else part.raw[0])
-        if is_link is False:
-            self._parts.drop()
-            return False
-        self._parts.add(part)
-        if is_link:
-            self._parts.protect()
-        return True
+def _link_end(text: str, place: int, is_ended: bool) -> int:
+    """Return where the target of a link ends that begins at a place; 0 if none does."""
+    _decided(place, is_ended or place < len(text))
+    target = _TARGET.match(text, place)
+    return target.end() if target else _decided(0, is_ended or not _BEGUN_TARGET.fullmatch(text, place))
 
-    def _open_or_close(self, part: Part) -> None:
-        top = self._parts.top
-        if isinstance(part, Marker):
-            self._parts.open("closed bracket")
-        elif part in OPENERS:
-            self._parts.open("bracket")
-        elif part in CLOSERS and top and top.kind == "bracket":
-            top.kind = "closed bracket"
-        self._parts.add(part)
+
+def _decided(size: int, is_decided: bool) -> int:
+    if not is_decided:
+        raise _Undecided
+    return size
+
+
+def _marker(raw: str, *, is_enclosed: bool) -> Marker:
+    pairs = _NUMBER.findall(raw)
+    # Python refuses to read very long numbers, and no source has one.
+    numbers = (int(digits) if len(digits) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER for _, digits in pairs)
+    return Marker(raw, tuple(numbers), tuple(separator for separator, _ in pairs), is_enclosed)
 
 
 def scan(text: str) -> list[Part]:
