@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from langgraph.runtime import Runtime
 
@@ -13,7 +13,6 @@ from ..core.evidence.citations.markers import settle_fences, unwrapped
 from ..core.evidence.citations.rendering import without_marks
 from ..core.evidence.citations.sanitizing import sanitized
 from ..core.evidence.memory.observations import gaps_of, missing_of
-from ..core.evidence.text.continuation import words_in
 from ..core.records.report import Draft
 from ..core.records.research import Finding, Run
 from ..core.run.context import Context
@@ -30,8 +29,7 @@ from ..state import ResearchState, StateUpdate
 async def write_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Have the report written; a call that is cut off is continued, an empty one is made once more."""
     turn = await begin_turn(state, runtime)
-    words = await asyncio.to_thread(words_in, _texts(state))
-    events = ReportEvents(state.sources, turn.emitter, turn.place, turn.state.run.active_seconds, words)
+    events = ReportEvents(state.sources, turn.emitter, turn.place, turn.state.run.active_seconds)
     writer = TextWriter(state, turn.context, events)
     async with turn.paid(events):
         cut = await writer.write()
@@ -53,14 +51,6 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> State
 def _shortened(count: int) -> list[str]:
     what = "A finding was" if count == 1 else f"{count} findings were"
     return [f"{what} shortened for the writer, whose model reads too little at once (window)."] if count else []
-
-
-def _texts(state: ResearchState) -> Iterator[str]:
-    """Yield the texts that say what the report is about."""
-    yield from (finding.text for finding in state.findings.values())
-    yield from (learning.text for learning in state.learnings.values())
-    yield from (source.title for source in state.sources.values())
-    yield from (message.text for message in state.messages)
 
 
 def _draft(

@@ -30,12 +30,10 @@ FINDING = WHOLE.replace("#", "").replace("\n", " ")
 Habit = Callable[[str, str], str]
 """What a model makes of the next words, by those before."""
 HABITS: dict[str, Habit] = {
-    "goes on exactly": lambda _, words: words,
     "repeats its last words": lambda before, words: f"{_tail(before, 4)}{words}",
     "begins its last sentence again": lambda before, words: (
         f"{_tail(before, before.split('. ')[-1].count(' ') + 1)}{words}"
     ),
-    "leaves out the space": lambda _, words: words.strip(" "),
     "puts a dash of dots before it": lambda before, words: f"... {_tail(before, 5)}{words}" if before else words,
 }
 
@@ -54,7 +52,7 @@ class CappedWriter:
 
     cap: int
     """Tokens of an answer, of four characters each."""
-    habit: Habit = HABITS["goes on exactly"]
+    habit: Habit = HABITS["repeats its last words"]
     sections: Mapping[str, str] = field(default_factory=lambda: SECTIONS)
     """What it writes under each heading of an outline."""
     part: str = ""
@@ -84,7 +82,7 @@ class CappedWriter:
 
     def _choose(self, reminder: str) -> None:
         heading = next((heading for heading in self.sections if f"the section “{heading}” now" in reminder), "")
-        if "exactly where it stops" in reminder:
+        if "last words once more" in reminder:
             self.asked.append("continuation")
             if self.part != WHOLE and self.stopped:
                 rest = WHOLE[self.stopped :].partition("\n\n##")[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from langchain_core.messages import AIMessage
 from typing_extensions import override
@@ -90,17 +90,10 @@ class ReportEvents(ProseEvents):
     Between two calls `settle` is called, so that what the next one repeats is not shown twice.
     """
 
-    def __init__(
-        self,
-        sources: Mapping[str, Source],
-        emitter: Emitter,
-        place: Placement,
-        seconds: float,
-        words: Collection[str],
-    ) -> None:
-        """Take the thread's sources, the place, the active seconds before the report, and words of what it is about."""
+    def __init__(self, sources: Mapping[str, Source], emitter: Emitter, place: Placement, seconds: float) -> None:
+        """Take the thread's sources, the place, and the active seconds before the report."""
         super().__init__(emitter, place)
-        self.sources, self.seconds_before, self.words = sources, seconds, words
+        self.sources, self.seconds_before = sources, seconds
         keys = {number: source.key for number, source in by_number(sources.values()).items()}
         self.citations = CitationStream(keys)
         self.written = ""
@@ -110,7 +103,7 @@ class ReportEvents(ProseEvents):
         self.draft = ""
         """The same, with all of the section that is being written."""
         self._heading = ""
-        self._seam, self._unrepeated = Continuation("", words), None
+        self._seam, self._unrepeated = Continuation(""), None
 
     is_report = True
     _unrepeated: RepetitionFilter | None
@@ -126,7 +119,7 @@ class ReportEvents(ProseEvents):
     def settle(self) -> None:
         """End a call; what comes next continues the text."""
         self._take(self._seam.finish())
-        self._seam = Continuation(self.draft, self.words)
+        self._seam = Continuation(self.draft)
 
     def begin_section(self, heading: str) -> None:
         """Begin a section with this heading, which is shown if it says anything that the text so far does not.
@@ -138,7 +131,7 @@ class ReportEvents(ProseEvents):
         self._heading = f"{gap}## {heading}\n\n" if heading else ""
         self._unrepeated = RepetitionFilter(self.raw)
         self.draft = self.raw + self._heading
-        self._seam = Continuation(self.draft, self.words)
+        self._seam = Continuation(self.draft)
 
     def end_section(self, *, was_cut: bool) -> None:
         """End a section; of one that `was_cut` off, the last sentence is left out."""

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.text.continuation import Continuation, join_continuation, words_in
+from deep_research.core.evidence.text.continuation import Continuation, join_continuation
 
 LIGHT = "The Skerry Light was lit for the first time in 1844. Ada Moran was its keeper, and there is a harbour. [12]"
-KNOWN = words_in([LIGHT])
 WORDS = st.lists(st.from_regex(r"[a-z]{2,8}", fullmatch=True), min_size=8, max_size=20, unique=True)
 
 
@@ -29,30 +28,24 @@ def word_starts(text: str) -> list[int]:
     return [place for place, (one, other) in enumerate(pairwise(" " + text)) if other.isalpha() and not one.isalpha()]
 
 
-@given(cut_texts())
-def test_a_text_that_goes_on_exactly_where_it_stopped_is_left_as_it_is(cut: tuple[str, int]) -> None:
-    text, place = cut
-    assert join_continuation(text[:place], text[place:], words_in([text])) == text
-
-
 @given(cut_texts(), st.integers(0, 40), st.sampled_from(["", " ", "...", "… ", "\n"]))
 def test_what_was_written_twice_stands_there_once(cut: tuple[str, int], back: int, opening: str) -> None:
     text, place = cut
     starts = [start for start in word_starts(text) if start < place]
     assume(len(starts) > 3)
     start = starts[max(0, len(starts) - 4 - back)]
-    assert join_continuation(text[:place], opening + text[start:], words_in([text])) == text
+    assert join_continuation(text[:place], opening + text[start:]) == text
 
 
 @given(st.text("ab 1[].\n#|", max_size=40), st.lists(st.text("ab 1[].\n#|", max_size=8), max_size=6))
 def test_it_does_not_matter_how_a_continuation_was_streamed(before: str, pieces: list[str]) -> None:
-    seam = Continuation(before, KNOWN)
+    seam = Continuation(before)
     streamed = "".join(map(seam.feed, pieces)) + seam.finish()
-    assert before + streamed == join_continuation(before, "".join(pieces), KNOWN)
+    assert before + streamed == join_continuation(before, "".join(pieces))
 
 
 def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
-    seam = Continuation(LIGHT, KNOWN)
+    seam = Continuation(LIGHT)
     assert [seam.feed(words) for words in (" Then", " she", " left", ".")] == ["", " Then she", " left", "."]
     assert Continuation("").feed("It ") == "It "
 
@@ -61,12 +54,9 @@ def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
     ("before", "after", "whole"),
     [
         ("was lit in 18", "44. [1]", "was lit in 1844. [1]"),
-        ("was lit in 18", " 44. [1]", "was lit in 1844. [1]"),
         ("was lit in 18", "1844. [1]", "was lit in 1844. [1]"),
         ("was lit in 18", "lit in 1844. [1]", "was lit in 1844. [1]"),
         ("was lit in", "1844. [1]", "was lit in 1844. [1]"),
-        ("Ada was the kee", "per of it", "Ada was the keeper of it"),
-        ("Ada was the kee", " per of it", "Ada was the keeper of it"),
         ("Ada was the kee", "keeper of it", "Ada was the keeper of it"),
         ("Ada was the", "keeper of it", "Ada was the keeper of it"),
         ("from today to", " tomorrow", "from today to tomorrow"),
@@ -78,7 +68,6 @@ def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
         ("It was lit. ", " Ada kept it", "It was lit. Ada kept it"),
         ("It was lit.", "## Keeper\nAda", "It was lit.\n\n## Keeper\nAda"),
         ("It was lit.\n\n## Keeper\n\n", "## Keeper\n\nAda", "It was lit.\n\n## Keeper\n\nAda"),
-        ("It was lit.\n\n## Keeper\n\n", "Keeper\n\nAda", "It was lit.\n\n## Keeper\n\nAda"),
         ("kept by nobody else. [1]\n\n- She", "else. [1]\n\n- She was", "kept by nobody else. [1]\n\n- She was"),
         ("It was lit.\n\n## Keeper\n\n", "Keeper Ada", "It was lit.\n\n## Keeper\n\nKeeper Ada"),
         ("- one is lit.", "- two is not.", "- one is lit.\n- two is not."),
@@ -94,7 +83,7 @@ def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
     ],
 )
 def test_halves_are_put_together_as_they_belong(before: str, after: str, whole: str) -> None:
-    assert join_continuation(before, after, KNOWN) == whole
+    assert join_continuation(before, after) == whole
 
 
 @pytest.mark.parametrize(
@@ -106,4 +95,4 @@ def test_halves_are_put_together_as_they_belong(before: str, after: str, whole: 
     ],
 )
 def test_a_continuation_that_begins_anew_and_never_comes_to_the_end_adds_nothing(again: str, added: str) -> None:
-    assert join_continuation(f"{LIGHT} And so on and on", again, KNOWN) == f"{LIGHT} And so on and on{added}"
+    assert join_continuation(f"{LIGHT} And so on and on", again) == f"{LIGHT} And so on and on{added}"

@@ -20,6 +20,7 @@ from wire_desk import wire_desk
 from deep_research.core.run.context import ROLES
 from deep_research.core.run.errors import ModelFailed
 from deep_research.core.run.spending import total
+from deep_research.core.writing.write import last_words
 
 pytestmark = pytest.mark.slow
 
@@ -48,11 +49,16 @@ def breaking(answer: Answer, *breaks: Break) -> Answer:
         begun = request.messages[-2]
         if begun["role"] == "assistant" and "It ends with: " in str(request.messages[-1]):
             assert good.text.startswith(begun["content"])
-            good = replace(good, text=good.text[len(begun["content"]) :])
+            good = replace(good, text=from_last_words(good.text, begun["content"]))
         end = next(left, None)
         return replace(good, ending=end.ending, after=end.after) if end else good
 
     return reply
+
+
+def from_last_words(text: str, begun: str) -> str:
+    """The rest of a text, with the last words of what there is of it once more."""
+    return text[len(begun) - len(last_words(begun)) :]
 
 
 def one_task(answer: Answer, *breaks: Break) -> Answer:
@@ -150,9 +156,9 @@ async def test_a_planned_report_is_continued_once_and_what_the_steps_have_learne
     ends = iter([Break(2), Break(2)][:breaks])
 
     def report(asked: Asked) -> Reply:
-        words = asked.messages[-2].text if "It ends with: " in asked.reminder else ""
         end = next(ends, None)
-        rest = say(PLANNED_REPORT[len(words) :])
+        begun = asked.messages[-2].text if "It ends with: " in asked.reminder else ""
+        rest = say(from_last_words(PLANNED_REPORT, begun))
         return replace(rest, ending=end.ending, after=end.after) if end else rest
 
     with form_server({"report": report}) as (server, forms):

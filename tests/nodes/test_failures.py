@@ -228,7 +228,7 @@ async def test_a_report_that_is_cut_off_is_continued_and_never_taken_for_whole(t
     run = lab(tmp_path, writer=[cut, "44. [1]"])
     state = await run.ask()
     assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
-    assert "exactly where it stops" in run.calls("writer")[1].messages[-1].text
+    assert "last words once more" in run.calls("writer")[1].messages[-1].text
     assert run.calls("writer")[1].messages[-2].text == "The Skerry Light was lit in 18"
 
 

@@ -1,88 +1,27 @@
-"""Joins a text that was cut off with its continuation; what was written twice is dropped."""
+"""Joins a text that was cut off with its continuation, of which what repeats the end of the text is dropped."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .words import STOP_WORDS
-
-DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 """Characters of scripts that set no spaces between words."""
-_LAST_WORD = re.compile(rf"[^\W_{DENSE}]+$")
-_FIRST_WORD = re.compile(rf"[^\W_{DENSE}]+")
+_TOKEN = re.compile(rf"[{_DENSE}]|[^\W{_DENSE}]+|[^\w\s]")
 _HEADING = re.compile(r"#{1,6}\s")
-_ITEM = re.compile(r"(?P<mark>[-*+|])\s|\d{1,3}[.)]\s")
-_ENDED = re.compile(r"[.!?\])|]$")
-_CLOSED = re.compile(r"[\]),;:!?%]$")
+_ITEM = re.compile(r"(?:[-*+|]|\d{1,3}[.)])\s")
+_WORD = re.compile(rf"[^\W_{_DENSE}]")
+_ENDED = re.compile(rf"[^\W_{_DENSE}]$|[.…!?,;:)\]%]$")
+_OPEN_NUMBER = re.compile(r"\d[.,]?$")
+OPENING = 60
+"""Characters of a continuation that show whether it repeats the text."""
+SLACK = 40
+"""Characters by which a repetition may be longer than what it repeats, for its spaces."""
 LEAST_WORDS = 3
 """Different words that must be repeated for it to be an overlap and not a turn of phrase."""
-LEAST_OF_LINE = 2
-"""The same where the repetition begins with a line, or completes a word that was cut off."""
 LEAST_OF_RESTART = 8
 """Different words from which on a continuation is dropped that repeats the text and never reaches its end."""
-_TOKEN = re.compile(rf"[{DENSE}]|[^\W{DENSE}]+|[^\w\s]")
-_LINE_MARK = re.compile(r"[\s#>*+\-]*")
-_CUT_MARKER = re.compile(r"\[[\d, ]*")
-
-
-def with_gap(before: str, after: str, known: Container[str]) -> str:
-    """Return the second half with the space or line break that belongs between it and the first.
-
-    `known` are the words that may occur, in lower case: they decide whether a word was cut in two or a space was lost.
-    """
-    if not before:
-        return after.lstrip()
-    body = after.lstrip()
-    gap = after[: len(after) - len(body)]
-    if before[-1].isspace():
-        return _without_double_gap(before, gap) + body
-    if gap:
-        return body if gap == " " and _is_one_word(before, body, known) else after
-    return _missing_gap(before, body, known) + body
-
-
-def _without_double_gap(before: str, gap: str) -> str:
-    if "\n" not in gap:
-        return gap if before.endswith("\n") else ""
-    there = len(before) - len(before.rstrip("\n"))
-    breaks, indent = gap.count("\n"), gap[gap.rindex("\n") + 1 :]
-    return "\n" * max(0, min(breaks, 2 - there)) + indent
-
-
-def _is_one_word(before: str, body: str, known: Container[str]) -> bool:
-    """Whether a word was cut in two, although the continuation begins with a space."""
-    one, other = _halves(before, body)
-    return bool(one and other) and one + other in known and not (one in known and other in known)
-
-
-def _missing_gap(before: str, body: str, known: Container[str]) -> str:
-    if _HEADING.match(body):
-        return "\n\n"
-    line = before[before.rfind("\n") + 1 :].lstrip()
-    if _ITEM.match(body) and _ITEM.match(line) and _ENDED.search(before):
-        return "\n"
-    one, other = _halves(before, body)
-    if one and other:
-        return " " if _are_two_words(one, other, body, known) else ""
-    is_opened = bool(other) and not other[0].isdigit()
-    is_ended = before[-1] in ".…" and body[:1].isupper()
-    return " " if is_opened and (is_ended or _CLOSED.search(before)) else ""
-
-
-def _are_two_words(one: str, other: str, body: str, known: Container[str]) -> bool:
-    if one + other in known or (one.isdigit() and other.isdigit()):
-        return False
-    is_new_kind = one.isdigit() is not other[0].isdigit() or body[0].isupper()
-    return one in known and (other in known or is_new_kind)
-
-
-def _halves(before: str, body: str) -> tuple[str, str]:
-    """Return the last word of the one and the first of the other in lower case; empty where there is none."""
-    last, first = _LAST_WORD.search(before[-100:]), _FIRST_WORD.match(body)
-    return (last[0].casefold() if last else "", first[0].casefold() if first else "")
 
 
 class Token(NamedTuple):
@@ -100,13 +39,16 @@ class Continuation:
     Its beginning is held back until it is certain how much of it repeats the end of the text.
     """
 
-    def __init__(self, before: str, known: Collection[str] = frozenset()) -> None:
-        """Take the text so far, and the words of what it is about (see `words_in`)."""
+    def __init__(self, before: str) -> None:
+        """Take the text so far."""
         self._before = before
-        self._tokens = list(_tokens(before))
+        self._tokens = [*_tokens(before)]
         self._texts = [token.text for token in self._tokens]
-        self._known = {*self._texts[:-1], *known, *STOP_WORDS}
         self._held = ""
+        self._places: Sequence[int] = range(len(self._texts))
+        """Tokens of the text from which on its end may be repeated."""
+        self._needed: int | None = None
+        """Characters of the continuation that decide; none if that is not known yet."""
         self._is_settled = False
 
     def feed(self, words: str) -> str:
@@ -114,93 +56,94 @@ class Continuation:
         if self._is_settled:
             return words
         self._held += words
-        # The last token may still grow.
-        tokens = [token for token in _tokens(self._held) if token.end < len(self._held)]
-        return "" if any(self._repeats(_opening(tokens))) or not tokens else self._settle(tokens)
+        if self._needed is None:
+            # The last token may still grow.
+            beginning = self._held[:OPENING]
+            self._look([token.text for token in _tokens(beginning) if token.end < len(beginning)])
+        return self._settle() if self._needed is not None and len(self._held) >= self._needed else ""
 
     def finish(self) -> str:
         """End the continuation; return the rest of what is new, once."""
         if self._is_settled:
             return ""
-        tokens = list(_tokens(self._held))
-        opening = _opening(tokens)
-        is_restart = any(self._repeats(opening)) and _weight(opening) >= LEAST_OF_RESTART
-        if is_restart and not self._overlaps(opening):
+        texts = [token.text for token in _tokens(self._held)]
+        if self._needed is None:
+            self._look(texts)
+        is_inside = any(self._texts[place : place + len(texts)] == texts for place in self._places)
+        if is_inside and _distinct(texts) >= LEAST_OF_RESTART and self._overlap() is None:
             self._held = ""
-        return self._settle(tokens)
+        return self._settle()
 
-    def _repeats(self, opening: Sequence[Token]) -> Iterator[bool]:
-        """Yield for each place of the text whether these tokens stand there, before the last one of the text."""
-        texts = [token.text for token in opening]
-        return (self._texts[first : first + len(texts)] == texts for first in range(len(self._texts) - len(texts)))
+    def _look(self, opening: Sequence[str]) -> None:
+        """Look where the text may be repeated by a continuation that opens like this, and how much of it decides."""
+        places = [place for place in self._places if opening and self._may_repeat(place, opening)]
+        if len(self._held) >= OPENING or (opening and not places):
+            self._places = places
+            starts = (self._tokens[place].start for place in places)
+            self._needed = max((len(self._before) - start + SLACK for start in starts), default=0)
 
-    def _settle(self, tokens: Sequence[Token]) -> str:
+    def _may_repeat(self, place: int, opening: Sequence[str]) -> bool:
+        tail = self._texts[place : place + len(opening) + 1]
+        if len(tail) > len(opening):
+            return tail[:-1] == opening
+        *whole, last = tail
+        return opening[: len(whole)] == whole and opening[len(whole)].startswith(last)
+
+    def _settle(self) -> str:
         self._is_settled = True
-        end = max(self._overlaps(_opening(tokens)), default=0)
-        return with_gap(self._before, self._held[end:], self._known) if self._held else ""
+        end = self._overlap()
+        rest = self._held[end or 0 :]
+        body = rest.lstrip()
+        gap = rest[: len(rest) - len(body)]
+        there = self._before[len(self._before.rstrip()) :]
+        if there or not self._before:
+            return (gap.removeprefix(there) if self._before and gap.startswith(there) else "") + body
+        return rest if gap or end is not None else _missing_gap(self._before, body) + body
 
-    def _overlaps(self, opening: Sequence[Token]) -> list[int]:
-        """Return where the repetitions of the end of the text end in the continuation."""
-        texts, found = [token.text for token in opening], list[int]()
-        for first in range(max(0, len(self._texts) - len(texts)), len(self._texts)):
-            *whole, last = self._texts[first:]
-            token = opening[len(whole)]
-            is_longer = token.text != last
-            is_cut = is_longer and token.text.startswith(last) and last[-1].isalnum() and self._is_open
-            end = token.start + len(last)
-            if texts[: len(whole)] == whole and (is_cut or not is_longer) and self._counts(first, end, is_longer):
-                found.append(end)
-        return found
+    def _overlap(self) -> int | None:
+        """Return where the longest repetition of the end of the text ends in the continuation."""
+        tokens = [*_tokens(self._held)]
+        texts = [token.text for token in tokens]
+        for place in self._places:
+            *whole, last = self._texts[place:]
+            if len(whole) < len(texts) and texts[: len(whole)] == whole:
+                token = tokens[len(whole)]
+                if token.text.startswith(last) and self._counts(place, is_longer=token.text != last):
+                    return token.start + len(last)
+        return None
 
-    @property
-    def _is_open(self) -> bool:
-        return bool(self._before) and not self._before[-1].isspace()
-
-    def _counts(self, first: int, end: int, is_longer: bool) -> bool:
+    def _counts(self, place: int, *, is_longer: bool) -> bool:
         """Whether the tokens from this one on are repeated on purpose, and not by chance."""
-        repeated, before = self._tokens[first:], self._before
-        if _CUT_MARKER.fullmatch(before, repeated[0].start):
-            return True
-        if len(repeated) == 1 and is_longer:
-            return self._is_half()
-        start = before.rfind("\n", 0, repeated[0].start) + 1
-        begins_line = bool(_LINE_MARK.fullmatch(before, start, repeated[0].start))
-        if begins_line and _HEADING.match(before, start) and self._held[end:].startswith("\n"):
-            return True
-        crosses_lines = "\n" in before[repeated[0].start : repeated[-1].start]
-        if crosses_lines and "|" not in self._texts[first:] and _weight(repeated) >= 1:
-            return True
-        return _weight(repeated) + is_longer >= (LEAST_OF_LINE if begins_line or is_longer else LEAST_WORDS)
-
-    def _is_half(self) -> bool:
-        """Whether the last word of the text is none without what the continuation adds to it."""
-        last, word = self._texts[-1], next(_tokens(self._held)).text
-        is_known = last in self._known or last + word in self._known
-        return not is_known and not self._held[0].isspace() and (len(last) > 1 or last.isalpha())
+        repeated, before = self._texts[place:], self._before
+        start = self._tokens[place].start
+        if is_longer and before[-1:].isspace():
+            return False
+        if is_longer and len(repeated) == 1:
+            return len(repeated[0]) > 1 and not self._held[:1].isspace()
+        return _distinct(repeated) >= LEAST_WORDS or repeated[0] == "[" or before[start - 1 : start] in ("", "\n")
 
 
-def join_continuation(before: str, after: str, known: Collection[str] = frozenset()) -> str:
+def join_continuation(before: str, after: str) -> str:
     """Return the text with its continuation."""
-    continuation = Continuation(before, known)
+    continuation = Continuation(before)
     return before + continuation.feed(after) + continuation.finish()
 
 
-def words_in(texts: Iterable[str]) -> frozenset[str]:
-    """Return the words of these texts in lower case."""
-    return frozenset(token.text for text in texts for token in _tokens(text) if token.text[0].isalnum())
+def _missing_gap(before: str, body: str) -> str:
+    """Return what belongs between a text and a continuation that repeats nothing and begins without a space."""
+    if _HEADING.match(body):
+        return "\n\n"
+    if _ITEM.match(body) and before[-1] in ".!?])|":
+        return "\n"
+    is_number = bool(_OPEN_NUMBER.search(before)) and body[:1].isdigit()
+    return " " if _ENDED.search(before) and _WORD.match(body) and not is_number else ""
 
 
 def _tokens(text: str) -> Iterator[Token]:
-    return (Token(match[0].casefold(), *match.span()) for match in _TOKEN.finditer(text))
+    """Yield the tokens, but for dots at the beginning."""
+    start = len(text) - len(text.lstrip(" \t\n.…"))
+    return (Token(match[0].casefold(), *match.span()) for match in _TOKEN.finditer(text, start))
 
 
-def _opening(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return the tokens without the dots that a continuation may begin with."""
-    dots = list(takewhile(lambda token: token.text in (".", "…"), tokens))
-    return tokens[len(dots) :]
-
-
-def _weight(tokens: Iterable[Token]) -> float:
-    """Count the different words; a character of a script without spaces is half of one."""
-    words = {token.text for token in tokens if any(map(str.isalpha, token.text))}
-    return sum(0.5 if re.fullmatch(f"[{DENSE}]", word) else 1 for word in words)
+def _distinct(texts: Sequence[str]) -> int:
+    return len({text for text in texts if text[0].isalnum()})
