@@ -98,7 +98,7 @@ OURS = 5
 """To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
 THEIRS = (
     *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdf", "python-docx", "python-pptx", "rapidocr"),
-    "trafilatura",
+    *("pypdfium2", "trafilatura"),
 )
 """Libraries whose other versions may read a file otherwise; some may be missing."""
 

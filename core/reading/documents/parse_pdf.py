@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import re
 from datetime import datetime
-from functools import partial
 
-from pypdf import PageObject, PdfReader
+from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
 from ...evidence.text.sentences import PAGE_END
@@ -38,7 +37,7 @@ def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
     try:
         reader = PdfReader(io.BytesIO(data))
         _unlock(reader)
-        pages, is_cut = _pages(reader, recogniser)
+        pages, is_cut = _pages(reader, data, recogniser)
     except _BROKEN as error:
         raise Unreadable("broken", "it is a broken PDF file") from error
     text = PAGE_END.join(pages)
@@ -58,14 +57,18 @@ def _unlock(reader: PdfReader) -> None:
         raise Unreadable("encrypted", "it is encrypted")
 
 
-def _pages(reader: PdfReader, recogniser: Recogniser) -> tuple[list[str], bool]:
-    pages: list[str] = []
-    length = 0
+def _pages(reader: PdfReader, data: bytes, recogniser: Recogniser) -> tuple[list[str], bool]:
+    # The library takes a while to load.
+    from .scans import Scans
+
+    pages, scans, length = list[str](), Scans(data), 0
     for number, page in enumerate(reader.pages, 1):
         try:
             text = paragraphs(page.extract_text())
-            is_scan = len(re.findall(r"\w", text)) < SCANNED_LETTERS
-            pages.append("\n\n".join(filter(None, [text, _recognised(page, number, recogniser) if is_scan else ""])))
+            scan = scans.page(number) if len(re.findall(r"\w", text)) < SCANNED_LETTERS else None
+            recognised = recogniser.page(number, scan) if scan else ""
+            # What is recognised holds the text of the page as well, unless a picture hides it.
+            pages.append(recognised if text in recognised else "\n\n".join(filter(None, [text, recognised])))
         except _BROKEN:
             if not length:
                 raise
@@ -74,14 +77,6 @@ def _pages(reader: PdfReader, recogniser: Recogniser) -> tuple[list[str], bool]:
         if length > TEXT_CHARACTERS:
             break
     return pages, length > TEXT_CHARACTERS
-
-
-def _recognised(page: PageObject, number: int, recogniser: Recogniser) -> str:
-    """Return the text of the images of a page; empty if it has none, or none of a page's size."""
-    from .scans import images_of, picture_of
-
-    images = images_of(page)
-    return recogniser.page(number, partial(picture_of, page, images)) if images else ""
 
 
 def _metadata(reader: PdfReader) -> tuple[str, str]:

@@ -78,11 +78,8 @@ class Recogniser:
         """Whether a page was not read."""
         return bool(self._missed)
 
-    def page(self, number: int, decode: Callable[[], Image | None]) -> str:
-        """Return the lines of a page, whose picture is none if it cannot be decoded.
-
-        Empty without any text, and if it cannot be read; `note` tells.
-        """
+    def page(self, number: int, draw: Callable[[], Image]) -> str:
+        """Return the lines of a page; empty without any text, and if it cannot be read: `note` tells."""
         if self._count == self._most:
             return self.miss(number, f"only {self._most} scanned pages are recognised")
         self._on_page()
@@ -91,10 +88,7 @@ class Recogniser:
         except ImportError:
             return self.miss(number, NOT_INSTALLED)
         self._count += 1
-        picture = decode()
-        if picture is None:
-            return self.miss(number, "the picture is stored in a way that is not read")
-        text, confidence = _recognised(_as_array(picture), models)
+        text, confidence = _recognised(_as_array(draw()), models)
         if text and confidence < UNREAD:
             return self.miss(number, "the text cannot be recognised, maybe for its script")
         if text and confidence < UNSURE:
