@@ -11,19 +11,22 @@ from deep_research.core.evidence.citations.labels import all_labels, is_right_to
 
 @pytest.mark.parametrize("code", all_labels())
 def test_no_label_is_missing_or_has_stray_spaces(code: str) -> None:
-    for name, words in labels(code)._asdict().items():
+    assert vars(labels(code)).keys() == vars(labels("en")).keys()
+    for name, words in vars(labels(code)).items():
         assert words == words.strip() != "", name
 
 
 @pytest.mark.parametrize("code", sorted(all_labels().keys() - {"en", "fr"}))
 def test_labels_are_translated(code: str) -> None:
-    same = [name for name, words in labels(code)._asdict().items() if words == getattr(labels("en"), name)]
+    same = [name for name, words in vars(labels(code)).items() if words == getattr(labels("en"), name)]
     assert same == []
 
 
 @pytest.mark.parametrize("code", ["ar", "ja", "ko", "ru", "zh"])
 def test_labels_of_other_scripts_are_written_in_them(code: str) -> None:
-    assert not any(set(words.replace("{names}", "")) & set(string.ascii_letters) for words in labels(code))
+    assert not any(
+        set(words.replace("{names}", "")) & set(string.ascii_letters) for words in vars(labels(code)).values()
+    )
 
 
 @pytest.mark.parametrize("code", all_labels())
