@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from langchain_core.messages import AIMessage
@@ -18,7 +19,7 @@ from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import comparison_table, missing_of, not_read, notes_of
 from ..evidence.text.continuation import Continuation
 from ..evidence.text.sentences import sentences_of
-from ..evidence.text.similarity import RepetitionFilter, independent, reprints
+from ..evidence.text.similarity import independent, reprints
 from ..records.report import Audit, Disagreement, Draft, Report
 from ..records.sources import Source
 from ..run.conversation import NUMBERS, marked
@@ -38,6 +39,8 @@ from ..run.events.packets import (
 from ..run.spending import total
 from .basis import disagreement, disagreement_of
 from .examination import Examined
+
+_COMPLETE = re.compile(r"[.!?…。！？:][\"'”’»)\]」』*_]*$")
 
 
 def draft_start(sources: Iterable[Source], place: Placement, seconds_before: float) -> MessageStart:
@@ -103,10 +106,11 @@ class ReportEvents(ProseEvents):
         self.draft = ""
         """The same, with all of the section that is being written."""
         self._heading = ""
-        self._seam, self._unrepeated = Continuation(""), None
+        self._line: str | None = None
+        """The last line of a section that is being written, as far as it has come."""
+        self._seam = Continuation("")
 
     is_report = True
-    _unrepeated: RepetitionFilter | None
 
     @override
     def start(self) -> MessageStart:
@@ -129,15 +133,19 @@ class ReportEvents(ProseEvents):
         breaks = len(self.raw) - len(self.raw.rstrip("\n"))
         gap = "\n" * max(0, 2 - breaks) if self.raw else ""
         self._heading = f"{gap}## {heading}\n\n" if heading else ""
-        self._unrepeated = RepetitionFilter(self.raw)
+        self._line = ""
         self.draft = self.raw + self._heading
         self._seam = Continuation(self.draft)
 
     def end_section(self, *, was_cut: bool) -> None:
         """End a section; of one that `was_cut` off, the last sentence is left out."""
-        if self._unrepeated:
-            self._keep(self._unrepeated.finish(was_cut=was_cut))
-            self._unrepeated, self.draft = None, self.raw
+        if self._line is not None:
+            line, self._line = self._line, None
+            last = sentences_of(line)[-1:] if was_cut else []
+            if last and not _COMPLETE.search(last[0].text):
+                line = line[: line.rindex(last[0].raw)].rstrip()
+            self._keep(line)
+            self.draft = self.raw
 
     def finish(self) -> None:
         """Emit what is still held back of the report, at its end."""
@@ -147,7 +155,11 @@ class ReportEvents(ProseEvents):
 
     def _take(self, words: str) -> None:
         self.draft += words
-        self._keep(self._unrepeated.feed(words) if self._unrepeated else words)
+        if self._line is not None:
+            # The end of the section may be left out, so each line is passed on when it ends.
+            whole, line_break, self._line = (self._line + words).rpartition("\n")
+            words = whole + line_break
+        self._keep(words)
 
     def _keep(self, words: str) -> None:
         if self._heading and words.strip():

@@ -80,12 +80,6 @@ async def test_a_section_is_told_the_outline_its_sources_and_what_was_used(tmp_p
     assert run.calls("writer")[3].messages[-2].text.endswith("of the isle. [1]\n\n## Its keepers\n\n")
 
 
-async def test_a_sentence_that_stands_in_an_earlier_section_is_dropped(tmp_path: Path) -> None:
-    first = SECTIONS["The light"].split(" [1]")[0]
-    again = {**SECTIONS, "Its keepers": f"{first} [1] {SECTIONS['Its keepers']}"}
-    assert await has_all_of_it(capped(tmp_path, CappedWriter(TINY, sections=again), TINY))
-
-
 async def test_a_section_that_is_cut_off_for_good_ends_with_a_whole_sentence(tmp_path: Path) -> None:
     run = capped(tmp_path, CappedWriter(TINY), TINY, limits={"max_continuations": 0})
     state = await run.ask()

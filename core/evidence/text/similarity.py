@@ -12,8 +12,6 @@ from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from ...records.research import Value
-from ..citations.markers import fence_after
-from .sentences import Sentence, sentences_of
 from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, stem_run, stems, tokens
 
 DAMPING = 60
@@ -45,8 +43,6 @@ FEWEST = 20
 REPEATED = 0.8
 """Share of a text's shingles that another one must contain for it to be left out."""
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-_COMPLETE = re.compile(r"[.!?…。！？:][\"'”’»)\]」』*_]*$")
-_EMPTY = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s*)*")
 
 
 def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Value]:
@@ -237,51 +233,3 @@ def without_repeated(items: Iterable[Item], text_of: Callable[[Item], str]) -> l
         if not any(text.is_contained_in(other) for _, other in kept):
             kept.append((item, text))
     return [item for item, _ in kept]
-
-
-class RepetitionFilter:
-    """Filters a streamed section: sentences that say the same with the same citations as an earlier one are dropped.
-
-    Each line is passed on when it ends. Sentences without a citation, headings and code stay.
-    """
-
-    def __init__(self, before: str) -> None:
-        """Take the text that comes before."""
-        self._said: dict[tuple[int, ...], list[Meaning]] = {}
-        self._fence, self._line = "", ""
-        for sentence in sentences_of(before):
-            self._note(sentence)
-
-    def feed(self, words: str) -> str:
-        """Take the next words; returns the lines that they complete."""
-        *lines, self._line = (self._line + words).split("\n")
-        return "".join(self._kept(line, "\n") for line in lines)
-
-    def finish(self, *, was_cut: bool) -> str:
-        """End the text; return the rest, without its last sentence if that `was_cut` off."""
-        line = self._line
-        last = sentences_of(line)[-1:] if was_cut and not self._fence else []
-        if last and not _COMPLETE.search(last[0].text):
-            line = line[: line.rindex(last[0].raw)].rstrip()
-        return self._kept(line, "")
-
-    def _kept(self, line: str, end: str) -> str:
-        after = fence_after(self._fence, line)
-        is_code = bool(self._fence or after)
-        self._fence = after
-        repeated = [] if is_code else [s for s in sentences_of(line) if not self._note(s)]
-        if not repeated:
-            return line + end
-        for sentence in repeated:
-            line = line.replace(sentence.raw, "", 1)
-        rest = re.sub(r"(?<=\S) {2,}", " ", line).rstrip()
-        return "" if _EMPTY.fullmatch(rest) else rest + end
-
-    def _note(self, sentence: Sentence) -> bool:
-        """Remember what the sentence says; false if it was said before."""
-        if not sentence.numbers or not sentence.text:
-            return True
-        said, new = self._said.setdefault(tuple(sorted(sentence.numbers)), []), meaning(sentence.text)
-        is_new = not any(is_same(new, old) for old in said)
-        said.append(new)
-        return is_new
