@@ -5,25 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePath
 from typing import Generic, NamedTuple, TypeVar
 
 from ..reading.records import Unreadable, kind_of_file
-from ..records.sources import Source
 
-_WORD = "cop(?:y|ie|ia)|cópia|kopi[aeo]?|копия|копія"
-_SIGNS = "コピー|副本|복사본|사본"
-_OF = "of|von|van|av|af|de|di|do|da"
-_MARK = re.compile(
-    rf"^(?:{_WORD})(?: \(\d+\))? (?:{_OF})\b|^(?:kopia|копия|копія) "
-    rf"|(?:[\s_(–—-](?:{_WORD})|{_SIGNS})(?: ?\(?\d+\)?)?\)?$|\(\d{{1,2}}\)$",
-    re.IGNORECASE,
-)
-"""What Windows, macOS, Linux and browsers write: "Copy of x", "x - Copy (2)", "x copy 2", "x (1)"."""
 Ordered = TypeVar("Ordered", bound=tuple[object, ...])
 OTHER_KINDS = "unknown format"
 """Code of files whose names say that they are of no kind that is read."""
@@ -45,22 +33,6 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 # Names are shown to people and models, and SQLite takes no broken characters.
 NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-@lru_cache(maxsize=50_000)
-def is_copy(path: str) -> bool:
-    """Whether the name of a file has the mark of a copy.
-
-    It tells which of equal, or equally good, documents comes first, and nothing else: a name may end so for other
-    reasons.
-    """
-    # macOS takes letters apart.
-    return bool(_MARK.search(unicodedata.normalize("NFC", PurePosixPath(path).stem)))
-
-
-def originals_first(source: Source) -> str:
-    """Return the sort key by which sources that serve equally well are ordered."""
-    return f"{int(is_copy(source.address))}{source.key}"
 
 
 class First(Generic[Ordered]):

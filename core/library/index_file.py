@@ -18,7 +18,6 @@ from ..evidence.text.sentences import split_passages
 from ..evidence.text.stems import ALGORITHMS, stemmer_version, tokens_of, words_and_pieces
 from ..reading.records import readers
 from ..run.errors import DatabaseUnusable
-from .folder import is_copy
 
 WAITING_SECONDS = 3_600
 """How long is waited for who exchanges an index, which takes as long as to read all its files."""
@@ -148,7 +147,6 @@ def connect(file: Path) -> sqlite3.Connection:
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
-        connection.create_function("is_copy", 1, is_copy, deterministic=True)
         _prepare(connection, file)
     except BaseException as error:
         connection.close()

@@ -55,10 +55,8 @@ SELECT documents.path, spans.start, spans.heading, documents.title, documents.da
     substr (spans.piece, 1, spans.stop - spans.start)
 FROM json_each (?) AS wanted JOIN texts ON texts.id = wanted.value >> {POSITION_BITS}
 JOIN spans ON spans.text = texts.id AND spans.position = wanted.value & {PLACES} JOIN documents ON documents.id = (
-    SELECT id FROM (
-        SELECT id, path FROM documents AS holder WHERE holder.content_hash = texts.content_hash
-        ORDER BY holder.path LIMIT 50
-    ) ORDER BY is_copy (path), path LIMIT 1
+    SELECT id FROM documents AS holder WHERE holder.content_hash = texts.content_hash
+    ORDER BY length (holder.path), holder.path LIMIT 1
 )
 """  # noqa: S608
 

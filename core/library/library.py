@@ -20,7 +20,7 @@ from ..evidence.text.words import GENERIC_WORDS
 from ..records.sources import DOCUMENT_SCHEME, Source
 from ..run.context import Context
 from .candidates import mentions, terms_of
-from .folder import PICTURE, PICTURES, LeftOut, originals_first
+from .folder import PICTURE, PICTURES, LeftOut
 from .index import Entry, Root, Summary, open_roots, unreadable
 from .index_search import OF_TEXT, Found, FoundPassage, IndexReader
 from .near_words import WORD
@@ -254,7 +254,7 @@ class Library:
 
 def _best_first(scored: tuple[float, Passage]) -> tuple[float, str, int]:
     score, passage = scored
-    return -score, originals_first(passage.source), passage.start
+    return -score, passage.source.key, passage.start
 
 
 def _each_text_once(passages: Iterable[Passage]) -> list[Passage]:

@@ -12,7 +12,6 @@ from ..evidence.text.similarity import interleave, without_repeated
 from ..evidence.text.stems import title_key, tokens_of
 from ..records.sources import Source
 from .candidates import Candidate, mentions
-from .folder import originals_first
 from .index_search import IndexReader
 from .near_words import MOST_MEANT
 
@@ -154,7 +153,7 @@ class IndexShelf:
 
     def _added(self, text: tuple[str, int], passage: Passage) -> Candidate:
         source = passage.source
-        key = originals_first(source), passage.start
+        key = source.key, passage.start
         candidate = Candidate(key, source.key, source.title, passage.text, passage.language)
         self._by_text[text] = candidate
         self.passages[candidate] = passage
