@@ -232,11 +232,11 @@ def export(thread: str, out: Path | None, export_format: ExportFormat | None, da
 @click.option(
     "--model",
     metavar="NAME",
-    help="Judge each part again with this model; without it, check quotations verbatim, offline.",
+    help="Judge each part again with this model; without it, the stored verdicts are shown.",
 )
 @DATA_DIR
 def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
-    """Check a finished report again from the texts that were read, and say what has changed.
+    """Show what is known of each part of a finished report, and whether the texts behind it are what was read.
 
     Exit codes: 0 each sentence is supported by its source, or marked; 1 one is not, or a text is not what was read.
     """

@@ -13,7 +13,6 @@ from shown_page import tree, words
 
 from deep_research import Context, Limits, SourceDocument, check_report
 from deep_research.app.output import run_json
-from deep_research.core.evidence.checking.reaudit import reaudit
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.records.report import Report
 from deep_research.core.records.sources import Source
@@ -84,9 +83,6 @@ async def test_every_way_out_says_the_same_of_every_part(seed: int) -> None:
         verdict = shown.get("class").removeprefix("claim ")
         assert any(verdict == one and plain(words(shown)) in text for one, text in left), words(shown)
         assert set(shown.xpath(".//a[starts-with(@class, 'cite')]/@class")) <= {f"cite {verdict}"}
-    again = reaudit(report, TEXTS)
-    assert [one.check.verdict for one in again.claims] == verdicts
-    assert not again.faults and not any(one.is_new for one in again.claims)
 
 
 def plain(text: str) -> str:

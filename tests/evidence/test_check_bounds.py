@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 from verified import audited, claim, rewritten
 
-from deep_research.core.evidence.checking.reaudit import reaudit
+from deep_research.core.evidence.checking.reaudit import compare_checks
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import unwrapped
@@ -76,7 +76,8 @@ def test_a_mark_before_the_next_word_is_set_apart_from_it() -> None:
 def test_of_two_sentences_in_the_same_words_each_has_its_own_mark_when_they_are_checked_again() -> None:
     text = f"{MARKED} {FALSE}"
     claims = (unsupported(0, len(MARKED), is_marked=True), unsupported(len(MARKED) + 1, len(text)))
-    again = reaudit(Report(text=text, sources=("k",), claims=claims), {"k": [SourceText("k", "It is tall.")]})
+    report = Report(text=text, sources=("k",), claims=claims)
+    again = compare_checks(report, report, {"k": [SourceText("k", "It is tall.")]})
     assert [one.is_marked for one in again.claims] == [True, False]
     assert len(again.unmarked) == 1
 

@@ -1,4 +1,4 @@
-"""Checks a finished report again, and compares the result with what was found the first time."""
+"""Compares a report that was checked again with what was found the first time, and its texts with what was read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import NamedTuple
 from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, Report
 from ..citations.rendering import without_marks
 from .source_text import SourceText
-from .units import units_of
-from .verification import Verifier
 
 
 class Rechecked(NamedTuple):
@@ -46,33 +44,8 @@ class Reaudit(NamedTuple):
         return [one for one in self.claims if one.check.verdict == "unsupported" and not one.is_marked]
 
 
-def reaudit(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
-    """Check again which parts of a report its sources say word for word, keeping verdicts that a model gave.
-
-    `texts`: those of each source, by its key.
-    """
-    verifier, known_checks = Verifier(texts), dict(checks_of(report))
-    judged = {(words, one.source): one for words, check in known_checks.items() for one in check.passages if one.judge}
-    checks = list[tuple[str, ClaimCheck]]()
-    for unit in units_of(without_marks(report.text), report.sources):
-        known = known_checks.get(unit.raw)
-        if judged and known is None:
-            # A model found that it needs no source.
-            continue
-        for source in unit.sources:
-            if opinion := judged.get((unit.raw, source)):
-                verifier.put(unit, opinion)
-        # Only a model can judge what cites nothing.
-        is_kept = bool(judged) and not unit.sources
-        checks.append((unit.raw, known if known and is_kept else verifier.check(unit)))
-    return Reaudit(tuple(_with_first(report, checks)), faults_of(report, texts))
-
-
 def compare_checks(report: Report, again: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
-    """Compare a report with the same report checked again.
-
-    `texts`: those of each source, by its key.
-    """
+    """Compare a report with the same report checked again; `texts` are those of each source, by its key."""
     return Reaudit(tuple(_with_first(report, checks_of(again))), faults_of(report, texts))
 
 

@@ -30,10 +30,7 @@ def _supporting(claim: ClaimCheck) -> list[str]:
 
 
 class Verifier:
-    """Finds the passages behind units, each once; a passage with the verdict of a model can be put in its place.
-
-    Without such a verdict, what a cited source says word for word is supported; anything else is unchecked.
-    """
+    """Finds the passages behind units, each once: what a source says word for word is supported, all else unchecked."""
 
     def __init__(self, texts: Mapping[str, Sequence[SourceText]]) -> None:
         """Take the texts by the key of their source: the whole text, or the excerpts that were shown of it."""
@@ -45,10 +42,6 @@ class Verifier:
         if (unit.text, source) not in self._passages:
             self._passages[unit.text, source] = self._found(unit, source)
         return self._passages[unit.text, source]
-
-    def put(self, unit: Unit, passage: CitedPassage) -> None:
-        """Use this passage and its verdict from now on."""
-        self._passages[unit.text, passage.source] = passage
 
     def check(self, unit: Unit) -> ClaimCheck:
         """Return the verdict on a unit, and the passages it rests on."""
@@ -82,6 +75,4 @@ def _verdict(unit: Unit, passages: Sequence[CitedPassage]) -> ClaimVerdict:
     if not passages:
         # It cited something, if only a source that does not exist.
         return "unsupported" if unit.is_cited else "uncited"
-    if any(passage.verdict == "supported" for passage in passages):
-        return "supported"
-    return "unsupported" if any(passage.judge for passage in passages) else "unchecked"
+    return "supported" if any(passage.verdict == "supported" for passage in passages) else "unchecked"
