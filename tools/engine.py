@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -29,9 +28,8 @@ NOTICE = "`langchain-community` is being sunset"
 USER_AGENT = "deep-research (research assistant, run by its user)"
 DEFAULT_WAIT = 1.0
 MOST_BYTES = 5_000_000
-PACKED = "gzip"
-"""The only packing that engines are asked for: it can be undone in slices."""
-_GZIP = 16 + zlib.MAX_WBITS
+PLAIN = "identity"
+"""How engines are asked to send their answers: what is packed may be of any size."""
 _LEFT_BEHIND = ("content-encoding", "content-length", "transfer-encoding")
 TITLE_CHARACTERS = 200
 EXCERPT_CHARACTERS = 2000
@@ -155,24 +153,16 @@ def seconds_to_wait(retry_after: str) -> float:
 
 
 class Answer:
-    """The bytes of one answer, unpacked as they come. Raises `EngineFailed` if they are too many."""
+    """The bytes of one answer as they come. Raises `EngineFailed` if they are packed, or too many."""
 
     def __init__(self, title: str, encoding: str = "") -> None:
-        self._title = title
-        self._data = bytearray()
-        kind = encoding.strip().lower()
-        if kind not in ("", "identity", PACKED):
-            raise self._damaged()
-        self._unpacker = zlib.decompressobj(_GZIP) if kind == PACKED else None
+        self._title, self._data = title, bytearray()
+        if encoding.strip().lower() not in ("", PLAIN):
+            raise EngineBusy(f"{title}'s answer is damaged.", DEFAULT_WAIT, is_lasting=True)
 
     def add(self, chunk: bytes) -> None:
         """Take the next bytes."""
-        try:
-            # One more than there may be, so that too many show.
-            left = MOST_BYTES + 1 - len(self._data)
-            self._data += self._unpacker.decompress(chunk, left) if self._unpacker else chunk
-        except zlib.error:
-            raise self._damaged() from None
+        self._data += chunk
         if len(self._data) > MOST_BYTES:
             raise EngineFailed(f"{self._title}'s answer is longer than {MOST_BYTES} bytes.")
 
@@ -180,9 +170,6 @@ class Answer:
     def data(self) -> bytes:
         """Return all of it."""
         return bytes(self._data)
-
-    def _damaged(self) -> EngineFailed:
-        return EngineBusy(f"{self._title}'s answer is damaged.", DEFAULT_WAIT, is_lasting=True)
 
 
 def limited(title: str) -> httpx.HTTPTransport:

@@ -36,27 +36,22 @@ def engine_at(kind: type[SearchEngine], address: str, monkeypatch: pytest.Monkey
 
 @pytest.mark.fault(29)
 @pytest.mark.parametrize("kind", [Tavily, Wikipedia, Arxiv])
-@pytest.mark.parametrize("is_packed", [False, True])
-async def test_an_answer_without_end_is_refused(
-    kind: type[SearchEngine], is_packed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    body = b'{"results": [' + b" " * 20_000_000
-    sent, encoding = (gzip.compress(body), "gzip") if is_packed else (body, "identity")
-    with answering(sent, Content_Encoding=encoding) as server:
+async def test_an_answer_without_end_is_refused(kind: type[SearchEngine], monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(b'{"results": [' + b" " * 20_000_000) as server:
         engine = engine_at(kind, server.url, monkeypatch)
         with pytest.raises(EngineFailed, match="longer than 5000000 bytes"):
             await engine.search("q", 5)
 
 
 @pytest.mark.parametrize("kind", [Tavily, Wikipedia])
-async def test_a_packed_answer_is_read(kind: type[SearchEngine], monkeypatch: pytest.MonkeyPatch) -> None:
-    body = json.dumps({"results": [RESULT], "query": {"pages": [PAGE]}}).encode()
-    with answering(gzip.compress(body), Content_Encoding="gzip") as server:
-        found = await engine_at(kind, server.url, monkeypatch).search("q", 5)
-    assert found == [Found("T", "https://a.example/", "x")]
-    for encoding in ("br", "gzip"):
-        with answering(body, Content_Encoding=encoding) as server, pytest.raises(EngineFailed, match="damaged"):
-            await engine_at(kind, server.url, monkeypatch).search("q", 5)
+async def test_a_packed_answer_which_may_be_of_any_size_is_refused(
+    kind: type[SearchEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        answering(gzip.compress(b"{}"), Content_Encoding="gzip") as server,
+        pytest.raises(EngineFailed, match="damaged"),
+    ):
+        await engine_at(kind, server.url, monkeypatch).search("q", 5)
 
 
 async def test_of_many_and_long_results_only_so_much_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

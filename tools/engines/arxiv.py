@@ -11,7 +11,7 @@ from typing import Any
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
 from ..engine import (
-    PACKED,
+    PLAIN,
     USER_AGENT,
     Answer,
     EngineFailed,
@@ -100,7 +100,7 @@ def _session(seconds: float) -> Any:
 
     session = Session()
     session.trust_env = False
-    session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": PACKED})
+    session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": PLAIN})
     return session
 
 

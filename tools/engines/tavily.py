@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.reading.policy import domains_of
 from ...core.run.context import Context
 from ...core.run.errors import SearchRefused
-from ..engine import PACKED, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited_async
+from ..engine import PLAIN, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited_async
 
 if TYPE_CHECKING:
     import httpx
@@ -109,7 +109,7 @@ def _open(connect_seconds: float) -> httpx.AsyncClient:
 
     return httpx.AsyncClient(
         base_url=_base(),
-        headers={"User-Agent": USER_AGENT, "Accept-Encoding": PACKED},
+        headers={"User-Agent": USER_AGENT, "Accept-Encoding": PLAIN},
         transport=limited_async(Tavily.title, _shrunk, verify=trusted_certificates()),
         trust_env=False,
         event_hooks={"request": [limit_connecting], "response": [_check]},

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
-from ..engine import PACKED, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited, without_notice
+from ..engine import PLAIN, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited, without_notice
 
 if TYPE_CHECKING:
     import httpx
@@ -42,7 +42,7 @@ class Wikipedia:
         with without_notice():
             from langchain_community.utilities.wikipedia import WikipediaAPIWrapper
 
-        headers = {"User-Agent": USER_AGENT, "Accept-Encoding": PACKED}
+        headers = {"User-Agent": USER_AGENT, "Accept-Encoding": PLAIN}
         transport = limited(self.title)
         with httpx.Client(transport=transport, trust_env=False, timeout=self._seconds, headers=headers) as http:
             # Constructed without checks, which would put the package `wikipedia` in the place of our client: that one
