@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import uuid
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -82,6 +82,27 @@ class LeasedGraph(DrawableGraph):
         return held
 
 
+def _waited(name: str) -> Callable[..., Any]:
+    """Return the sync method that waits for LangGraph's async one of this name."""
+
+    @wraps(getattr(LeasedGraph, name))
+    def method(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
+        loop = self._loop()
+        return wait_for(getattr(super(ResearchGraph, self), name)(*args, **settings), loop)
+
+    return method
+
+
+def _at_home(name: str) -> Callable[..., Any]:
+    """Return LangGraph's async method of this name on the loop of the checkpointer."""
+
+    @wraps(getattr(LeasedGraph, name))
+    async def method(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
+        return await self._at_home(getattr(super(ResearchGraph, self), name)(*args, **settings))
+
+    return method
+
+
 class ResearchGraph(LeasedGraph):
     """A compiled graph whose sync methods work although all its nodes are async.
 
@@ -115,14 +136,12 @@ class ResearchGraph(LeasedGraph):
         """Run to the end or to the next pause, as LangGraph's `ainvoke`."""
         return await self._at_home(super().ainvoke(*args, **_checked(settings)))
 
-    def get_state(self, *args: Any, **settings: Any) -> Any:
-        """Return the state of a thread, as LangGraph's `get_state`."""
-        loop = self._loop()
-        return wait_for(super().aget_state(*args, **settings), loop)
-
-    async def aget_state(self, *args: Any, **settings: Any) -> Any:
-        """Return the state of a thread, as LangGraph's `aget_state`."""
-        return await self._at_home(super().aget_state(*args, **settings))
+    get_state = _waited("aget_state")
+    aget_state = _at_home("aget_state")
+    bulk_update_state = _waited("abulk_update_state")
+    abulk_update_state = _at_home("abulk_update_state")
+    update_state = _waited("aupdate_state")
+    aupdate_state = _at_home("aupdate_state")
 
     def get_state_history(self, *args: Any, **settings: Any) -> Iterator[Any]:
         """Yield the states of a thread, the latest first, as LangGraph's `get_state_history`."""
@@ -138,24 +157,6 @@ class ResearchGraph(LeasedGraph):
         )
         async for state in states:
             yield state
-
-    def bulk_update_state(self, *args: Any, **settings: Any) -> Any:
-        """Change a thread's state in several steps, as LangGraph's `bulk_update_state`."""
-        loop = self._loop()
-        return wait_for(super().abulk_update_state(*args, **settings), loop)
-
-    async def abulk_update_state(self, *args: Any, **settings: Any) -> Any:
-        """Change a thread's state in several steps, as LangGraph's `abulk_update_state`."""
-        return await self._at_home(super().abulk_update_state(*args, **settings))
-
-    def update_state(self, *args: Any, **settings: Any) -> Any:
-        """Change a thread's state, as LangGraph's `update_state`."""
-        loop = self._loop()
-        return wait_for(super().aupdate_state(*args, **settings), loop)
-
-    async def aupdate_state(self, *args: Any, **settings: Any) -> Any:
-        """Change a thread's state, as LangGraph's `aupdate_state`."""
-        return await self._at_home(super().aupdate_state(*args, **settings))
 
     def _home(self) -> asyncio.AbstractEventLoop | None:
         """Return the loop that a call has to be handed over to; none if it can stay where it is."""
