@@ -12,7 +12,7 @@ from langgraph.graph import END
 from langgraph.types import Command
 
 from ..core.records.research import Action, Task
-from ..core.run.branches import ResearcherState, ResearcherUpdate, StepState, StepTask, StepUpdate, place_of
+from ..core.run.branches import BranchUpdate, ResearcherState, StepState, StepTask, place_of
 from ..core.run.errors import failure_of
 from ..core.run.events.call import researcher_failed, step_failed
 from ..core.run.events.log import emitter
@@ -29,7 +29,7 @@ async def write_what_there_is(state: ResearcherState, error: NodeError) -> Comma
     reason, task = _reason(error), state.task
     emitter(state.task.question_id).emit(researcher_failed(place_of(task), reason))
     open_call = [ToolMessage(f"{NOT_RUN} {reason}.", tool_call_id=state.request.id)] if state.request else []
-    update = ResearcherUpdate(ended="partial", reason=reason, request=None, notes=[[*open_call]])
+    update = BranchUpdate(ended="partial", reason=reason, request=None, notes=[[*open_call]])
     # The call of a tool has taken the step.
     update |= {"failures": [reason], "step": state.step + len(open_call)}
     if request := state.request:
@@ -57,7 +57,7 @@ async def judge_what_there_is(state: StepState, error: NodeError) -> Command[Lit
     reason = _reason(error)
     emitter(state.task.question_id).emit(step_failed(place_of(state.task), reason))
     # What it was about was told before it broke.
-    update = StepUpdate(is_over=True, ended="partial", reason=reason, failures=[reason], turn=max(1, state.turn))
+    update = BranchUpdate(is_over=True, ended="partial", reason=reason, failures=[reason], turn=max(1, state.turn))
     return Command(update=update, goto="evaluate")
 
 

@@ -76,28 +76,6 @@ class ResearcherState:
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
 
 
-class ResearcherUpdate(TypedDict, total=False):
-    """What a node of a researcher writes to the channels."""
-
-    notes: list[list[AnyMessage]]
-    request: ToolRequest | None
-    iteration: int
-    shrunk: tuple[int, ...]
-    thinks: int
-    was_nudged: bool
-    step: int
-    seconds: float
-    numbered: list[str]
-    actions: list[Action]
-    sources: dict[str, Source]
-    spending: dict[str, Spent]
-    ended: Ending
-    reason: str
-    missing: tuple[str, ...]
-    failures: list[str]
-    findings: dict[str, Finding]
-
-
 class ResearcherInput(TypedDict):
     """The input of a researcher."""
 
@@ -212,15 +190,20 @@ class StepState:
         return {key: number for number, key in enumerate(self.keys, 1)}
 
 
-class StepUpdate(TypedDict, total=False):
-    """What a node of a step writes to the channels."""
+class BranchUpdate(TypedDict, total=False):
+    """What a node of a researcher or of a step writes to its channels."""
 
+    notes: list[list[AnyMessage]]
+    request: ToolRequest | None
     iteration: int
+    shrunk: tuple[int, ...]
+    thinks: int
+    was_nudged: bool
+    step: int
     queries: tuple[str, ...]
     next_queries: tuple[str, ...]
     open_next: tuple[str, ...]
     has_results: bool
-    notes: list[list[AnyMessage]]
     judged: Judgement
     unproductive: int
     turn: int
@@ -228,6 +211,7 @@ class StepUpdate(TypedDict, total=False):
     is_over: bool
     ended: Ending
     reason: str
+    missing: tuple[str, ...]
     numbered: list[str]
     actions: list[Action]
     failures: list[str]

@@ -10,7 +10,7 @@ from ...core.models.ask import Reply, ask_model, withheld_result
 from ...core.models.request import Request
 from ...core.records.research import Task
 from ...core.run import tool_names
-from ...core.run.branches import ResearcherState, ResearcherUpdate, ToolRequest
+from ...core.run.branches import BranchUpdate, ResearcherState, ToolRequest
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.decisions import NextAction, allowance_used_up, choose_action
@@ -32,7 +32,7 @@ MOST_SHRINKS = 2
 """Times that older results shrink: each time the provider has to read anew what it has kept."""
 
 
-async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> ResearcherUpdate:
+async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> BranchUpdate:
     """Ask the researcher's model for its next step, unless a limit ends the research."""
     task, turn = state.task, BranchTurn(state.task, state.seconds, state.step, runtime, CallEvents)
     context = turn.context
@@ -53,12 +53,12 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Res
     far, notes = await _in_view(state, context.limits, turn.pages)
     reply = await turn.attempt(_ask(state, notes, context, turn.events), left)
     # Also if it was cut off, the call has cost something.
-    spent = ResearcherUpdate(step=state.step + turn.events.has_thought, seconds=turn.seconds, spending=turn.spending)
+    spent = BranchUpdate(step=state.step + turn.events.has_thought, seconds=turn.seconds, spending=turn.spending)
     if isinstance(reply, Failed):
         if not reply.is_late:
             turn.emit(researcher_failed(turn.tab, reply.reason))
         failures = [] if reply.is_late else [reply.reason]
-        over = ResearcherUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
+        over = BranchUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
         return {**spent, **over}
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
@@ -70,15 +70,15 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Res
     return {**_update(state, action, new), **spent, "shrunk": far}
 
 
-def _reading(task: Task) -> ResearcherUpdate:
+def _reading(task: Task) -> BranchUpdate:
     """Read all documents before the first call of the model."""
     asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=CALL_ID)
     request = ToolRequest(id=CALL_ID, tool=asked["name"], arguments={"documents": [*task.scope.whole]})
     return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
 
 
-def _update(state: ResearcherState, action: NextAction, notes: list[AnyMessage]) -> ResearcherUpdate:
-    update = ResearcherUpdate(
+def _update(state: ResearcherState, action: NextAction, notes: list[AnyMessage]) -> BranchUpdate:
+    update = BranchUpdate(
         notes=[notes],
         request=action.request,
         iteration=state.iteration + action.iterations,

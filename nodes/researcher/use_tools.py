@@ -10,7 +10,7 @@ from ...core.evidence.memory.observations import unopened
 from ...core.records.research import Action
 from ...core.records.sources import Source
 from ...core.run import tool_names
-from ...core.run.branches import ResearcherState, ResearcherUpdate, ToolRequest
+from ...core.run.branches import BranchUpdate, ResearcherState, ToolRequest
 from ...core.run.context import Context
 from ...core.run.events.call import SilentEvents, tool_call_packets, tool_result_packet
 from ...core.run.events.packets import SectionEnd
@@ -23,7 +23,7 @@ from ...tools.tool import Meter, Outcome, ToolContext
 from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool
 
 
-async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> ResearcherUpdate:
+async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> BranchUpdate:
     """Run the requested tool; whatever happens becomes the result of the call."""
     request, task = state.request, state.task
     assert request is not None
@@ -64,14 +64,14 @@ async def _update(
     sources: dict[str, Source],
     pages: Pages,
     earlier: Sequence[Result],
-) -> ResearcherUpdate:
+) -> BranchUpdate:
     """Number the sources found, and store their texts."""
     task = state.task
     new = [key for key in sources if key not in state.numbered]
     numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
     is_shared = request.tool == tool_names.READ_DOCUMENTS
     reference = await keep(outcome, numbers, pages, task.question_id, earlier, is_shared=is_shared)
-    return ResearcherUpdate(
+    return BranchUpdate(
         notes=[[reference_to(request.id, reference)]],
         request=None,
         reason=lasting_fault(outcome, task, has_found=bool(state.numbered)),

@@ -11,7 +11,7 @@ from ...core.evidence.text.continuation import Continuation, join_continuation
 from ...core.models.ask import Reply, ask_model
 from ...core.models.request import Request
 from ...core.records.research import Finding
-from ...core.run.branches import ResearcherState, ResearcherUpdate, assignment_of
+from ...core.run.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.errors import ModelFailed, RunFailed
@@ -60,7 +60,7 @@ class FindingEvents(ProseEvents):
             self.pass_on(seam.finish())
 
 
-async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> ResearcherUpdate:
+async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> BranchUpdate:
     """Have the finding written from the notes; if that fails, excerpts of them stand in for it."""
     turn = BranchTurn(state.task, state.seconds, state.step, runtime, FindingEvents)
     left = turn.context.limits.researcher_seconds_hard - state.seconds

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from ...core.evidence.memory.learned import confidence, without_markers
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Learning
-from ...core.run.branches import StepState, StepTask, StepUpdate, failure_reason
+from ...core.run.branches import BranchUpdate, StepState, StepTask, failure_reason
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.events.activities import activity
@@ -21,7 +21,7 @@ from ...core.writing.forms import RecordAnalysis
 from ...core.writing.steps import StepTurn, judged_by, knowledge_of, observed
 
 
-async def analyze(state: StepState, runtime: Runtime[Context]) -> StepUpdate:
+async def analyze(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
     """Have the analysis written: statements that are marked as analysis and never become a source."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context
@@ -39,7 +39,7 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> StepUpdate:
         )
     )
     failures = turn.filler.failures
-    update = StepUpdate(
+    update = BranchUpdate(
         seconds=turn.seconds, spending=turn.spending, iteration=1, turn=state.turn + 1, is_over=True, failures=failures
     )
     if form is None or isinstance(form, Failed):

@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 
 from ...core.run import tool_names
-from ...core.run.branches import TIME_OVER, StepState, StepUpdate, failure_reason
+from ...core.run.branches import TIME_OVER, BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.decisions import allowance_used_up
@@ -21,7 +21,7 @@ from ...tools.offer import offered_tools
 from ...tools.use import meter_of, used_up
 
 
-async def choose_queries(state: StepState, runtime: Runtime[Context]) -> StepUpdate:
+async def choose_queries(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
     """Ask for the first queries, and for others where the last round has named none; if that fails, take the title."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context
@@ -37,7 +37,7 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> StepUpd
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
     turn.emit(activity("search", task.question, turn.place, task.step.title))
-    update = StepUpdate(iteration=state.iteration + 1, turn=state.turn + 1)
+    update = BranchUpdate(iteration=state.iteration + 1, turn=state.turn + 1)
     if state.next_queries or state.open_next:
         return {**update, "queries": state.next_queries}
     if reads_first:

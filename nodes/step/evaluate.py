@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
 from ...core.records.plan import Suggestion
-from ...core.run.branches import StepState, StepUpdate, failure_reason
+from ...core.run.branches import BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.events.call import step_failed
@@ -21,7 +21,7 @@ UNTITLED = "Additional research"
 """Title of a further step that nobody has named."""
 
 
-async def evaluate(state: StepState, runtime: Runtime[Context]) -> StepUpdate:
+async def evaluate(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
     """End the step with what it has, and with the follow-up step that it needs."""
     task, turn = state.task, StepTurn(state, runtime)
     judge, late = Judge(state, turn), list[str]()

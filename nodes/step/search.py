@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from ...core.run.branches import StepState, StepUpdate
+from ...core.run.branches import BranchUpdate, StepState
 from ...core.run.context import Context
 from ...core.run.events.call import step_failed
 from ...core.writing.steps import StepTurn
 from ...tools.search_round import SearchRound
 
 
-async def search(state: StepState, runtime: Runtime[Context]) -> StepUpdate:
+async def search(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
     """Search with every tool for each query; a failure becomes a problem of its call and no more."""
     turn = StepTurn(state, runtime)
     work = SearchRound(state, turn.context, turn.pages, turn.events.bill, turn.emitter, turn.watch)
     async with turn.paid():
         broken = await work.do()
         fault = "" if broken else work.lasting_fault()
-    update = StepUpdate(
+    update = BranchUpdate(
         seconds=turn.seconds,
         spending=turn.spending,
         queries=tuple(dict.fromkeys(query for query, _, _ in work.outcomes if query)),

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Verdict
-from ...core.run.branches import StepState, StepUpdate, failure_reason
+from ...core.run.branches import BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.events.call import iteration_packets
@@ -22,7 +22,7 @@ NOTHING_NEW = "it ended after two rounds in a row that brought nothing new"
 NO_VERDICT = "No verdict was given"
 
 
-async def study(state: StepState, runtime: Runtime[Context]) -> StepUpdate:
+async def study(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
     """Have a model read the results and fill in one form; without results no model is asked."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context
@@ -50,7 +50,7 @@ async def study(state: StepState, runtime: Runtime[Context]) -> StepUpdate:
     can_search = bool(offered_tools(context, has_read_all=task.scope.reads_all))
     has_nothing_next = not can_search or (said is not None and not queries and not said.open_next)
     is_over = any(verdict.is_complete for verdict in verdicts) or state.iteration >= context.limits.max_step_iterations
-    update = StepUpdate(
+    update = BranchUpdate(
         seconds=turn.seconds,
         spending=turn.spending,
         iterations=[iteration],
