@@ -13,17 +13,15 @@ UNSEEN = [
         for name in ("hidden", "popover", "inert", "aria-hidden='TRUE'", "hidden=until-found")
     ),
     *(f"<{tag}>SECRET</{tag}>" for tag in ("noframes", "noembed", "datalist", "rp", "meter")),
-    *(f"<{tag}>SECRET</{tag}>" for tag in ("script", "noscript", "details")),
+    *(f"<{tag}>SECRET</{tag}>" for tag in ("script", "noscript")),
     *("<!-- SECRET -->", "<template><p>SECRET</p></template>"),
-    "<details><summary>More</summary><p>SECRET</p> SECRET</details>",
 ]
 UNSEEN_STYLES = [
     *("display:none", "DISPLAY : NONE", "color:red; display:none!important", "visibility: hidden;", "font-size:0"),
     *("font-size:0px", "font-size:0.0em", "opacity:0", "opacity:.0", "opacity:0%;color:red"),
 ]
 SEEN = [
-    "<details open><summary>More</summary><p>SEEN</p></details>",
-    "<details><summary>SEEN</summary><p>More</p></details>",
+    "<details><summary>More</summary><p>SEEN</p></details>",
 ]
 SEEN_STYLES = [
     *("display:block", "opacity:1", "opacity:0.8", "font-size:80%", "font-size:0.8em", "visibility:visible"),

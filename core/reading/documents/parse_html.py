@@ -91,17 +91,6 @@ def drop_unseen(root: lxml.html.HtmlElement) -> None:
     for element in unseen:
         if element.getparent() is not None and element.tag != "body":
             element.drop_tree()
-    _close_details(root)
-
-
-def _close_details(root: lxml.html.HtmlElement) -> None:
-    """Leave nothing but the summary of what a reader would have to open."""
-    for details in root.xpath("//details[not(@open)]"):
-        details.text = None
-        for child in list(details):
-            child.tail = None
-            if child.tag != "summary":
-                details.remove(child)
 
 
 def _is_hidden(element: lxml.html.HtmlElement) -> bool:
