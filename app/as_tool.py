@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import uuid
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolArg
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict, Unpack, override
@@ -24,14 +25,12 @@ from ..core.run.errors import DeepResearchError
 from ..core.run.events.packets import AnyPacket, CallFinished, OverallStop, StopReason
 from ..core.run.limits import Limits
 from ..core.run.spending import total
-from .embed import ResearchGraph, build_graph
+from .embed import ResearchGraph, build_graph, thread_config
 from .loops import wait_for
 from .settings import read_context
 from .stream import apackets
 from .words import Strategy
 
-CHANNELS = ["run", "messages", "report", "sources", "spending"]
-"""What is needed of the state of a run."""
 DESCRIPTION = (
     "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "
     "sources. It sees nothing of this conversation."
@@ -115,10 +114,7 @@ class NestedResearch:
     """One research on behalf of a caller."""
 
     def __init__(self, graph: ResearchGraph, context: Context, caller: Caller) -> None:
-        """Take a graph that nobody else uses."""
-        graph.__class__ = _WatchedGraph
-        assert isinstance(graph, _WatchedGraph)
-        graph.state = {}
+        """Take a graph with a checkpointer."""
         self._graph, self._context, self._caller = graph, context, caller
         self._calls: list[CallFinished] = []
         self._stop: OverallStop | None = None
@@ -146,12 +142,14 @@ class NestedResearch:
         except DeepResearchError:
             failure = self._stop.message if self._stop else ""
         finally:
-            self._caller.emit_end(self._result())
-        return Outcome(self._result(), failure)
+            state = (await self._graph.aget_state(thread_config(self._thread))).values
+            result = self._result(state)
+            self._caller.emit_end(result)
+        return Outcome(result, failure)
 
-    def _result(self) -> ToolResult:
+    def _result(self, state: Mapping[str, Any]) -> ToolResult:
         status: StopReason = self._stop.stop_reason if self._stop else "failed"
-        state, has_report = self._graph.state, status in ("completed", "completed_with_gaps")
+        has_report = status in ("completed", "completed_with_gaps")
         report: Report | None = state["report"] if has_report else None
         return ToolResult(
             report=state["messages"][-1].text if has_report or status == "waiting_for_user" else "",
@@ -172,20 +170,6 @@ class NestedResearch:
             output_tokens=sum(call.output_tokens for call in calls),
             usd=sum(call.usd for call in calls),
         )
-
-
-class _WatchedGraph(ResearchGraph):
-    """Remembers the state of its only run, which without a checkpointer is kept nowhere."""
-
-    state: Mapping[str, Any]
-
-    @override
-    async def astream(self, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
-        async with aclosing(super().astream(*args, **{**settings, "output_keys": CHANNELS})) as parts:
-            async for part in parts:
-                if part["type"] == "values" and not part["ns"]:
-                    self.state = part["data"] or {}
-                yield part
 
 
 def caller_writer() -> Callable[[dict[str, Any]], object]:
@@ -222,6 +206,10 @@ def deep_research_tool(
     given = settings.get("limits", {})
     limits = given.model_dump(exclude_unset=True) if isinstance(given, Limits) else given
     context = read_context({"clarify": "assume", **settings, "limits": {"max_tool_calls": max_tool_calls, **limits}})
+    if checkpointer is None:
+        # Nobody could answer.
+        clarify = "assume" if context.clarify == "ask" else context.clarify
+        context = context.model_copy(update={"clarify": clarify, "review_plan": False})
     # A mistake in the call shows here rather than inside of the agent.
     build_graph(strategy, checkpointer=checkpointer)
     return DeepResearchTool(
@@ -276,8 +264,8 @@ class DeepResearchTool(BaseTool):
         return self._answer(await self._research(tool_call_id).run(question), tool_call_id)
 
     def _research(self, tool_call_id: str) -> NestedResearch:
-        # A graph for one call: without a checkpointer the pages that it read go with it.
-        graph = build_graph(self.strategy, checkpointer=self.checkpointer)
+        # A graph for one call: without a checkpointer all that it kept goes with it.
+        graph = build_graph(self.strategy, checkpointer=self.checkpointer or InMemorySaver())
         return NestedResearch(graph, self.context, Caller(tool_call_id, self.name, caller_writer()))
 
     def _answer(self, outcome: Outcome, tool_call_id: str) -> Answer:

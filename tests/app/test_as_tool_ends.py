@@ -82,7 +82,9 @@ async def test_who_cancels_the_agent_cancels_the_research(tmp_path: Path, has_fi
 async def test_a_research_that_was_cancelled_says_so_and_what_it_took(tmp_path: Path) -> None:
     began, _, wait = gate()
     run, told = lab(tmp_path, researcher=[wait]), list[dict[str, Any]]()
-    nested = NestedResearch(build_graph(), run.context, Caller("ask-1", "look_into", told.append))
+    nested = NestedResearch(
+        build_graph(checkpointer=InMemorySaver()), run.context, Caller("ask-1", "look_into", told.append)
+    )
     running = asyncio.create_task(nested.run(QUESTION))
     await asyncio.to_thread(began.wait, HANGS_AFTER)
     running.cancel()
