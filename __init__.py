@@ -64,9 +64,6 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: importing the package alone stays cheap."""
     if name not in _PLACES and name != "errors":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .core.run.imports import frozen_imports
-
-    with frozen_imports():
-        if name == "errors":
-            return import_module("deep_research.core.run.errors")
-        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    if name == "errors":
+        return import_module("deep_research.core.run.errors")
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -9,17 +9,15 @@ from contextlib import asynccontextmanager
 from langgraph.store.base import BaseStore
 
 from ...core.run.context import Context
-from ...core.run.imports import frozen_imports
 from ...core.run.registered import load_all
 from ...core.run.store.database import open_database, place_of_runs
 from ...core.run.store.saver import RunSaver
 from ...core.run.user_settings import UserSettings
 from ..embed import compile_graph
 
-with frozen_imports():
-    load_all()
-    deep_research = compile_graph("orchestrated").copy({"context_schema": UserSettings})
-    planned_research = compile_graph("planned").copy({"context_schema": UserSettings})
+load_all()
+deep_research = compile_graph("orchestrated").copy({"context_schema": UserSettings})
+planned_research = compile_graph("planned").copy({"context_schema": UserSettings})
 
 
 @asynccontextmanager

@@ -19,7 +19,6 @@ from ..records.research import Spent
 from ..run.concurrency import PerLoop, in_thread
 from ..run.context import ROLES, Context, Model, Price, Role
 from ..run.errors import DeepResearchError, KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
-from ..run.imports import frozen_imports
 from ..run.user_settings import UserSettings
 from .extractive import ExtractiveChatModel
 from .faults import host_in
@@ -288,12 +287,7 @@ async def load_models(context: Context) -> None:
     """Load what the models need, which takes up to a second; what is wrong with them is for `check_models` to say."""
     for role in {str(_chosen(role, context)): role for role in ROLES}.values():
         with suppress(DeepResearchError):
-            await in_thread(partial(_load, role, context))
-
-
-def _load(role: Role, context: Context) -> None:
-    with frozen_imports():
-        resolve_model(role, context)
+            await in_thread(partial(resolve_model, role, context))
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:

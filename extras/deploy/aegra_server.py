@@ -25,7 +25,6 @@ from deep_research.app.server.users import server_settings, token_in, user_of
 from deep_research.app.words import Strategy
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
-from deep_research.core.run.imports import frozen_imports
 from deep_research.core.run.limits import DATABASE
 from deep_research.core.run.registered import load_all
 from deep_research.core.run.store.database import open_database, place_of_runs
@@ -37,8 +36,7 @@ PLACE = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns"})
 CONFIG = frozenset({"configurable", "recursion_limit", "tags", "metadata"})
 """Keys that a client may set in `config`."""
 
-with frozen_imports():
-    load_all()
+load_all()
 
 auth = Auth()
 opened = AsyncExitStack()
