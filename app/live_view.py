@@ -73,14 +73,12 @@ class LiveView(Progress):
                 self.plan = ""
             case packets.PlanDelta():
                 self.plan += packet.content
+            # The view goes, what is printed stays.
             case packets.OverallStop() if not is_completed(packet) and self.costs.calls:
-                # The view goes, this stays.
                 self.print(self.costs.line)
             case packets.EstimateMade():
-                # The view goes, this stays.
                 self.print(describe(packet))
             case packets.DocumentsIndexed() if packet.unread_total:
-                # The view goes, this stays.
                 self.print(describe_index(packet))
             case packets.DocumentsIndexed():
                 self.indexing = f"{packet.done} of {packet.total} documents indexed"

@@ -30,7 +30,7 @@ from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
 from ..core.writing.judging import SHOWN, Evidence, Judgement, Key, key_of
 from .endings import reports_errors, run_interruptibly
-from .export import no_report_yet
+from .export import chosen_format, no_report_yet
 from .exports.refreshed import (
     Ground,
     Refreshed,
@@ -48,13 +48,11 @@ from .stored import kept_run
 from .terminal import OutputUnusable, check_output, deliver, say
 from .words import DONE, FAILED, RefreshFormat, counted
 
-_FORMATS: Mapping[RefreshFormat, Callable[[Refreshed], str]] = {
+_FORMATS: Mapping[str, Callable[[Refreshed], str]] = {
     "md": refreshed_markdown,
     "html": refreshed_page,
     "json": refreshed_json,
 }
-_SUFFIXES: Mapping[str, RefreshFormat] = {".htm": "html", ".html": "html", ".json": "json"}
-_OF_MARKDOWN = ("", ".md", ".markdown", ".txt")
 _JUDGED: Mapping[str, str] = {
     "contradicted": "the source says something else now",
     "missing": "the source no longer says it",
@@ -73,19 +71,14 @@ def refresh_run(
     thread: str, given: Mapping[str, Any], data_dir: Path | None, path: Path | None, wanted: RefreshFormat | None
 ) -> int:
     """Read the sources of a run's report again and write what that found; the run stays as it is."""
-    write = _FORMATS[_chosen(wanted, path)]
+    write = _FORMATS.get(chosen_format(wanted, path))
+    if write is None:
+        raise OutputUnusable(f"--out {str(path)!r}: name a file .md, .html or .json, or choose by --format.")
     check_output(path)
     found, cost = run_interruptibly(_refreshed(RunName(clean(thread), data_dir), given))
     is_delivered = deliver(write(found), path)
     say(f"{found.summary}.\n{cost}")
     return DONE if found.is_as_before and is_delivered else FAILED
-
-
-def _chosen(wanted: RefreshFormat | None, path: Path | None) -> RefreshFormat:
-    suffix = path.suffix.lower() if path else ""
-    if not (wanted or suffix in _SUFFIXES or suffix in _OF_MARKDOWN):
-        raise OutputUnusable(f"--out {str(path)!r}: name a file .md, .html or .json, or choose by --format.")
-    return wanted or _SUFFIXES.get(suffix, "md")
 
 
 async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed, str]:

@@ -27,9 +27,6 @@ NOT_ASKED = "a tool of the app gave it, which is not asked again"
 NO_DOCUMENT = "there is no such document any more"
 _WEB = ("http://", "https://")
 
-OnProgress = Callable[[int, int], None]
-"""Called with the number of indexed documents and of all documents."""
-
 
 class Reread(NamedTuple):
     """A source as it is now."""
@@ -45,11 +42,12 @@ class Reread(NamedTuple):
 
 
 async def reread(
-    sources: Sequence[Source], context: Context, run: Run, on_progress: OnProgress
+    sources: Sequence[Source], context: Context, run: Run, on_progress: Callable[[int, int], None]
 ) -> tuple[dict[str, Reread], Spent]:
     """Read sources again within the limits of the run; return them by key, and what reading pages cost.
 
-    A page of which the run knew only a search excerpt is opened, too.
+    `on_progress` is called with the numbers of indexed documents and of all. A page of which the run knew only a search
+    excerpt is opened, too.
     """
     tool_context = ToolContext(Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {}))
     pages = [source for source in sources if source.address.startswith(_WEB)]
@@ -81,7 +79,9 @@ def _reread_page(source: Source, read: Hit | NotRead | str) -> Reread:
     return Reread(source, (), f"{read.reason} ({read.code})" if isinstance(read, NotRead) else read)
 
 
-def _read_documents(sources: Sequence[Source], context: Context, on_progress: OnProgress) -> list[Reread]:
+def _read_documents(
+    sources: Sequence[Source], context: Context, on_progress: Callable[[int, int], None]
+) -> list[Reread]:
     if not sources or not context.docs:
         return [Reread(source, (), NO_DOCUMENT) for source in sources]
     library = Library(context)

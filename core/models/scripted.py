@@ -217,17 +217,6 @@ class ScriptedChatModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=await self._answer_async(messages, stop, kwargs))])
 
     @override
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        for chunk in in_chunks(self._answer(messages, stop, kwargs), CHUNK_CHARACTERS):
-            yield ChatGenerationChunk(message=chunk)
-
-    @override
     async def _astream(
         self,
         messages: list[BaseMessage],
