@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from openai_replies import fail, say
 from openai_server import Received, Reply
-from wire import END, FACTS, found_by, hand_out, noted, plain_run, task_of, wire_lab
+from wire import END, FACTS, hand_out, noted, task_of, wire_lab
 
 from deep_research.core.models.ask import ask_model
 from deep_research.core.models.request import Request
@@ -78,24 +78,6 @@ async def test_a_prompt_is_made_shorter_once(tmp_path: Path, monkeypatch: Patch)
         await wire.fail(PromptTooLong)
         first, second = wire.requests("writer")
         assert len(second.prompt) < len(first.prompt) * 0.7
-
-
-@pytest.mark.fault(10)
-async def test_of_the_newest_results_the_longest_is_suspected_first(tmp_path: Path, monkeypatch: Patch) -> None:
-    def finding(request: Received) -> Reply:
-        return say("Found: POISON. [1] " * 40) if task_of(request) == "keeper" else noted(request)
-
-    def writer(request: Received) -> Reply:
-        plain = plain_run()["writer"]
-        assert callable(plain)
-        return fail(400, "Filtered", code="content_filter") if "POISON" in request.prompt else plain(request)
-
-    with wire_lab(tmp_path, monkeypatch, {"finding": finding, "writer": writer}) as wire:
-        state = await wire.ask()
-        assert wire.asked()["writer"] == 2
-    assert [finding.is_withheld for finding in map(found_by(state).get, ("light", "keeper", "harbour")) if finding] == [
-        False, True, False
-    ]  # fmt: skip
 
 
 async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought() -> None:

@@ -56,26 +56,6 @@ async def test_parallel_calls_do_not_hammer_a_server_that_has_enough(monkeypatch
     assert caller.patience.seconds_left == 60 - 15.5
 
 
-@pytest.mark.fault(3)
-async def test_calls_that_come_later_wait_behind_the_one_that_was_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    caller = Caller()
-
-    def told(received: Received) -> Reply:
-        return fail(429, retry_after=1) if not caller.nap.naps else say("Yes.")
-
-    with openai_server(told) as server:
-        start = at(server.url, monkeypatch)
-
-        async def late() -> str:
-            while not caller.nap.naps:
-                await asyncio.sleep(0)
-            return await caller(start)
-
-        answers = list(await asyncio.gather(caller(start), late()))
-    assert answers == ["Yes.", "Yes."]
-    assert len(server.requests) == 3
-
-
 async def test_calls_of_another_model_do_not_wait() -> None:
     caller, other = Caller(), asyncio.Event()
 
@@ -186,12 +166,3 @@ async def test_a_question_has_one_budget_in_each_run_of_a_graph() -> None:
     assert other is not first
     assert (await budgets_of_a_run("a"))[0] is not first
     assert retry_budget_of("a", Limits()) is not retry_budget_of("a", Limits()), "no graph, no run"
-
-
-@pytest.mark.fault(3)
-async def test_after_an_answer_waits_are_short_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    caller = Caller()
-    with openai_server([fail(429), fail(429), say("Yes."), fail(429), say("Yes again.")]) as server:
-        start = at(server.url, monkeypatch)
-        assert [await caller(start), await caller(start)] == ["Yes.", "Yes again."]
-    assert caller.nap.naps == [0.5, 1, 0.5]

@@ -47,28 +47,6 @@ async def test_an_older_result_that_is_refused_stays_out_of_the_finding_too(tmp_
     assert "Left out: When was the Skerry Light lit? A result; the provider" in state.messages[-1].text
 
 
-async def test_a_result_that_is_refused_when_the_finding_is_written_is_told_of(tmp_path: Path) -> None:
-    writing = unless(POISON, "It is a harbour.")
-    run = lab(tmp_path, researcher=[search("Port Anlow ferry"), REPORT, *[writing] * 3])
-    state = await run.ask()
-    assert (in_order(state)[0].text, in_order(state)[0].withheld) == ("It is a harbour.", 1)
-    assert state.run and state.run.status == "completed_with_gaps"
-
-
-async def test_only_the_finding_that_is_refused_is_withheld_though_others_were_suspected(tmp_path: Path) -> None:
-    deciding = unless("POISON", REPORT)
-    researcher = {
-        "task 0.": [search("Skerry Light"), REPORT, "Finding zero is fairly long text indeed. [1]"],
-        "task 1.": [search("Skerry Light"), REPORT, "Finding one is medium long. [1]"],
-        "task 2.": [search("Skerry Light"), REPORT, "POISON. [1]"],
-    }
-    orchestrator = [research(*researcher), *[deciding] * 5]
-    run = lab(tmp_path, orchestrator=orchestrator, researcher=researcher, writer=[unless("POISON", "Zero, one. [1]")])
-    state = await run.ask()
-    assert [finding.is_withheld for finding in in_order(state)] == [False, False, True]
-    assert state.messages[-1].text.count("Found, but left out") == 1
-
-
 async def test_an_answer_that_was_refused_by_chance_withholds_nothing(tmp_path: Path) -> None:
     run = lab(tmp_path, orchestrator=[research("task 0."), AnswerRefused(), REPORT], researcher=many(1))
     state = await run.ask()

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
 from openai_server import openai_server, say
-from patient import Caller, at, scripted
-
-from deep_research.core.models.faults import AnswerBroken
+from patient import Caller, at
 
 
 @pytest.mark.fault(5, 6)
@@ -44,22 +39,3 @@ async def test_a_call_that_fails_before_its_first_words_is_made_again(monkeypatc
         assert await caller(at(server.url, monkeypatch)) == "Yes."
     assert caller.voids == 0
     assert len(server.requests) == 3
-
-
-async def test_a_call_that_is_given_up_lets_the_others_pass() -> None:
-    caller, waiting = Caller(), asyncio.Event()
-
-    async def refused() -> AsyncGenerator[AIMessage, None]:
-        if caller.nap.naps:
-            waiting.set()
-            await asyncio.Event().wait()
-        raise AnswerBroken("", {"code": 429})
-        yield AIMessage("")
-
-    first = asyncio.create_task(caller(refused))
-    await waiting.wait()
-    second = asyncio.create_task(caller(scripted(["Yes."])))
-    await asyncio.sleep(0.01)
-    assert not second.done()
-    first.cancel()
-    assert await second == "Yes."
