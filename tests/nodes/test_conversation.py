@@ -158,18 +158,3 @@ async def test_two_threads_of_one_graph_do_not_mix(tmp_path: Path) -> None:
     first, second = await asyncio.gather(one.ask("About the light?"), other.ask("About the keeper?"))
     assert first.run and second.run
     assert (first.run.question, second.run.question) == ("About the light?", "About the keeper?")
-
-
-async def test_an_answer_to_a_question_back_is_not_asked_about_again(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        clarifier=["Which?", calls(PLANNED)],
-        planner=["1. a", "1. b"],
-        orchestrator=[research("light task"), REPORT, REPORT],
-        writer=["Lit. [1]", "More. [1]"],
-    )
-    await run.ask("That one?")
-    await run.ask("The Skerry Light")
-    state = await run.ask("And what else?")
-    assert state.run and state.run.question == "And what else?"
-    assert len(run.calls("clarifier")) == 2, "once for each question"

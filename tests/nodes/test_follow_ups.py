@@ -96,7 +96,6 @@ async def test_only_the_first_suggestion_becomes_a_step(tmp_path: Path) -> None:
         (suggestion("", TIDE), {"title": "Tides", "task": "Else"}, ("Tides", TIDE, True)),
         (suggestion("", TIDE, search=False), {"title": " "}, ("Additional research", TIDE, False)),
         (suggestion("Tides", "", search=False), {"title": "Else", "task": TIDE}, ("Tides", TIDE, False)),
-        (suggestion("", ""), {"title": "Tides", "task": TIDE}, ("Tides", TIDE, True)),
         (suggestion("Tides", ""), {"task": " "}, None),
         (suggestion("", TIDE), {"title": "Tides", "is_needed": False}, None),
     ],

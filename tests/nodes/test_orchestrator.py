@@ -81,7 +81,7 @@ async def test_a_round_that_has_begun_is_completed_when_the_clock_runs_out(tmp_p
     assert state.run and "max_seconds" in state.run.stop_reason
 
 
-@pytest.mark.behaviour("O-23", "O-24")
+@pytest.mark.behaviour("O-23", "O-24", "O-25")
 async def test_the_reminder_counts_cycles_and_warns_once_after_the_first_results(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
@@ -89,19 +89,12 @@ async def test_the_reminder_counts_cycles_and_warns_once_after_the_first_results
         researcher=many(2),
     )
     await run.ask()
+    for asked in run.calls("orchestrator"):
+        assert (asked.settings["tool_choice"], asked.settings["max_tokens"]) == ("any", 1024)
     reminders = [asked.messages[-1].text for asked in run.calls("orchestrator")]
     assert [int(text.split("Cycle ")[1].split()[0]) for text in reminders] == [1, 1, 2, 2, 3]
     # A thought after the first results does not use the warning up.
     assert ["every part of the request" in text for text in reminders] == [False, False, True, True, False]
-
-
-@pytest.mark.behaviour("O-25")
-async def test_a_decision_has_to_be_a_tool_call_and_is_short(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    await run.ask()
-    asked = run.calls("orchestrator")[0]
-    assert asked.settings["tool_choice"] == "any"
-    assert asked.settings["max_tokens"] == 1024
 
 
 @pytest.mark.behaviour("O-26")
@@ -174,17 +167,10 @@ async def test_an_unknown_tool_beside_research_is_answered_and_the_research_runs
     )
 
 
-@pytest.mark.behaviour("O-31")
-async def test_branching_is_announced_with_its_count_only_for_several(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[research("task 0.", "task 1."), research("task 2."), REPORT], researcher=many(3))
-    await run.ask()
-    branchings = [packet for packet in run.packets if packet["type"] == "top_level_branching"]
-    assert [packet["num_parallel_branches"] for packet in branchings] == [2]
-    assert run.types().index("top_level_branching") < run.types().index("research_agent_start")
-
-
-@pytest.mark.behaviour("O-33")
-async def test_ids_that_a_model_uses_again_are_made_unique(tmp_path: Path) -> None:
+@pytest.mark.behaviour("O-31", "O-33")
+async def test_ids_used_again_are_made_unique_and_several_tasks_are_told_as_branches(
+    tmp_path: Path,
+) -> None:
     run = lab(
         tmp_path,
         orchestrator=[
@@ -196,6 +182,9 @@ async def test_ids_that_a_model_uses_again_are_made_unique(tmp_path: Path) -> No
     )
     state = await run.ask()
     assert set(state.findings) == {"same", "same-2", "same-3"}
+    branchings = [packet for packet in run.packets if packet["type"] == "top_level_branching"]
+    assert [packet["num_parallel_branches"] for packet in branchings] == [2]
+    assert run.types().index("top_level_branching") < run.types().index("research_agent_start")
     assert every_call_has_one_result(state.transcript)
 
 

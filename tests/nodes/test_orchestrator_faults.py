@@ -51,34 +51,6 @@ async def test_a_call_that_is_cut_off_or_malformed_is_never_run(tmp_path: Path, 
     assert every_call_has_one_result(run.calls("orchestrator")[1].messages)
 
 
-async def test_a_model_that_never_calls_a_tool_has_all_steps_of_its_plan_researched(tmp_path: Path) -> None:
-    steps = [f"Step {number}" for number in range(1, 7)]
-    plan = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-    run = lab(
-        tmp_path,
-        planner=[plan],
-        orchestrator=["I would rather talk."] * 8,
-        researcher={step: simple_research() for step in steps},
-    )
-    state = await run.ask()
-    assert [finding.task for finding in in_order(state)] == steps
-    assert state.report and state.run and state.run.status == "completed"
-
-
-async def test_malformed_calls_without_end_lead_to_the_plans_own_steps(tmp_path: Path) -> None:
-    cut = calls(call("research_agent", task="cut o"), finish_reason="length")
-    run = lab(
-        tmp_path,
-        planner=["1. When was it lit?"],
-        orchestrator=[cut, cut, cut, REPORT],
-        researcher={"When was it lit?": simple_research()},
-    )
-    state = await run.ask()
-    assert [finding.task for finding in in_order(state)] == ["When was it lit?"]
-    assert state.report
-    assert every_call_has_one_result(state.transcript)
-
-
 @pytest.mark.behaviour("O-39")
 async def test_a_thought_is_kept_with_the_research_that_follows_it_and_with_no_other(tmp_path: Path) -> None:
     run = lab(
@@ -119,12 +91,6 @@ async def test_researchers_think_little_unless_told_otherwise(
     assert all(asked.settings["reasoning_effort"] == researcher for asked in run.calls("researcher"))
     for role in ("clarifier", "planner", "orchestrator", "writer"):
         assert run.calls(role)[0].settings.get("reasoning_effort") == others
-
-
-async def test_a_model_that_does_not_reason_is_told_nothing_of_effort(tmp_path: Path) -> None:
-    run = lab(tmp_path, effort="high")
-    await run.ask()
-    assert all("reasoning_effort" not in asked.settings for role in run.models for asked in run.calls(role))
 
 
 @pytest.mark.behaviour("O-42")

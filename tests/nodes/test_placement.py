@@ -66,13 +66,6 @@ async def test_a_plan_with_a_thought_before_it_moves_everything_by_one(tmp_path:
     assert trace(run) == expected
 
 
-@pytest.mark.behaviour("O-76")
-async def test_rounds_without_thoughts_follow_each_other(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[research(f"task {n}.") for n in range(7)], researcher=many(7))
-    await run.ask()
-    assert trace(run) == ["plan@0", *(f"agents@{turn}" for turn in range(1, 8)), "report@8"]
-
-
 async def test_a_thought_before_the_report_moves_the_report(tmp_path: Path) -> None:
     run = lab(tmp_path, writer=[reasoned("It was lit in 1844. [1]", "How to put it?")])
     await run.ask()

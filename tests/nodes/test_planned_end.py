@@ -11,23 +11,11 @@ from typing import Any
 import pytest
 from lab import QUESTION, HandClock
 from langchain_core.messages import AIMessage, ToolMessage
-from planned_lab import (
-    REPORT,
-    RULES,
-    Asked,
-    PlannedLab,
-    Rule,
-    finished,
-    passing,
-    plan,
-    planned_lab,
-    step,
-    verdict,
-)
+from planned_lab import REPORT, RULES, Asked, PlannedLab, Rule, finished, passing, plan, planned_lab, step, verdict
 
 from deep_research.app.embed import build_graph
 from deep_research.app.stream import apackets
-from deep_research.core.run.errors import NoPlan, NoReport
+from deep_research.core.run.errors import NoPlan
 from deep_research.core.run.events import packets as p
 from deep_research.core.run.events.packets import AnyPacket
 from deep_research.nodes.write_report import write_report
@@ -77,22 +65,6 @@ async def test_the_report_rests_on_learnings_by_source_and_thoughts_stay_apart(t
 
 
 @pytest.mark.behaviour("A-75")
-async def test_what_the_writer_is_shown_is_numbered_as_the_report_cites_it(tmp_path: Path) -> None:
-    def cited(asked: Asked) -> str:
-        shown = [m.text.splitlines()[0] for m in asked.messages if isinstance(m, ToolMessage)]
-        return "\n".join(line for line in shown if MARKER.search(line))
-
-    run, state = await finished(tmp_path, {"make_plan": THREE, "report": cited})
-    numbers = [int(MARKER.findall(text)[0]) for text in basis(run).values() if MARKER.search(text)]
-    assert numbers == list(range(1, len(numbers) + 1))
-    assert len(numbers) == 4
-    by_number = sorted((one for one in state.sources.values() if one.number), key=lambda one: one.number)
-    assert titles(state) == [one.title for one in by_number]
-    assert list(basis(run))[:4] == [f"What source {number} says" for number in numbers]
-    assert await run.is_told_again()
-
-
-@pytest.mark.behaviour("A-75")
 async def test_a_citation_leads_to_the_source_that_the_writer_was_shown_under_its_number(tmp_path: Path) -> None:
     run, state = await finished(
         tmp_path, {"make_plan": THREE, "report": lambda _: "High. [4] Old. [1] Lost. [9]"}, verify="off"
@@ -101,26 +73,6 @@ async def test_a_citation_leads_to_the_source_that_the_writer_was_shown_under_it
     assert "5.2 metres" in high
     assert titles(state) == ["Tides", "Skerry Light"]
     assert state.report and state.report.text == "High. [1] Old. [2] Lost."
-    assert await run.is_told_again()
-
-
-@pytest.mark.behaviour("A-76")
-async def test_the_writer_is_told_what_the_user_wants(tmp_path: Path) -> None:
-    run, _ = await finished(tmp_path)
-    reminder = run.asked("report")[0].reminder
-    assert f"What the user wants of it: An answer to the question: {QUESTION}" in reminder
-
-
-@pytest.mark.behaviour("A-76")
-async def test_the_summary_of_a_conversation_is_what_the_user_wants(tmp_path: Path) -> None:
-    rules: dict[str, Rule] = {
-        "generate_plan": lambda _: "Which light?",
-        "record_summary": lambda _: {"summary": "The age of the Skerry Light."},
-    }
-    run = planned_lab(tmp_path, rules)
-    await run.ask(QUESTION)
-    await run.ask("The Skerry Light.")
-    assert "What the user wants of it: The age of the Skerry Light." in run.asked("report")[0].reminder
     assert await run.is_told_again()
 
 
@@ -136,13 +88,15 @@ async def test_a_run_in_which_nothing_was_answered_says_so_once_for_each_step(tm
     assert await run.is_told_again()
 
 
-@pytest.mark.behaviour("A-77", "A-79")
+@pytest.mark.behaviour("A-76", "A-77", "A-79")
 async def test_main_message_and_all_sources_are_told_before_the_first_word_of_the_report(tmp_path: Path) -> None:
     rules: dict[str, Rule] = {
         "make_plan": plan(step(TIDE), step("Judge it", search=False)),
         "record_analysis": lambda _: {"statements": ["It is old.", "All say so."]},
     }
     run, state = await finished(tmp_path, rules)
+    wanted = f"What the user wants of it: An answer to the question: {QUESTION}"
+    assert wanted in run.asked("report")[0].reminder
     [framing] = run.of_type("report_framing")
     assert (framing["main_message"], framing["reasoning"]) == ("It is old.", "All say so.")
     [sources] = run.of_type("sources")
@@ -164,16 +118,6 @@ async def test_the_report_is_written_by_the_node_of_both_strategies(tmp_path: Pa
     run, state = await finished(tmp_path, {"report": lambda asked: answers[asked.number]})
     assert state.report and state.report.text == REPORT, "an empty one is asked for again, a cut one is continued"
     assert await run.is_told_again()
-
-
-@pytest.mark.behaviour("A-78")
-async def test_a_report_that_is_not_written_fails_the_run_which_then_goes_on_with_it(tmp_path: Path) -> None:
-    run = planned_lab(tmp_path, {"report": lambda asked: "" if asked.number < 3 else REPORT})
-    with pytest.raises(NoReport):
-        await run.ask()
-    state = await run.ask(None)
-    assert state.report and state.report.text == REPORT
-    assert len(run.asked("choose_queries")) == len(run.of_type("report_framing")) == 1
 
 
 async def heard(run: PlannedLab, into: list[AnyPacket]) -> list[AnyPacket]:

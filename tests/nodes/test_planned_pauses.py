@@ -9,18 +9,7 @@ import pytest
 from lab import QUESTION
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
-from planned_lab import (
-    RULES,
-    Asked,
-    PlannedLab,
-    Rule,
-    finished,
-    only_for,
-    plan,
-    planned_lab,
-    statuses,
-    step,
-)
+from planned_lab import RULES, Asked, PlannedLab, Rule, finished, only_for, plan, planned_lab, statuses, step
 
 from deep_research.app.embed import thread_config
 from deep_research.core.run.errors import RateLimited
@@ -129,19 +118,6 @@ async def test_what_the_user_says_meanwhile_reaches_the_plan_and_no_finished_ste
     assert run.begun.index("4") < run.begun.index("3"), "what searches comes before thought"
     assert any(message.text == "Mind the tides." for message in run.asked("report")[0].messages)
     assert sum(SAID_MORE in asked.reminder for asked in run.asked("update_plan")) == 1
-
-
-@pytest.mark.behaviour("A-24")
-async def test_a_run_that_stopped_goes_on_and_repeats_no_finished_step(tmp_path: Path) -> None:
-    broken: Rule = lambda asked: RateLimited("Wait an hour.") if asked.number == 1 else RULES["record_analysis"](asked)  # noqa: E731
-    run = planned_lab(tmp_path, {"make_plan": STEPS, "record_analysis": broken})
-    with pytest.raises(RateLimited):
-        await run.ask()
-    state = await run.ask(None)
-    assert set(statuses(state).values()) == {"completed"}
-    assert [len(run.asked("choose_queries", task)) for task in (LIGHT, TIDE)] == [1, 1]
-    assert len(run.asked("make_plan")) == 1
-    assert state.report
 
 
 @pytest.mark.behaviour("A-01", "A-03", "A-74")

@@ -124,30 +124,6 @@ async def test_a_thought_in_a_follow_up_is_about_what_the_thread_has_learned(tmp
     assert await run.is_told_again()
 
 
-async def test_what_earlier_questions_have_learned_reaches_the_search_of_a_follow_up(tmp_path: Path) -> None:
-    plans = iter([plan(step("Skerry Light")), plan(step("Who kept the Skerry Light?"))])
-    run = planned_lab(tmp_path, {"make_plan": lambda asked: next(plans)(asked)})
-    first = await run.ask(QUESTION)
-    await run.ask("And who kept it?")
-    shown = run.asked("choose_queries")[-1].known
-    assert shown and set(shown) <= {one.text for one in first.learnings.values()}
-
-
-async def test_a_planned_follow_up_that_is_unclear_is_asked_about(tmp_path: Path) -> None:
-    doors = iter([{}, "Which other one do you mean?"])
-    run = planned_lab(tmp_path, {"generate_plan": lambda _: next(doors)})
-    await run.ask(QUESTION)
-    run.packets.clear()
-    asked = await run.ask("And the other one?")
-    assert asked.run and asked.run.status == "waiting"
-    assert asked.messages[-1].text == "Which other one do you mean?"
-    assert len(run.asked("make_plan")) == 1
-    state = await run.ask("The one of Port Anlow.")
-    assert state.run and state.run.status == "completed"
-    assert "The one of Port Anlow." in "".join(message.text for message in run.asked("make_plan")[1].messages)
-    assert await run.is_told_again()
-
-
 async def test_a_gap_that_another_step_has_answered_is_closed_by_the_final_check(tmp_path: Path) -> None:
     insights = {"insights": [], "gaps": [{"question": "Who kept the Skerry Light?", "relevance": 0.9}]}
     rules = {

@@ -173,8 +173,8 @@ async def test_the_time_of_the_plan_counts_from_its_planning_on(tmp_path: Path) 
     assert await run.is_told_again()
 
 
-@pytest.mark.behaviour("A-10")
-async def test_what_the_conversation_comes_to_is_told(tmp_path: Path) -> None:
+@pytest.mark.behaviour("A-10", "A-76")
+async def test_what_the_conversation_comes_to_is_told_and_the_writer_knows_it(tmp_path: Path) -> None:
     rules: dict[str, Rule] = {
         "generate_plan": lambda _: ASK,
         "record_summary": lambda _: {"summary": "Of the lights at Skerry, the old one."},
@@ -185,6 +185,8 @@ async def test_what_the_conversation_comes_to_is_told(tmp_path: Path) -> None:
     assert [message.text for message in run.asked("record_summary")[0].messages[1:-1]] == [QUESTION, ASK, ANSWER]
     assert [packet["summary"] for packet in run.of_type("summary")] == ["Of the lights at Skerry, the old one."]
     assert state.brief.summary == "Of the lights at Skerry, the old one."
+    wanted = "What the user wants of it: Of the lights at Skerry, the old one."
+    assert wanted in run.asked("report")[0].reminder
     assert await run.is_told_again()
 
 

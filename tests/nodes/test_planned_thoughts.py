@@ -9,20 +9,7 @@ from typing import Any
 
 import pytest
 from lab import QUESTION
-from planned_lab import (
-    RULES,
-    Asked,
-    Rule,
-    finished,
-    first_sentences,
-    only_for,
-    plan,
-    planned_lab,
-    raising,
-    statuses,
-    step,
-    verdict,
-)
+from planned_lab import RULES, Asked, Rule, finished, first_sentences, only_for, plan, raising, statuses, step
 
 LIGHT = "Skerry Light lit"
 KEEPER = "Ada Moran keeper Tralee"
@@ -63,15 +50,6 @@ async def test_thought_comes_after_all_searches_one_after_the_other_in_the_order
 
 
 @pytest.mark.behaviour("A-23")
-async def test_each_thought_of_the_plan_is_thought_whether_it_needs_earlier_results_or_not(tmp_path: Path) -> None:
-    steps = (step(LIGHT), thought(COMPARE), thought(WEIGH), thought(CONCLUDE, after=(1,)))
-    run, state = await finished(tmp_path, {"make_plan": plan(*steps)})
-    assert [asked.task for asked in run.asked("record_analysis")] == [COMPARE, WEIGH, CONCLUDE]
-    assert set(statuses(state).values()) == {"completed"}
-    assert await run.is_told_again()
-
-
-@pytest.mark.behaviour("A-23")
 async def test_a_thought_is_given_what_was_found_although_it_shares_no_word_with_it(tmp_path: Path) -> None:
     run, state = await finished(tmp_path, {"make_plan": plan(step(LIGHT), thought(CONCLUDE))})
     found = {learning.text for learning in state.learnings.values() if learning.step == "1"}
@@ -97,19 +75,6 @@ async def test_what_the_thought_before_came_to_is_given_however_much_was_learned
     run, state = await finished(tmp_path, rules, limits={"memory_tokens": 40})
     [before] = [one.text for one in state.learnings.values() if one.step == "2"]
     assert before in run.asked("record_analysis", "What of")[0].known
-
-
-@pytest.mark.behaviour("A-27", "A-28")
-async def test_a_thought_that_fails_is_a_failed_step_and_the_report_is_written(tmp_path: Path) -> None:
-    rules = {
-        "make_plan": plan(step(LIGHT), thought(COMPARE), thought(WEIGH, previous=True)),
-        "record_analysis": only_for(COMPARE, raising(), said),
-    }
-    run, state = await finished(tmp_path, rules)
-    assert statuses(state) == {"1": "completed", "2": "failed", "3": "completed"}
-    assert state.report and state.report.sources
-    assert f"Not researched to the end: {COMPARE}: an error stopped it (ValueError)." in state.messages[-1].text
-    assert await run.is_told_again()
 
 
 @pytest.mark.behaviour("A-24", "A-28")
@@ -157,33 +122,6 @@ async def test_a_plan_whose_steps_name_themselves_each_other_or_nobody_comes_to_
     assert set(statuses(state).values()) == {"completed"}
     assert sorted(run.begun) == ["1", "2", "3"]
     assert all(set(one.depends_on) < {"1", "2", "3"} and one.id not in one.depends_on for one in state.steps)
-
-
-@pytest.mark.behaviour("A-24")
-async def test_a_run_that_is_stopped_in_a_step_comes_to_its_end_whatever_is_said_next(tmp_path: Path) -> None:
-    started = asyncio.Event()
-
-    async def never(asked: Asked) -> Any:
-        if asked.number > 1:
-            return verdict(True)(asked)
-        started.set()
-        return await asyncio.Event().wait()
-
-    rules = {
-        "make_plan": plan(step(LIGHT), step(HARBOUR), thought(COMPARE)),
-        "give_verdict": only_for(HARBOUR, never, verdict(True)),
-    }
-    run = planned_lab(tmp_path, rules)
-    task = asyncio.create_task(run.ask(QUESTION))
-    await started.wait()
-    await run.until_finished()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    state = await run.ask("Please hurry.")
-    assert state.report
-    assert statuses(state) == {"1": "completed", "2": "completed", "3": "completed"}
-    assert len(run.asked("make_plan")) == 1
 
 
 @pytest.mark.behaviour("A-25")

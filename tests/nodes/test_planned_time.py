@@ -89,31 +89,21 @@ async def test_time_that_is_over_after_the_plan_leaves_all_steps_out(tmp_path: P
 
 
 @pytest.mark.behaviour("A-16", "A-21", "A-71")
-async def test_time_that_is_over_in_an_independent_step_leaves_the_other_phases_out(tmp_path: Path) -> None:
-    run, state = await overtaken(tmp_path, "give_verdict", LIGHT)
-    assert await is_partial(run, state, {"2", "3", "4", "5"})
-    assert {packet["kind"] for packet in run.of_type("step_started")} == {"independent"}
-    assert state.report and state.report.sources, "what was learned is reported"
-
-
-@pytest.mark.behaviour("A-16", "A-71")
-async def test_time_that_is_over_in_a_hybrid_step_leaves_out_the_rest_of_its_phase_and_thought(tmp_path: Path) -> None:
-    run, state = await overtaken(tmp_path, "record_learnings", KEEPER)
-    assert await is_partial(run, state, {"3", "4", "5"})
-    assert {one.step for one in state.learnings.values()} >= {"1"}
-
-
-@pytest.mark.behaviour("A-16", "A-71")
-async def test_time_that_is_over_in_a_thought_leaves_out_the_next_one(tmp_path: Path) -> None:
-    run, state = await overtaken(tmp_path, "record_analysis", COMPARE)
-    assert await is_partial(run, state, {"5"})
-    assert "It follows from" in "".join(message.text for message in run.asked("report")[0].messages)
-
-
-@pytest.mark.behaviour("A-16", "A-71")
-async def test_time_that_is_over_while_the_plan_is_adapted_is_noticed_before_the_next_phase(tmp_path: Path) -> None:
-    run, state = await overtaken(tmp_path, "update_plan")
-    assert await is_partial(run, state, {"2", "3", "4", "5"})
+@pytest.mark.parametrize(
+    ("form", "task", "undone"),
+    [
+        ("give_verdict", LIGHT, {"2", "3", "4", "5"}),
+        ("update_plan", "", {"2", "3", "4", "5"}),
+        ("record_learnings", KEEPER, {"3", "4", "5"}),
+        ("record_analysis", COMPARE, {"5"}),
+    ],
+)
+async def test_time_that_is_over_in_any_phase_leaves_out_what_is_not_begun_and_what_was_learned_is_reported(
+    tmp_path: Path, form: str, task: str, undone: set[str]
+) -> None:
+    run, state = await overtaken(tmp_path, form, task)
+    assert await is_partial(run, state, undone)
+    assert state.report and state.report.sources
 
 
 @pytest.mark.behaviour("A-71")
@@ -143,18 +133,6 @@ async def test_time_that_is_over_when_all_steps_are_done_takes_nothing_from_the_
     assert "Research ended early" not in state.messages[-1].text
     [start] = run.of_type("message_start")
     assert start["pre_answer_processing_seconds"] >= 1000
-    assert await run.is_told_again()
-
-
-@pytest.mark.behaviour("A-71")
-async def test_a_step_that_is_overtaken_is_named_in_the_report_although_nothing_else_was_left(tmp_path: Path) -> None:
-    clock = HandClock()
-    rules = {"give_verdict": passing(clock, 300, verdict(False)), "record_learnings": first_sentences}
-    run, state = await finished(tmp_path, rules, clock=clock)
-    assert statuses(state) == {"1": "completed"}
-    words = state.messages[-1].text
-    assert "Not researched to the end: Skerry Light: the time of the plan was over (max_seconds_planned)." in words
-    assert state.run and state.run.status == "completed_with_gaps"
     assert await run.is_told_again()
 
 

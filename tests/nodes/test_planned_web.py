@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from lab import DOCUMENTS
-from planned_lab import Asked, PlannedLab, Rule, plan, planned_lab, step
-from planned_rules import INCOMPLETE, failing, in_turn, of_task, queries
+from planned_lab import PlannedLab, Rule, plan, planned_lab, step
+from planned_rules import INCOMPLETE, in_turn, of_task, queries
 from search_api import Answer, SearchApi, found, refused
 from typing_extensions import override
 from web import Web, hostile_web
@@ -243,24 +243,3 @@ async def test_without_any_engine_nor_documents_the_run_stops_and_can_go_on(
     state = await run.ask(None)
     assert len(run.asked("choose_queries")) == 1
     assert state.report and state.report.sources
-
-
-@pytest.mark.behaviour("A-49", "A-84")
-async def test_a_named_page_that_nobody_can_read_is_told_and_costs_no_more(
-    tmp_path: Path, api: SearchApi, web: Web
-) -> None:
-    finds(api, web, QUERY, "two")
-    gone = failing(OSError("gone"))
-
-    def learn(asked: Asked) -> Any:
-        return gone(asked) if "/one" in asked.task else {"learnings": [lit(asked)]}
-
-    run = on_the_web(tmp_path, web, {"record_learnings": learn})
-    state = await run.ask(f"What does {web.url('/one')} say of the lamp?")
-    assert len(run.of_type("error")) == 1
-    assert len(state.learnings) == 1 and state.report
-    assert await run.is_told_again()
-
-
-def lit(asked: Asked) -> dict[str, Any]:
-    return {"text": "The lamp was lit in 1844.", "document": asked.results[0]["document"]}

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from lab import REPORT, in_order, lab, research, search
 
 from deep_research.core.evidence.memory.observations import insights, notes_of, open_gaps
@@ -96,11 +95,3 @@ async def test_a_researcher_that_consults_nothing_writes_nothing_from_memory(tmp
     assert [note for note in notes_of(state) if "task 0" in note] == [
         "Not researched to the end: task 0: it consulted no source."
     ]
-
-
-@pytest.mark.parametrize("ended", ["", "Nothing was found."])
-async def test_a_finding_without_sources_leaves_its_task_open(tmp_path: Path, ended: str) -> None:
-    finding = ended or ValueError("x")
-    run = lab(tmp_path, orchestrator=[research("task 0."), REPORT], researcher={"task 0.": finds(finding)})  # type: ignore[arg-type]
-    state = await run.ask()
-    assert [gap.text for gap in open_gaps(state.memory.values())] == ["task 0."]

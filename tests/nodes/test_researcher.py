@@ -19,19 +19,24 @@ from lab import (
 )
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from deep_research.core.models.scripted import broken_call, call, calls
+from deep_research.core.models.scripted import call, calls
 
 TASK = research("Find out when the light was lit.")
 
 
+@pytest.mark.fault("R11")
 @pytest.mark.behaviour("O-44")
-async def test_a_researcher_sees_its_task_and_nothing_else(tmp_path: Path) -> None:
+async def test_a_researcher_sees_its_task_alone_and_text_from_documents_fenced_as_data(tmp_path: Path) -> None:
     run = lab(tmp_path, orchestrator=[TASK, REPORT])
     await run.ask()
     first = run.calls("researcher")[0].messages
     assert [type(message) for message in first] == [SystemMessage, HumanMessage, HumanMessage]
     assert first[1].text == "Find out when the light was lit."
     assert "kept the light" not in run.calls("researcher")[0].text
+    result = next(iter(results(run.calls("researcher")[1].messages).values()))
+    tag = result.splitlines()[0].strip("<>")
+    assert tag.startswith("data-")
+    assert result.endswith(f"</{tag}>")
 
 
 @pytest.mark.behaviour("O-45", "O-55")
@@ -150,17 +155,6 @@ async def test_an_unknown_tool_is_answered_with_the_names_of_the_known_ones_and_
     assert "Round 2 of 8" in run.calls("researcher")[1].messages[-1].text
 
 
-async def test_malformed_and_truncated_calls_are_never_run(tmp_path: Path) -> None:
-    cut = calls(call("internal_search", queries=["half a que"], id="c"), finish_reason="length")
-    broken = calls(broken_call("internal_search", '{"queries": ["half', id="m"))
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[cut, broken, *simple_research()])
-    state = await run.ask()
-    answers = results(run.calls("researcher")[2].messages)
-    assert "cut off" in answers["c"]
-    assert "not valid JSON" in answers["m"]
-    assert [action.inputs for action in in_order(state)[0].actions] == [("Skerry Light",)]
-
-
 @pytest.mark.behaviour("O-51")
 async def test_a_tool_that_fails_tells_why_and_the_researcher_goes_on(tmp_path: Path) -> None:
     wrong = calls(call("open_url", urls=["docs:nowhere/x.md"], id="w"))
@@ -189,17 +183,11 @@ async def test_a_message_without_a_call_is_nudged_once_and_then_costs_a_round(tm
     assert in_order(state)[0].numbered == "Lit in 1844. [1]"
 
 
-@pytest.mark.behaviour("O-54")
-async def test_a_search_of_documents_needs_no_nudge_to_open_pages(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    await run.ask()
-    assert all("have not read" not in asked.messages[-1].text for asked in run.calls("researcher"))
-
-
-@pytest.mark.behaviour("O-56")
+@pytest.mark.behaviour("O-54", "O-56")
 async def test_decisions_and_findings_have_their_caps_and_choices(tmp_path: Path) -> None:
     run = lab(tmp_path)
     await run.ask()
+    assert all("have not read" not in asked.messages[-1].text for asked in run.calls("researcher"))
     decision, finding = run.calls("researcher")[0], run.calls("researcher")[-1]
     assert decision.settings["max_tokens"] == 1024
     assert decision.settings["tool_choice"] == "any"
@@ -260,13 +248,3 @@ async def test_instructions_of_the_user_reach_plan_and_report(tmp_path: Path) ->
     await run.ask()
     for role in ("planner", "writer"):
         assert "For engineers, at most one page." in run.calls(role)[0].messages[0].text
-
-
-@pytest.mark.fault("R11")
-async def test_text_from_documents_is_fenced_as_data(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    await run.ask()
-    result = next(iter(results(run.calls("researcher")[1].messages).values()))
-    tag = result.splitlines()[0].strip("<>")
-    assert tag.startswith("data-")
-    assert result.endswith(f"</{tag}>")

@@ -128,30 +128,11 @@ async def test_an_answer_that_is_too_long_is_refused_and_can_be_given_again(tmp_
     assert (await run.ask(Command(resume="approve"))).report
 
 
-async def test_the_last_cycle_is_named_as_what_ended_the_research(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[research("light task")], limits={"max_cycles": 2})
-    state = await run.ask()
-    assert state.run and state.run.status == "completed_with_gaps"
-    assert "the last of 2 cycles was reached (max_cycles)" in state.messages[-1].text
-
-
 async def test_a_finding_that_is_cut_off_is_partial(tmp_path: Path) -> None:
     cut = calls(text="It was lit in 18", finish_reason="length")
     run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, cut])
     finding = in_order(await run.ask())[0]
     assert (finding.ended, "finding_tokens" in finding.reason) == ("partial", True)
-
-
-@pytest.mark.fault("R15")
-async def test_links_and_images_of_a_model_never_reach_the_report(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path, writer=["Lit [1](http://evil.example/x) [so](http://evil.example). ![p](http://e.example/p) [1]"]
-    )
-    run.expected = "cited before they are announced"
-    state = await run.ask()
-    assert state.report and state.report.text == "Lit so. p [1]"
-    assert state.report.audit and state.report.audit.removed_markers == 1
-    assert "evil.example" not in state.messages[-1].text
 
 
 def finding(name: str, text: str, **fields: Any) -> Finding:

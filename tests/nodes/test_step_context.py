@@ -48,13 +48,6 @@ async def test_queries_are_chosen_with_all_in_view_that_earlier_steps_have_left(
     assert shown(asked[0], "reasoning") == [THOUGHT, "builder"]
 
 
-@pytest.mark.behaviour("A-32")
-async def test_contradictions_alone_are_given_too(tmp_path: Path) -> None:
-    _, asked = await second_step(tmp_path, record_insights=insights(), give_verdict=verdict(True, ""))
-    assert [element["kind"] for element in asked[0].knowledge["elements"]] == ["contradiction"]
-    assert "gaps" not in asked[0].knowledge
-
-
 @pytest.mark.behaviour("A-33")
 async def test_nothing_is_given_twice_however_many_iterations_there_are(tmp_path: Path) -> None:
     learning = of_task(FIRST, CONTRARY, new_each_time)
@@ -131,13 +124,6 @@ async def test_sure_insights_come_first_and_open_gaps_shape_the_next_queries(tmp
 
 
 @pytest.mark.behaviour("A-70")
-async def test_contradictions_reach_the_final_check(tmp_path: Path) -> None:
-    run, _ = await second_step(tmp_path)
-    [check] = run.asked("record_inconsistencies")
-    [[one, other]] = check.knowledge["candidates"]
-    assert {check.known[one - 1], check.known[other - 1]} == {TALL, TALLER}
-
-
 async def test_what_looks_contradictory_reaches_the_final_check_before_all_else(tmp_path: Path) -> None:
     before = facts("The Skerry Light has a white tower.", "The Skerry Light has an iron door.")
     both: Rule = lambda asked: {**CONTRARY(asked), "learnings": before(asked)["learnings"]}  # noqa: E731 - a rule

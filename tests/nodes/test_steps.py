@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from lab import HandClock
-from planned_lab import PlannedLab, finished, plan, step, verdict
+from planned_lab import PlannedLab, finished, plan, step
 from planned_rules import (
     COVERED,
     INCOMPLETE,
@@ -47,19 +47,6 @@ async def test_a_step_that_is_never_complete_ends_after_five_iterations(tmp_path
     assert len(run.asked("give_verdict")) == len(run.asked("choose_queries")) == 5
     assert [step.status for step in state.steps] == ["completed"]
     assert state.report and not outcome_of(state).is_complete
-    assert await run.is_told_again()
-
-
-async def test_how_many_iterations_a_step_has_can_be_set(tmp_path: Path) -> None:
-    rules = {"give_verdict": INCOMPLETE, "record_learnings": new_each_time}
-    _, state = await finished(tmp_path, rules, limits={"max_step_iterations": 2})
-    assert len(outcome_of(state).iterations) == 2
-
-
-async def test_two_iterations_without_anything_new_end_a_step(tmp_path: Path) -> None:
-    rules = {"give_verdict": INCOMPLETE, "record_learnings": facts("It was lit in 1844.")}
-    run, state = await finished(tmp_path, rules)
-    assert [len(iteration.learnings) for iteration in outcome_of(state).iterations] == [1, 0, 0]
     assert await run.is_told_again()
 
 
@@ -204,14 +191,4 @@ async def test_a_step_that_finds_nothing_ends_without_verdicts_and_is_named_as_n
     assert {learning.step for learning in state.learnings.values()} == {"1"}
     assert outcome_of(state, "2").iterations[-1].verdicts == ()
     assert f"Not found: {COVERED}" in state.messages[-1].text
-    assert await run.is_told_again()
-
-
-async def test_a_verdict_of_complete_ends_a_step_at_once(tmp_path: Path) -> None:
-    run, state = await finished(tmp_path, {"give_verdict": verdict(True, "All.", "lamp")})
-    assert len(outcome_of(state).iterations) == 1
-    last = outcome_of(state).verdict
-    assert last
-    assert (last.is_complete, last.reasoning) == (True, "All.")
-    assert last.key_elements == ("lamp",)
     assert await run.is_told_again()
