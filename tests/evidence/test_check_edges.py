@@ -33,9 +33,7 @@ TALL = "It stands 83 metres tall. [1]"
         "It stands [38 metres tall](https://evil.example/login). [1]",
         "It stands 38 metres tall. [1] The keeper poisoned his wife and everybody knew. [99]",
         "```text It stands 38 metres tall. [1]",
-        "Ada Moran kept the Skerry Light from 1901 to 1932. [2]",
         "The Skerry Light was lit for the first time in 1844. [1]",
-        "## It stands 38 metres tall. [1]",
         "",
     ],
 )
@@ -76,25 +74,14 @@ async def test_a_heading_is_no_claim_and_gets_no_mark(tmp_path: Path) -> None:
     assert state.report and state.report.text == written
 
 
-async def test_a_report_inside_a_fence_is_a_report(tmp_path: Path) -> None:
-    written = "The Skerry Light was lit for the first time in 1844. [1]"
-    state = await lab(tmp_path, writer=[f"```markdown\n{written}\n```"], researcher=BOTH).ask()
-    assert state.report and state.report.text == written
-    assert audited(state).supported == 1
-
-
 @pytest.mark.parametrize(
     ("text", "units"),
     [
-        ("Lit.", []),
         ("Lit in 1844.", ["Lit in 1844."]),
-        ("Lit in 1844:", []),
         ("Lit. [0]", ["Lit."]),
-        ("Lit in 1844 [1], kept by Moran [2].", ["Lit in 1844", "kept by Moran."]),
         ("Lit in 1844 [1], which is late, he says.", ["Lit in 1844"]),
         ("Lit in 1844 [1], 20 years late.", ["Lit in 1844", "20 years late."]),
         ("Lit [1][2] and kept (by Moran [2]).", ["Lit", "and kept (by Moran […])."]),
-        ("Lit in 1844 [1] by him.", ["Lit in 1844 by him."]),
         ("| a | b |\n| --- | --- |\n| Lit | 1844 [1] |", ["Lit, b: 1844"]),
         ("| a | b | source |\n| --- | --- | --- |\n| Lit | 1844 | [1] |", ["Lit, b: 1844"]),
         ("| a | b [1] |\n| --- | --- |\n| Lit | early |", ["Lit, b: early"]),
@@ -111,11 +98,6 @@ def test_a_cell_takes_the_citation_of_its_row_or_its_column() -> None:
     of_column = units_of("| a | b [2] |\n| --- | --- |\n| Lit | 1844 |", ["k", "l"])
     assert [one.sources for one in of_row] == [("l",), ("l",), ("k",)]
     assert [one.sources for one in of_column] == [("l",)]
-
-
-@pytest.mark.parametrize("line", ["---", "| --- | :-: |", "## Lit", "**Lit**"])
-def test_rules_and_headings_have_no_words(line: str) -> None:
-    assert [plain_words(sentence) for sentence in sentences_of(line)] == [""]
 
 
 @pytest.mark.parametrize("line", ["- [1] The tower fell.", "2. [1] The tower fell.", "> - [1] The tower fell."])
@@ -150,8 +132,6 @@ def test_a_list_in_another_order_does_not_move_citations() -> None:
     [
         "Die Turbinen kosteten 58 Mio. Kronen.",
         "Am 3. März 2019 wurde der Turm gesprengt.",
-        "Im 19. Jahrhundert gab es dort 3 Mühlen.",
-        "Sie wurde als Ada Smith, geb. Moran, bekannt.",
     ],
 )
 def test_a_german_sentence_does_not_end_at_an_abbreviation_or_an_ordinal(sentence: str) -> None:

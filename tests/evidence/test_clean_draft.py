@@ -31,7 +31,6 @@ SOURCES = {
     ("draft", "cleaned"),
     [
         ("A [3]. B is *so* [7]. C.", "A [3]. B is *so* [0]. C."),
-        ("A [3][7]. B [7, 9] [3].", "A [3]. B [3]."),
         ("A.\n\n- B [7]\n- C 【4】", "A.\n\n- B [0]\n- C [0]"),
         ("`x [7]`", "`x [7]`"),
     ],
@@ -48,15 +47,12 @@ def test_a_citation_of_nothing_can_be_told_from_none(draft: str, cleaned: str) -
         ("A [3-5]. B [7]. C [5, 3].", "A [3][5]. B [0]. C [5][3].", 2),
         ("A https://gulls.test/a/. B <http://terns.test/b>.", "A [3]. B [5].", 0),
         ("A https://new.test/x. B (https://new.test).", "A [0]. B [0].", 0),
-        ("A [word](https://gulls.test/a) b.", "A word [3] b.", 0),
         ("A [word](https://new.test) b ![chart](p.png).", "A word b chart.", 0),
         ("A [5](https://gulls.test/a) b [3](https://new.test).", "A [3] b [0].", 1),
-        ("A [3](#sources). B [auks](file:///birds/auks.md).", "A [3]. B auks [8].", 0),
         ("A [5](file:///birds/auks.md).", "A [8].", 0),
         ("In [2016] and [0, 1].", "In \\[2016\\] and \\[0, 1\\].", 0),
         ("`[9]` [see](p 5)\n```\n[9]\n```", "`[9]` [see](p 5)\n```\n[9]\n```", 0),
         ("[3] It is at https://new.test/x now.", "[3] It is at [0] now.", 0),
-        ("", "", 0),
     ],
 )  # fmt: skip
 def test_only_markers_of_known_numbers_and_of_nothing_are_left(draft: str, cleaned: str, removed: int) -> None:
@@ -69,9 +65,7 @@ def test_only_markers_of_known_numbers_and_of_nothing_are_left(draft: str, clean
     "listed",
     [
         "## Sources\n\n[3] Gulls: https://gulls.test/a\n[5] Terns: https://terns.test/b",
-        "**Quellen**\n\n- [3] Gulls\n- [5] Terns",
         "### 参考文献\n\n3. Gulls\n5. Terns",
-        "---\n\n## References\n\n[3] Gulls: https://gulls.test/a\n[5] Something: https://new.test",
         "[^3]: Gulls, https://gulls.test/a",
     ],
 )
@@ -141,8 +135,6 @@ def test_an_odd_draft_keeps_its_words_its_table_and_its_code() -> None:
     [
         "A [3].\n\n## Sources of light\n\n- lamps\n- fires",
         "A [3].\n\n## Sources\n\n- Lamps give light. [3]\n- Fires do too. [5]",
-        "Wood burns.\n\n## Sources\n\n1. The sun\n2. The wind",
-        "A [3].\n\n1. Open the door\n2. Go in",
         "- [3] The tower fell.\n- [5] It was rebuilt.",
         "A [3].\n\n```\n## Sources\n\n1. Gulls\n```",
     ],

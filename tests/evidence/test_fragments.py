@@ -24,10 +24,8 @@ def directive(quote: str) -> str:
     [
         ("Lit in 1844.", "Lit%20in%201844."),
         ("well-kept, & dry", "well%2Dkept%2C%20%26%20dry"),
-        ("100% #1 <b>", "100%25%20%231%20%3Cb%3E"),
         ("## A heading", "A%20heading"),
         ("a | much longer cell | b", "much%20longer%20cell"),
-        ("short\n\nand the longest line of it\nx", "and%20the%20longest%20line%20of%20it"),
         ("one " * 15 + "two " * 15, "one%20one%20one%20one%20one,two%20two%20two%20two%20two"),
         ("灯塔" * 40, ",".join(2 * [6 * "%E7%81%AF%E5%A1%94"])),
     ],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import string
-
 import pytest
 
 from deep_research.core.evidence.citations.labels import all_labels, is_right_to_left, labels
@@ -20,13 +18,6 @@ def test_no_label_is_missing_or_has_stray_spaces(code: str) -> None:
 def test_labels_are_translated(code: str) -> None:
     same = [name for name, words in vars(labels(code)).items() if words == getattr(labels("en"), name)]
     assert same == []
-
-
-@pytest.mark.parametrize("code", ["ar", "ja", "ko", "ru", "zh"])
-def test_labels_of_other_scripts_are_written_in_them(code: str) -> None:
-    assert not any(
-        set(words.replace("{names}", "")) & set(string.ascii_letters) for words in vars(labels(code)).values()
-    )
 
 
 @pytest.mark.parametrize("code", all_labels())

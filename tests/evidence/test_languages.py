@@ -11,7 +11,6 @@ from command import desk_in
 from hypothesis import given
 from hypothesis import strategies as st
 from lab import PLANNED, QUESTION, REPORT, lab, research, simple_research
-from langchain_core.messages import AIMessage
 from openai_server import openai_server
 
 from deep_research.core.evidence.language import COMMON, OTHERS, detect_language
@@ -31,28 +30,17 @@ ASKED = {
     "pt": "Quais foram as causas do declínio da Liga Hanseática?",
     "nl": "Waarom is Twitter hernoemd naar X?",
     "pl": "Skutki uboczne metforminy",
-    "sv": "Jämför Rust och Go för nätverkstjänster",
-    "tr": "Michael Jackson ne zaman öldü?",
     "ru": "Побочные эффекты метформина",
-    "uk": "Якими були причини занепаду Ганзейського союзу?",
     "zh": "斯凯里灯塔是什么时候点亮的？",
     "ja": "エッフェル塔の高さは？",
     "ko": "에펠탑의 높이는?",
     "ar": "كم يبلغ ارتفاع برج إيفل؟",
     "hi": "एफिल टॉवर कितना ऊँचा है?",
-    "fi": "Kuinka korkea Eiffel-torni on?",
-    "el": "Πόσο ψηλός είναι ο Πύργος του Άιφελ;",
-    "vi": "Tháp Eiffel cao bao nhiêu?",
 }
 TOO_LITTLE = [
     "Python GIL?",
     "Angela Merkel",
-    "Mozart Beethoven Haydn",
-    "GPT-4",
-    "quantum computing",
-    "history of Kraków",
     "Giuseppe Verdi Aida",
-    "42",
     "?!",
 ]
 UNDECIDED = "the language of the request"
@@ -72,7 +60,6 @@ def test_names_alone_and_too_few_words_tell_no_language(words: str) -> None:
     ("question", "code"),
     [
         ("Why was Karlheinz Schreiber extradited from Canada?", "en"),
-        ("What is the Bundesverfassungsgericht and who sits in it?", "en"),
         ("Welche Rolle spielte „The Rise and Fall of the Third Reich“ in der deutschen Forschung?", "de"),
         ("Was sagt https://example.com/what-is-the-answer-to-all-of-this darüber, und warum?", "de"),
         ("WHEN WAS THE FIRST LIGHTHOUSE OF SCOTLAND BUILT?", "en"),
@@ -99,28 +86,17 @@ def test_any_text_has_one_language_or_none(text: str) -> None:
     ("words", "name", "code"),
     [
         ("German", "German", "de"),
-        ("  deutsch ", "German", "de"),
         ("de", "German", "de"),
-        ("deu", "German", "de"),
         ("中文", "Chinese", "zh"),
         ("zh-Hans", "Simplified Chinese", "zh"),
-        ("zh-TW", "Traditional Chinese", "zh"),
         ("pt_BR", "Brazilian Portuguese", "pt"),
-        ("Norwegian", "Norwegian", "no"),
-        ("nb", "Norwegian Bokmål", "no"),
         ("русский", "Russian", "ru"),
         ("anglais", "English", "en"),
-        ("Englisch", "English", "en"),
-        ("ドイツ語", "German", "de"),
         ("Farsi", "Persian", "fa"),
-        ("isiNdebele", "South Ndebele", "nr"),
         ("British English", "British English", "en"),
-        ("Schweizer Hochdeutsch", "Swiss High German", "de"),
         ("Cantonese", "Cantonese", ""),
         ("klingon", "Klingon", ""),
         ("plain  English for children", "plain English for children", ""),
-        ("the language of the request", "the language of the request", ""),
-        ("简单的英语", "简单的英语", ""),
     ],
 )
 def test_a_language_is_known_by_name_or_code(words: str, name: str, code: str) -> None:
@@ -182,13 +158,6 @@ async def test_an_answer_in_another_language_does_not_change_that_of_the_questio
     assert state.report and of(state.run) == ("German", "de")
 
 
-async def test_an_answer_sent_with_the_conversation_so_far_leaves_the_language_of_its_question(tmp_path: Path) -> None:
-    asked_back = AIMessage("Welcher?", additional_kwargs={"deep_research": "clarification"})
-    said = ["Wann wurde der Leuchtturm gebaut, und von wem?", asked_back, "The one on the coast of Scotland, I mean."]
-    state = await lab(tmp_path).ask({"messages": said})
-    assert state.report and of(state.run) == ("German", "de")
-
-
 @pytest.mark.parametrize(
     ("wanted", "told"), [("klingon", "'Klingon'"), ("rhymed verse", "'rhymed verse'"), ("de", ""), ("", "")]
 )
@@ -197,13 +166,6 @@ async def test_the_reader_is_told_of_a_language_that_nothing_can_check(tmp_path:
     assert run
     notes = [note for note in run.notices if note.startswith("The models are told to write in ")]
     assert len(notes) == bool(told) and all(told in note for note in notes)
-
-
-async def test_a_word_that_names_no_language_is_refused_before_any_model_is_called(tmp_path: Path) -> None:
-    run = lab(tmp_path, language="klingonn")
-    with pytest.raises(UnknownSetting, match="'klingonn' is no language that is known"):
-        await run.ask(QUESTION)
-    assert not any(model.calls for model in run.models.values())
 
 
 def test_a_command_with_no_known_language_ends_in_one_line_and_leaves_no_trace(tmp_path: Path) -> None:

@@ -31,10 +31,7 @@ LONG = {
     "digits": "1" * 12000,
     "groups of digits": "111 " * 3000 + "1111",
     "full stops": ". " * 6000,
-    "emphasis": "*_" * 6000,
-    "colons": "a: " * 600,
     "lines": "\n" * 12000,
-    "signs": "中" * 12000,
     "brackets": "[" * 12000,
 }
 
@@ -60,10 +57,7 @@ def quote_of(text: str, source: str) -> str:
             "Nobody believed that the light was ever moved to Tarn.",
             "Nobody believed that the\nlight was ever moved to Tarn.",
         ),
-        ("the light was ever moved to Tarn.", ""),
-        ("A permit costs €15 a year", ""),
         ("The port handled 14,850 tons of fish.", ""),
-        ("…", ""),
         ("", ""),
     ],
 )
@@ -96,10 +90,8 @@ def test_a_row_is_a_quote_below_its_own_head(table: str, verdicts: list[str]) ->
     [
         ("Boats leave at noon [1].", "unchecked"),
         ("- Boats leave at noon [1]", "supported"),
-        ("Boats leave in the morning. [1]", "unchecked"),
         ("Boats leave at noon. [0]", "unsupported"),
         ("It has 9 berths.", "uncited"),
-        ("- Boats leave at noon [2]", "unchecked"),
         ("- Boats leave at noon [2][1]", "supported"),
     ],
 )

@@ -37,7 +37,6 @@ def test_a_refusal_with_figures_claims_nothing_in_any_language(code: str) -> Non
     "question",
     [
         "The hall was built in 1904. Was it sold in 1910? Who bought it?",
-        "Who said “never in 1904”. And who heard it in 1905?",
         "Which granite tower guarded the passing ships of the western coast?",
     ],
 )
@@ -52,21 +51,13 @@ def test_a_refusal_of_several_sentences_claims_nothing_as_a_whole(question: str)
     [
         "The documents do not answer this question. The hall was built in 1904.",
         f"{refusal('Hall 7?')} The hall was built in 1904.",
-        f"{refusal('Hall 7?')}\n\nThe hall was built in 1904.",
         f"{refusal('Hall 7?')} The hall was built in 1904 [1]. See also “y”.",
-        "Nothing that fits was found on “Hall 7” and yet it was built in 1904.",
     ],
 )
 def test_what_else_is_said_beside_a_refusal_is_checked(text: str) -> None:
     assert any("1904" in claim.text for claim in units_of(text, []))
     assert not is_refusal(text)
     assert said_above(Report(text=text, sources=()), labels("en"), was_researched=True) == labels("en").no_citation
-
-
-def test_a_part_that_is_not_answered_claims_nothing_beside_others_that_are() -> None:
-    missing = labels("en").nothing_on.format(names="“when Hall 7 was built in 1904”")
-    text = f"The hall is red. [1]\n\n{missing}"
-    assert units_of(text, []) == []
 
 
 def test_a_refusal_stands_alone_and_without_marks(tmp_path: Path) -> None:

@@ -23,15 +23,11 @@ TODAY = "2026-11-23"
     [
         ("Annual report 2025", "a.md", "Held on 3 May 2024.", "2025"),
         ("Plant report", "plant_report_2025.md", "Plant report, 31 March 2025", "2025-03-31"),
-        ("Customers 2026", "c.md", "Renewal in 2026-12", "2026"),
         ("Tariff 2027", "t.md", "Valid from 1 March 2027.", "2027-03-01"),
         ("Season 2026/27", "s.md", "", "2026"),
-        ("Strategy 2025-2030", "s.md", "", "2025"),
         ("Visiting hours", "v.html", "Opened in 1968.\nValid from 1 April 2026.\n", "2026-04-01"),
-        ("Fees", "f.md", "Gültig ab dem 1. Januar 2027", "2027-01-01"),
         ("Heat plan", "h.md", "Heat plan, version 1\nMay 2024. Level 1 is called at 32 degrees.", "2024-05"),
         ("Minutes", "m.md", "Board, 3 November 2026. The fee rises from 1 January 2027.", "2026-11-03"),
-        ("Contract", "c.md", "It ends on 31 December 2029.", ""),
         (
             "The club",
             "about.md",
@@ -51,10 +47,7 @@ def test_a_document_is_of_the_day_that_it_bears_and_of_none_that_it_only_tells_o
     ("title", "name", "text"),
     [
         ("Product roadmap (DRAFT, for discussion)", "roadmap.md", ""),
-        ("New boathouse - first draft", "plan.md", ""),
         ("Vessel brief (draft 3, February 2026)", "brief.md", ""),
-        ("Travel rules", "rules draft.md", ""),
-        ("roadmap draft", "roadmap_draft.txt", ""),
         ("House rules", "rules.md", "House rules\n\nStatus: draft\n"),
         ("Hausordnung", "h.txt", "Hausordnung\n\nENTWURF zur Beratung im Oktober 2025\n"),
         ("Price list", "p.md", "Draft for the board, June 2026. A locker costs 3 crowns."),
@@ -70,14 +63,11 @@ def test_a_document_is_a_draft_if_its_title_its_name_or_its_first_lines_are_mark
 @pytest.mark.parametrize(
     ("title", "name", "text"),
     [
-        ("2003 NBA draft", "2003-nba-draft.md", "The 2003 NBA draft was held on 26 June 2003."),
         ("Draft horses", "draft_horses.md", "Draft horses are bred to pull."),
         ("MV Orm", "orm.md", "Length: 12 m\nDraft: 3.4 m\n"),
         ("Mikael Lindholm", "lindholm.md", "He was chosen in the tenth round of the 1987 NHL draft."),
-        ("Third quarter 2025", "q3.md", "Report on the third quarter of 2025.\n\nThe draft budget was adopted."),
         ("Rules", "archive/rules_old.md", "The 2019 rules were superseded by these rules."),
         ("Q-10", "q10.md", "- The Q-10 is replaced by the Q-12 with a paper housing."),
-        ("Minutes", "m.md", "The fee rises on 1 January 2027."),
     ],
 )
 def test_a_document_about_drafts_or_about_what_replaced_something_is_in_force(title: str, name: str, text: str) -> None:
@@ -88,10 +78,8 @@ def test_a_document_about_drafts_or_about_what_replaced_something_is_in_force(ti
     ("text", "standing"),
     [
         ("Data policy 2022\nSuperseded by: Data policy 2025\n", Standing(superseded_by="Data policy 2025")),
-        ("This version is replaced by version 3 of May 2026.", Standing(superseded_by="version 3 of May 2026")),
         ("Diese Satzung wurde ersetzt durch die Satzung 2026.", Standing(superseded_by="die Satzung 2026")),
         ("**Status:** superseded by [Fees 2026]", Standing(superseded_by="[Fees 2026]")),
-        ("# Fees\n\nGültig ab dem 1. Januar 2027", Standing(valid_from="2027-01-01")),
         ("Tariff\nValid from 1 March 2027.", Standing(valid_from="2027-03-01")),
     ],
 )
@@ -180,14 +168,11 @@ STORY = (
     ("texts", "kept"),
     [
         (("It is tall.", "It is tall."), 1),
-        (("It is tall.", "It is wide."), 2),
         (("Anna lives in the white house on the hill.", "Berta lives in the white house on the hill."), 2),
         ((STORY, f"The town reports. {STORY}"), 1),
-        ((f"The town reports. {STORY}", STORY), 1),
         ((STORY, STORY.replace("400", "900")), 2),
         ((STORY, STORY.replace("Ada", "Ida")), 2),
         ((STORY, STORY + " ".join(f" A further sentence tells of lamp {number}." for number in range(9))), 2),
-        (("", ""), 1),
     ],
 )
 def test_a_text_is_left_out_if_one_before_it_says_the_same_of_the_same_names_and_figures(

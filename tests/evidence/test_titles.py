@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.text.similarity import SUBJECT_ONLY, WHOLE_TITLE, mentions, subject_of, title_match
+from deep_research.core.evidence.text.similarity import SUBJECT_ONLY, WHOLE_TITLE, mentions, title_match
 from deep_research.core.evidence.text.stems import sought_words
-from deep_research.core.evidence.text.words import names, stem_run, tokens
+from deep_research.core.evidence.text.words import stem_run, tokens
 from deep_research.core.library.candidates import mentions as mentions_in
 from deep_research.core.models.extractive.pool import Pool
 from deep_research.core.models.request import Document
@@ -20,25 +20,14 @@ from deep_research.core.models.request import Document
         ("Velm (river)", "How long is the river that Velm (river) means?", WHOLE_TITLE),
         ("Porto Alto", "When was porto alto founded?", WHOLE_TITLE),
         ("Velm (river)", "How long is the Velm?", SUBJECT_ONLY),
-        ("Velm, Anna", "When was Velm born?", SUBJECT_ONLY),
         ("Salt (film)", "Who traded salt?", 0),
         ("Velm (river)", "Who is Anvelm?", 0),
-        ("The", "Who is the mayor?", 0),
         ("", "Who is the mayor?", 0),
     ],
 )
 def test_a_question_names_a_document_by_its_title_or_by_the_name_in_it(title: str, question: str, worth: float) -> None:
     assert title_match(title, question, stem_run(question)) == worth
     assert Pool([Document(1, title, texts=("It is.",))], question).named == ({1} if worth else set())
-
-
-def test_a_title_that_is_all_remark_is_its_own_subject() -> None:
-    assert [subject_of(title) for title in ("(untitled)", "Alto (voice)", "Alto, a town", "Alto")] == [
-        "(untitled)",
-        "Alto",
-        "Alto",
-        "Alto",
-    ]
 
 
 def test_a_text_mentions_a_name_as_whole_words() -> None:
@@ -59,11 +48,9 @@ def test_titles_of_up_to_ten_words_are_looked_up() -> None:
     ("text", "pairs"),
     [
         ("ท่าเรือ", ["ท่", "่า", "าเ", "เร", "รื", "ือ"]),
-        ("ທ່າເຮືອ", ["ທ່", "່າ", "າເ", "ເຮ", "ຮື", "ືອ"]),
         ("港を", ["港を"]),
         ("アダ・リン", ["アダ", "リン"]),
         ("𠀀𠀁𠀂", ["𠀀𠀁", "𠀁𠀂"]),
-        ("កខ។ គឃ", ["កខ", "គឃ"]),
         ("항구는 2 m", ["항구", "구는", "2", "m"]),
     ],
 )
@@ -74,7 +61,3 @@ def test_words_of_scripts_without_spaces_are_pairs_of_neighbours(text: str, pair
 @given(st.text("港口ア항ກ၅ក𠀀 ・。x7"))
 def test_the_index_and_the_rest_tell_the_same_words(text: str) -> None:
     assert tokens(text) == [part for word in sought_words(text) for part in word.split()]
-
-
-def test_names_may_have_two_letters() -> None:
-    assert names("Was the UK in it, or Q?") == ["UK"]
