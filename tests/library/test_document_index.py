@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
 import sys
@@ -15,11 +14,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shelf import LONG, Place
+from shelf import Place
 
 from deep_research.core.evidence.text.sentences import MOST, split_passages
 from deep_research.core.library.index import Entry, Index
-from deep_research.core.library.index_file import PAGE_BYTES, connect
+from deep_research.core.library.index_file import connect
 from deep_research.core.library.library import Library
 from deep_research.core.run.errors import DatabaseUnusable
 
@@ -27,22 +26,6 @@ from deep_research.core.run.errors import DatabaseUnusable
 def hits(library: Library, *queries: str) -> list[tuple[str, str]]:
     queries = queries or ("harbour", "Ada Lindqvist bridge", "salt 1950", "chapter ship", "porto alto")
     return [(one.source.key, one.text) for query in queries for one in library.search(query, 25)]
-
-
-def test_an_updated_index_answers_like_a_fresh_one(place: Place, tmp_path: Path) -> None:
-    for name in ("long.txt", "moved.md", "gone.md", "touched.md"):
-        (place.docs / name).write_text(f"{LONG}\n\nThe harbour of {name}.")
-    library = place.indexed()
-    (place.docs / "harbour.md").write_text("# Porto Alto harbour\n\nThe harbour silted up.\n")
-    (place.docs / "gone.md").unlink()
-    (place.docs / "new.md").write_text("# New harbour\n\nAnother harbour, at Nord, for salt ships.")
-    (place.docs / "moved.md").rename(place.docs / "old" / "port.md")
-    os.utime(place.docs / "touched.md", ns=(1, 1))
-    (place.docs / "salt.txt").write_bytes(bytes(500))
-    status = library.refresh()
-    fresh = Place(place.docs, tmp_path / "fresh").library()
-    assert fresh.refresh() == status
-    assert hits(library) == hits(fresh)
 
 
 def entry(name: str, text: str) -> Entry:
@@ -96,15 +79,6 @@ def test_no_query_is_a_syntax_error(place: Place) -> None:
         assert isinstance(library.search(query, 5), list)
 
     search()
-
-
-def test_a_damaged_index_is_built_anew(place: Place) -> None:
-    expected = hits(place.indexed())
-    file = place.index_file()
-    file.write_bytes(b"not a database, but long enough to be taken for one" * 100)
-    assert hits(place.indexed()) == expected
-    file.write_bytes(file.read_bytes()[:PAGE_BYTES] + b"\xff" * 40_000)
-    assert hits(place.library()) == expected
 
 
 def test_an_index_of_another_version_is_built_anew(place: Place) -> None:

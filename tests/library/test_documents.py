@@ -76,22 +76,6 @@ def test_a_single_attached_file_is_found_beside_a_large_folder(place: Place) -> 
     assert library.read(attached.as_uri()) == document
 
 
-def test_the_document_whose_title_is_mentioned_comes_first(place: Place) -> None:
-    for number in range(5):
-        (place.docs / f"{number}.md").write_text(f"# Note {number}\n\nThe country of Mira Oslund: country, country.")
-    (place.docs / "mira.md").write_text("# Mira Oslund (sailor)\n\nShe was born in Velm.")
-    assert place.indexed().search("Which country is Mira Oslund's?", 3)[0].source.title == "Mira Oslund (sailor)"
-
-
-def test_accents_forms_of_words_and_unspaced_scripts_are_found(place: Place) -> None:
-    (place.docs / "a.txt").write_text("Élodie Brûlé sailed ships.")
-    (place.docs / "b.txt").write_bytes("吾輩は猫である。名前はまだ無い。".encode("shift_jis"))
-    library = place.indexed()
-    assert library.search("elodie brule", 1)[0].text.startswith("Élodie")
-    assert library.search("sailing ship", 1)[0].text.startswith("Élodie")
-    assert library.search("猫の名前", 1)[0].text == "吾輩は猫である。名前はまだ無い。"
-
-
 @pytest.mark.fault(52)
 def test_a_file_that_cannot_be_read_is_listed_with_its_reason(place: Place) -> None:
     (place.docs / "empty.txt").touch()

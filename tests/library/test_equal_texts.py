@@ -45,12 +45,6 @@ def test_a_text_is_found_under_the_name_that_is_not_that_of_a_copy(place: Place)
     assert addresses(library, "deepened") == ["docs:papers/harbour (1).md"]
 
 
-def test_many_copies_leave_room_for_other_documents(place: Place) -> None:
-    for number in range(200):
-        (place.docs / f"copy {number}.md").write_text(HARBOUR)
-    assert "docs:papers/old/Velm bridge.txt" in addresses(place.indexed(), "Ada Lindqvist harbour")
-
-
 def test_the_same_file_in_two_folders_is_found_in_the_first_and_read_in_both(place: Place, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -59,9 +53,3 @@ def test_the_same_file_in_two_folders_is_found_in_the_first_and_read_in_both(pla
     library = place.indexed(place.docs, other)
     assert sorted(addresses(library, "deepened")) == ["docs:other/more.md", "docs:papers/harbour.md"]
     assert library.read("docs:other/same.md")
-
-
-def test_a_text_is_also_found_by_the_title_of_its_second_file(place: Place) -> None:
-    (place.docs / "tide tables.txt").write_text("High water is at noon, low water\nis in the evening.")
-    (place.docs / "almanac.txt").write_text("High water is at noon, low water\nis in the evening.")
-    assert addresses(place.indexed(), "What do the tide tables say?") == ["docs:papers/almanac.txt"]

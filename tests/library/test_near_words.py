@@ -35,13 +35,10 @@ def found(library: Library, query: str) -> list[str]:
     ("query", "name"),
     [
         ("Hospitall", "hospital.md"),
-        ("hopsital beds", "hospital.md"),
         ("hygeine", "policy.md"),
-        ("Brannock", "hospital.md"),
         ("libary", "hospital.md"),
         ("Hüftoperation", "operation.md"),
         ("Versicherungsnummer", "insurance.md"),
-        ("Reiseversicherung", "insurance.md"),
         ("Operasion", "operation.md"),
     ],
 )

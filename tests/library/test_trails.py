@@ -114,16 +114,6 @@ def test_a_folder_of_documents_is_followed_along_the_trail(texts: dict[str, str]
         assert "Ada Lindqvist" not in found[:10], "the words of the question alone do not find what lies in between"
 
 
-def test_documents_added_in_another_order_lead_along_the_same_trails(tmp_path: Path) -> None:
-    texts = WORLDS["beside all of them"]
-    at_once, later = (Place(tmp_path / name / "docs", tmp_path / name / "data") for name in ("at once", "later"))
-    add(at_once, texts)
-    add(later, dict.fromkeys(sorted(texts, key=lambda title: title[::-1]), "To be written."))
-    for part in (SHARING, NAMESAKES, LINKED):
-        add(later, part)
-    assert followed(later) == followed(at_once)
-
-
 def test_a_name_tells_the_less_the_more_passages_hold_it() -> None:
     told_by = [telling(1_000, holders) for holders in (2, 10, 100, 999)]
     assert told_by[0] == 1.0
