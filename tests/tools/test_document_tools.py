@@ -56,13 +56,6 @@ async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_doc
     assert outcome.hits[-1].text == BRIDGE.strip()
 
 
-async def test_documents_that_a_found_name_leads_to_come_behind_it(place: Place) -> None:
-    outcome = await search_tool(place).run(
-        InternalSearchArguments(queries=["Who deepened the harbour at which salt was traded?"])
-    )
-    assert [hit.source.title for hit in outcome.hits] == ["Salt", "Porto Alto harbour"]
-
-
 async def test_queries_above_the_limit_are_not_searched_and_that_is_said(place: Place) -> None:
     outcome = await search_tool(place).run(InternalSearchArguments(queries=["a1", "salt", "b2", "bridge"]))
     assert outcome.hits[0].source.title == "Salt"

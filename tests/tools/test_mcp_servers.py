@@ -99,16 +99,3 @@ async def test_a_server_that_never_answers_is_refused_before_anything_is_asked(t
         with pytest.raises(UnknownSetting, match="the server 'mute' gave no list of its tools"):
             await thread.ask()
     assert thread.calls("clarifier") == []
-
-
-async def test_a_tool_that_takes_the_name_of_one_of_ours_is_refused(tmp_path: Path) -> None:
-    with served(foreign_server([])) as url:
-        thread = lab(tmp_path, docs=(), engines=(), mcp={"open": {"url": url}}, tools=[open_look_up])
-        with pytest.raises(UnknownSetting, match="'open_look_up' is the name of another tool"):
-            await thread.ask()
-    assert thread.calls("clarifier") == []
-
-
-def open_look_up(light: str) -> str:
-    """A tool of the app, which bears the name that a server's tool would get."""
-    return light

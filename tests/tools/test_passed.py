@@ -221,11 +221,9 @@ async def test_a_long_result_is_shown_by_its_passages_and_read_on(tmp_path: Path
         ([{"type": "text", "text": json.dumps({"results": [{"title": "A", "text": "x"}]})}], ["A"]),
         ([{"type": "text", "text": "Plain words."}, {"type": "image", "base64": "AAAA"}], ["blocks: 1"]),
         ([{"type": "image", "base64": "AAAA"}], []),
-        ([], []),
         ({"temperature": 4, "unit": "°C"}, ["blocks: 1"]),
         ("[" * 100_000, ["blocks: 1"]),
         ([[[[[[[[[[[["deep"]]]]]]]]]]]], ["blocks: 1"]),
-        (7, ["blocks: 1"]),
     ],
 )
 async def test_content_in_blocks_is_read_whatever_is_in_it(content: Any, titles: list[str]) -> None:

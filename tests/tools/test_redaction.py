@@ -34,7 +34,7 @@ from deep_research.nodes.begin import MIXED
 from deep_research.tools.engine import Found
 from deep_research.tools.internal_search import OPENING
 from deep_research.tools.shown import note_user
-from deep_research.tools.tool import ToolFailed
+from deep_research.tools.tool import ToolContext, ToolFailed
 from deep_research.tools.use import keep
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
@@ -179,15 +179,20 @@ negotiate with the builder at the Otterness yard. The temperature of the lake fe
 WEB = "Filippi and Empacher build eights for 45,000 euros; carbon riggers cost more. A hull is delivered by road."
 
 
+async def club_search(tmp_path: Path, **limits: int) -> tuple[WebSearch, Shelf, ToolContext]:
+    """A search of one engine beside the private minutes of the club."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "minutes.md").write_text(CLUB)
+    context = Context(docs=(tmp_path / "docs",), data_dir=tmp_path / "data", limits=Limits(**limits))
+    await asyncio.to_thread(Library(context).refresh)
+    tool_context, shelf = new_tool_context(), Shelf("shelf", Found("Boats", "https://boats.example/", WEB))
+    return WebSearch(context, [shelf], tool_context), shelf, tool_context
+
+
 async def test_queries_from_the_question_public_pages_and_what_everybody_knows_are_sent_as_they_are(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "minutes.md").write_text(CLUB)
-    context = Context(docs=(tmp_path / "docs",), data_dir=tmp_path / "data")
-    await asyncio.to_thread(Library(context).refresh)
-    tool_context, shelf = new_tool_context(), Shelf("shelf", Found("Boats", "https://boats.example/", WEB))
-    tool = WebSearch(context, [shelf], tool_context)
+    tool, shelf, tool_context = await club_search(tmp_path)
 
     async def search(*queries: str) -> str:
         try:
@@ -212,13 +217,9 @@ async def test_queries_from_the_question_public_pages_and_what_everybody_knows_a
 
 @pytest.mark.fault("R8")
 async def test_words_that_nobody_has_shown_are_sent_up_to_a_number_of_letters(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "minutes.md").write_text(CLUB)
-    context = Context(docs=(tmp_path / "docs",), data_dir=tmp_path / "data", limits=Limits(max_unseen_characters=20))
-    await asyncio.to_thread(Library(context).refresh)
-    tool_context, shelf = new_tool_context(), Shelf("shelf", Found("Boats", "https://boats.example/", WEB))
+    tool, shelf, _ = await club_search(tmp_path, max_unseen_characters=20)
     arguments = WebSearchArguments(queries=["boat Stämpfli", "weight FISA Stämpfli", f"boat {CODED[:40]}"])
-    outcome = await WebSearch(context, [shelf], tool_context).run(arguments)
+    outcome = await tool.run(arguments)
     assert shelf.asked == ["boat Stämpfli", "weight FISA Stämpfli", "boat"]
     assert [CODED[:40] in problem and "(max_unseen_characters)" in problem for problem in outcome.problems] == [True]
 

@@ -16,7 +16,7 @@ from searching import Shelf, new_tool_context, settings
 from deep_research.core.run.errors import UnknownSetting
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found
 from deep_research.tools.run_engines import choose_engines
-from deep_research.tools.tool import Outcome, ToolContext, ToolFailed
+from deep_research.tools.tool import Outcome, ToolContext
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 
@@ -31,13 +31,6 @@ async def search(
 
 def addresses(outcome: Outcome) -> list[str]:
     return [hit.source.address for hit in outcome.hits]
-
-
-@pytest.mark.behaviour("O-59")
-async def test_nothing_but_blanks_is_an_error_and_asks_nobody(api: SearchApi) -> None:
-    with pytest.raises(ToolFailed, match="at least one query"):
-        await search(" ", "\x00")
-    assert api.requests == []
 
 
 @pytest.mark.behaviour("O-60")
@@ -115,11 +108,9 @@ async def test_the_engines_are_mixed_query_by_query() -> None:
     ("allowed", "denied", "shown"),
     [
         ((), (), ["a", "b", "c", "d"]),
-        (("example.org",), (), ["a", "b"]),
         (("EXAMPLE.org.", "https://bücher.example/"), (), ["a", "b", "d"]),
         (("*.example.org", "xn--bcher-kva.example"), ("www.example.org",), ["b", "d"]),
         ((), (".example.org", "Bücher.Example"), ["c"]),
-        (("org",), (), ["a", "b", "c"]),
     ],
 )
 async def test_the_lists_of_domains_bind_whatever_an_engine_answers(

@@ -19,8 +19,6 @@ NEEDLE = "It was replaced in 1911 by a brighter one, which a keeper of the name 
     ("excerpt", "text"),
     [
         ("a a a a a b…" * 166, "a " * 99_999),
-        ("a b…" * 500, ("a" + " " * 50) * 3900),
-        ("a " * 1000, ("a" + " " * 30) * 6450),
         (f"{'a ' * 39}b…" * 25, "a " * 99_999),
         ("a" * 2000 + "b", "a" * 200_000),
     ],
@@ -40,8 +38,6 @@ def test_no_excerpt_makes_finding_slow(excerpt: str, text: str) -> None:
         f"Nothing of it … {NEEDLE[:50]}",
         f"{NEEDLE} But this is not there.",
         f"[…] {NEEDLE} […]",
-        f"... {NEEDLE} ...",
-        f"A word … {NEEDLE}",
     ],
 )
 def test_the_part_around_the_excerpt_is_shown_however_an_engine_has_mended_it(excerpt: str) -> None:
