@@ -38,15 +38,10 @@ MENDED = (
 IN_OTHER_WORDS = {
     "de": "Der Turm wurde aus Granit gebaut, der aus dem Steinbruch der Insel kam und auf Schlitten gezogen wurde.",
     "fr": "La tour fut construite en granit, que l'on tirait sur des traîneaux depuis la carrière de l'île.",
-    "es": "La torre se construyó de granito, que se arrastraba en trineos desde la cantera de la isla.",
-    "it": "La torre fu costruita in granito, che veniva trascinato su slitte dalla cava dell'isola fino al mare.",
     "nl": "De toren werd gebouwd van graniet, dat op sleden uit de groeve van het eiland werd getrokken.",
-    "sv": "Tornet byggdes av granit som drogs på slädar från stenbrottet på ön ända ner till havet varje vinter.",
     "pl": "Wieżę zbudowano z granitu, który ciągnięto na saniach z kamieniołomu znajdującego się na wyspie.",
-    "tr": "Kule, adanın taş ocağından kızaklarla çekilerek getirilen granitten yapılmış ve her kış onarılmıştır.",
     "ru": "Башня была построена из гранита, который привозили на санях из каменоломни, находившейся на острове.",
     "zh": "这座塔是用花岗岩建造的，石料从岛上的采石场用雪橇运来，每年冬天都要修缮。",
-    "ja": "この塔は島の採石場からそりで運ばれた花崗岩で建てられており、毎年冬に修理されている。",
     "en": "The tower was built of granite, which was dragged on sledges from the quarry of the island to the sea.",
 }
 
@@ -121,14 +116,12 @@ class Desk:
     [
         ENGLISH,
         MENDED.replace("[3]", ""),
-        MENDED.replace("[3]", "[4]"),
         MENDED.replace("1932", "1933"),
         f"{MENDED} [Mehr](https://evil.example/)",
         f"{MENDED}\n\n```",
         MENDED.replace("1.844", "vielen"),
         "",
         ModelFailed("it fell silent"),
-        RuntimeError("a bug of a provider's client"),
         calls(text=MENDED, finish_reason="length"),
     ],
 )

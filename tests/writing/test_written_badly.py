@@ -9,8 +9,6 @@ import pytest
 from lab import REPORT, Lab, lab, research, search
 from verified import BOTH, audited
 
-from deep_research.core.models.scripted import call, calls
-from deep_research.core.run.errors import RateLimited
 from deep_research.core.writing.language import LONGEST
 from deep_research.state import ResearchState
 
@@ -54,23 +52,6 @@ async def test_an_address_that_is_no_source_is_taken_out_and_its_sentence_marked
     state = await run.ask()
     assert state.report and state.report.text == TRUE.replace("[1]", "*(not verified)*").replace("[2]", "[1]")
     assert "e.example" not in state.messages[-1].text
-
-
-async def test_a_number_of_nothing_is_marked(tmp_path: Path) -> None:
-    written = TRUE.replace("[2]", "[9]")
-    run = lab(tmp_path, researcher=BOTH, writer=[written], limits={"max_opinions": 0, "max_rewrites": 0})
-    state = await run.ask()
-    assert state.report and state.report.text.endswith("1932. *(not verified)*")
-
-
-async def test_ranges_and_pages_under_two_numbers_come_in_order(tmp_path: Path) -> None:
-    text = "Both are known: the Skerry Light was lit for the first time in 1844 [1-2]. The light is old [2, 1]."
-    run = lab(tmp_path, researcher=BOTH, writer=[text], limits={"max_opinions": 0, "max_rewrites": 0})
-    state = await run.ask()
-    assert state.report and state.report.text.startswith(
-        "Both are known: the Skerry Light was lit for the first time in 1844 [1][2]."
-    )
-    assert titles(state) == ["Skerry Light", "Ada Moran"]
 
 
 GERMAN = {
@@ -136,15 +117,3 @@ async def test_a_section_in_another_language_that_is_not_written_anew_is_named(
     assert len(run.calls("writer")) == 1
     [notice] = [note for note in state.run.notices if note.startswith("This part")] if state.run else []
     assert notice == f"This part is not in German: {heading[: LONGEST - 1].rstrip()}…"
-
-
-async def test_a_section_is_not_paid_again_when_the_check_is_stopped_behind_it(tmp_path: Path) -> None:
-    false = "Der Turm ist 83 Meter hoch. [1]"
-    stop, left = RateLimited("Too many requests."), calls(call("rewrite_sentences", sentences=[]))
-    run = german_lab(tmp_path, f"{FIRST} {false}\n\n{DRIFTED}", MENDED, stop, left)
-    run.settings["limits"]["max_opinions"] = 24
-    with pytest.raises(RateLimited):
-        await run.ask(ASKED)
-    state = await run.ask(None)
-    assert state.report and MENDED in state.report.text
-    assert len(run.calls("writer")) == 4
