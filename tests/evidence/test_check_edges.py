@@ -105,11 +105,6 @@ def test_marks_of_lists_and_quotations_are_no_words_also_before_a_citation(line:
     assert [plain_words(sentence) for sentence in sentences_of(line)] == ["The tower fell."]
 
 
-async def test_a_line_that_begins_with_its_citation_is_checked(tmp_path: Path) -> None:
-    state = await lab(tmp_path, writer=["- [1] The tower was sunk in 1777."], researcher=BOTH, verify="check").ask()
-    assert audited(state).marked == 1
-
-
 async def test_a_sentence_whose_citation_named_nothing_is_marked(tmp_path: Path) -> None:
     written = "The tower glows at night. [99] The Skerry Light was lit for the first time in 1844. [1]"
     state = await lab(tmp_path, writer=[written], researcher=BOTH, verify="check").ask()

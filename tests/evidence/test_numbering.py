@@ -177,7 +177,3 @@ def test_a_finding_with_numbers_stays_whatever_the_order(states: list[str | None
 def test_records_with_ids_of_their_own_merge_in_any_order(values: Mapping[str, int], chance: random.Random) -> None:
     parts = [{key: value} for key, value in values.items()]
     assert merged(merge_by_id, chance.sample(parts, len(parts)) + parts) == values
-
-
-def test_the_later_value_of_an_id_wins() -> None:
-    assert merge_by_id({"a": 1, "b": 2}, {"a": 3}) == {"a": 3, "b": 2}

@@ -89,7 +89,9 @@ def test_each_point_of_a_brief_has_its_heading_in_the_words_and_order_asked(tmp_
 
 
 def test_a_question_that_nothing_answers_is_named_while_another_is_answered(tmp_path: Path) -> None:
-    text = ask(tmp_path, "How many people does Arvo Robotics employ, and who is the mayor of Tarn?", **COMPANY)
+    text = ask(
+        tmp_path, "How many people does Arvo Robotics employ, and who is the mayor of Tarn?", "orchestrated", **COMPANY
+    )
     assert "212 people. [1]" in opening(text)
     assert "Tarn”" in text
 
@@ -129,13 +131,6 @@ def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path,
     refused = answer(tmp_path, "Wer leitet das Museum in Quellheim?", strategy, **INSTITUT)
     assert refused.report.text.startswith(labels("de").unanswered)
     assert not any(f"## {labels('en').sources}" in one.markdown for one in (answered, refused))
-
-
-def test_what_another_language_says_of_a_name_in_the_question_is_no_refusal(tmp_path: Path) -> None:
-    start = "# Schnellstart\n\nDas Programm ist schnell gestartet. Wer es nicht mag, kann es wieder entfernen.\n"
-    terms = "# Terms\n\nThe support answers all who have the Vairon plan within 4 hours.\n"
-    question = "Wie schnell bekommen Vairon-Kunden vom Support eine Antwort?"
-    assert "within 4 hours. [1]" in opening(ask(tmp_path, question, start_md=start, terms_md=terms))
 
 
 def test_the_section_that_is_asked_for_is_told_whole_and_in_its_order(tmp_path: Path) -> None:

@@ -78,18 +78,13 @@ async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(tm
     number = next(source.number for source in state.sources.values() if source.title == "New guide")
     assert all(words in written for words in (OLD, NEW, "2001-05-01", "2019-03-04", f"[{number}] is newer"))
     assert written.count("New guide") == 1, "a title may hold anything: it stands in the list of sources, as data"
-    is_told_with_the_newer_source(run)
-    assert await run.is_told_again()
-
-
-def is_told_with_the_newer_source(run: PlannedLab) -> None:
-    """The contradiction is told before the report."""
     [packet] = run.of_type("contradictions_found")
-    [shown] = packet["contradictions"]
-    claims = {shown["claim"]: shown["document_id"], shown["other_claim"]: shown["other_document_id"]}
+    [told] = packet["contradictions"]
+    claims = {told["claim"]: told["document_id"], told["other_claim"]: told["other_document_id"]}
     assert claims == {OLD: (run.folder / "survey.md").as_uri(), NEW: (run.folder / "guide.html").as_uri()}
-    assert shown["newer_document_id"] == claims[NEW]
+    assert told["newer_document_id"] == claims[NEW]
     assert run.packets.index(packet) < run.packets.index(run.of_type("message_start")[0])
+    assert await run.is_told_again()
 
 
 @pytest.mark.behaviour("A-73")

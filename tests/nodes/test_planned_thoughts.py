@@ -68,15 +68,6 @@ async def test_each_thought_is_given_what_the_one_before_it_came_to(tmp_path: Pa
     assert await run.is_told_again()
 
 
-@pytest.mark.behaviour("A-26")
-async def test_what_the_thought_before_came_to_is_given_however_much_was_learned(tmp_path: Path) -> None:
-    steps = (step(LIGHT), thought(COMPARE), thought("What of the Skerry Light"))
-    rules = {"make_plan": plan(*steps), "record_analysis": said}
-    run, state = await finished(tmp_path, rules, limits={"memory_tokens": 40})
-    [before] = [one.text for one in state.learnings.values() if one.step == "2"]
-    assert before in run.asked("record_analysis", "What of")[0].known
-
-
 @pytest.mark.behaviour("A-24", "A-28")
 async def test_every_step_ends_in_a_final_status_and_is_begun_at_most_once(tmp_path: Path) -> None:
     steps = (

@@ -216,21 +216,6 @@ async def test_an_engine_that_goes_down_later_fails_the_steps_that_need_it(
     assert state.report and state.report.sources and await run.is_told_again()
 
 
-@pytest.mark.behaviour("A-84")
-async def test_an_engine_that_goes_down_in_the_middle_of_a_step_leaves_it_what_it_has(
-    tmp_path: Path, api: SearchApi, web: Web
-) -> None:
-    finds(api, web, QUERY, "one")
-    api.on("keeper", refused(432))
-    choosing = in_turn(queries(QUERY), queries("keeper"))
-    run = on_the_web(tmp_path, web, {"choose_queries": choosing, "give_verdict": INCOMPLETE})
-    state = await run.ask()
-    assert len(run.asked("choose_queries")) == 2 and state.learnings
-    assert [step.status for step in state.steps] == ["completed"] and "TAVILY" in state.steps[0].reason
-    assert "Not researched to the end" in state.messages[-1].text
-    assert state.report and state.report.sources and await run.is_told_again()
-
-
 async def test_without_any_engine_nor_documents_the_run_stops_and_can_go_on(
     tmp_path: Path, api: SearchApi, web: Web
 ) -> None:

@@ -171,17 +171,6 @@ async def test_a_step_that_the_time_overtakes_stops_before_its_next_iteration_an
     assert await run.is_told_again()
 
 
-@pytest.mark.behaviour("A-50")
-async def test_a_step_that_the_time_overtakes_before_it_has_learned_anything_has_failed(tmp_path: Path) -> None:
-    clock = HandClock()
-    rules = {"choose_queries": clock.after(200, form("choose_queries", queries=["Skerry Light"]))}
-    run, state = await finished(tmp_path, rules, clock=clock, limits={"max_seconds_planned": 100})
-    assert [step.status for step in state.steps] == ["failed"]
-    assert "max_seconds_planned" in state.steps[0].reason
-    assert state.report and not state.learnings
-    assert await run.is_told_again()
-
-
 @pytest.mark.behaviour("A-51")
 async def test_a_step_that_finds_nothing_ends_without_verdicts_and_is_named_as_not_found(tmp_path: Path) -> None:
     steps = plan(step("Skerry Light"), step(COVERED))

@@ -32,14 +32,6 @@ async def test_a_researcher_whose_decision_fails_late_has_only_the_rest_of_its_t
     assert state.run and state.run.active_seconds == pytest.approx(1799.8), "counted once"
 
 
-@pytest.mark.parametrize("last", ["It. [1]", ValueError("x")])
-async def test_the_time_of_a_finding_is_the_researchers_also_where_it_fails(tmp_path: Path, last: Any) -> None:
-    clock = HandClock()
-    run = lab(tmp_path, clock=clock, researcher=[search("Skerry Light"), clock.after(3, REPORT), clock.after(4, last)])
-    [finding] = (await run.ask()).findings.values()
-    assert (finding.ended, finding.seconds) == ("done" if last == "It. [1]" else "partial", 7)
-
-
 class SlowTexts(InMemoryStore):
     """Takes two seconds for each text that is read."""
 
