@@ -45,10 +45,6 @@ def test_confidence_is_agreement_and_coverage_and_promptness() -> None:
     assert covering(0, 8, 6) == covering(0, 8, 9) == 0.25
 
 
-def test_without_learnings_there_is_no_confidence() -> None:
-    assert confidence("light", [], {}, 1) == 0.0
-
-
 def test_exactly_the_boundary_is_not_confident() -> None:
     assert covering(5, 8, 1) == CONFIDENT == 0.6
     assert not is_confident(covering(5, 8, 1))

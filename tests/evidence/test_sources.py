@@ -61,13 +61,6 @@ def test_an_address_becomes_its_key(address: str, key: str) -> None:
     assert source_key(address) == key
 
 
-@pytest.mark.behaviour("O-62")
-def test_two_videos_are_two_documents() -> None:
-    first, second = "https://videos.example/watch?v=abc", "https://videos.example/watch?v=abd"
-    assert source_key(first) != source_key(second)
-    assert source_key(first + "&utm_source=mail#t=10") == source_key(first)
-
-
 @pytest.mark.parametrize(
     "name",
     [
