@@ -20,6 +20,7 @@ from web import Web, hostile_web
 
 if TYPE_CHECKING:
     # They import the package, which waits for `pytest_configure`.
+    from command import Desk
     from shelf import Place
     from wire import Wires
 
@@ -144,6 +145,25 @@ def web() -> Iterator[Web]:
     """A web on loopback."""
     with hostile_web() as web:
         yield web
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A folder in which the command is called, with documents."""
+    from command import desk_in
+
+    return desk_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk with the finished run `light`."""
+    from command import desk_in
+    from lab import QUESTION
+
+    desk = desk_in(tmp_path_factory.mktemp("library"))
+    assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light").code == 0
+    return desk
 
 
 @pytest.fixture

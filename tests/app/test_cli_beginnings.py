@@ -13,11 +13,6 @@ from wire_desk import wire_desk
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return desk_in(tmp_path)
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A desk with a finished run and one that waits."""

@@ -5,15 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command import Desk, desk_in
+from command import Desk
 from lab import QUESTION
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return desk_in(tmp_path)
 
 
 @pytest.mark.fault(39)
@@ -35,24 +30,12 @@ def test_a_run_that_fails_leaves_the_file_as_it_was(desk: Desk) -> None:
     assert not new.exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "begins"),
-    [("r.html", b"<!DOCTYPE html>"), ("r.DOCX", b"PK"), ("r.bib", b"@misc{"), ("r.json", b'{\n  "thread"')],
-)
-def test_who_asks_gets_the_file_that_an_export_of_this_name_would_be(desk: Desk, name: str, begins: bytes) -> None:
-    file, exported = desk.folder / name, desk.folder / f"exported{name}"
+def test_who_asks_gets_the_file_that_an_export_of_this_name_would_be(desk: Desk) -> None:
+    file, exported = desk.folder / "r.DOCX", desk.folder / "exported.DOCX"
     ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light", "--out", str(file))
     assert (ended.code, ended.out) == (0, "")
-    assert file.read_bytes().startswith(begins)
     assert desk.call("export", "light", "--out", str(exported)).code == 0
     assert exported.stat().st_size == file.stat().st_size
     file.unlink()
     assert desk.call("resume", "light", "--out", str(file)).code == 0
-    assert file.read_bytes().startswith(begins)
-
-
-def test_a_name_with_an_ending_that_no_format_has_is_refused_before_the_run(desk: Desk) -> None:
-    ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--out", str(desk.folder / "report.xyz"))
-    assert (ended.code, ended.out) == (2, "")
-    assert "report.xyz': no format has this ending; these are known: .bib, .docx, .htm, .html, .json, " in ended.err
-    assert not desk.data.exists() and not (desk.folder / "report.xyz").exists()
+    assert file.read_bytes().startswith(b"PK")

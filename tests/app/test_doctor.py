@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command import Desk, desk_in
+from command import Desk
 from openai_replies import Reply, fail, say, use
 from openai_server import Received, openai_server
 from search_api import search_api
@@ -15,11 +15,6 @@ from search_api import search_api
 pytestmark = pytest.mark.slow
 
 JSON = json.dumps({"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]})
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return desk_in(tmp_path)
 
 
 def capable(request: Received) -> Reply:
@@ -41,16 +36,9 @@ def without_tools(request: Received) -> Reply:
 def test_a_bare_machine_is_told_what_it_could_have(desk: Desk) -> None:
     ended = desk.call("doctor")
     assert ended.code == 0
+    assert desk.call("doctor", OPENAI_API_KEY="", OPENAI_BASE_URL="  ", OPENAI_MODEL="") == ended
     for words in ("extractive", "OPENAI_API_KEY", "OPENAI_BASE_URL", "duckduckgo", "DEEP_RESEARCH_DOCS", "data folder"):
         assert words in ended.out
-
-
-@pytest.mark.parametrize("blank", ["", "  "])
-def test_a_variable_that_is_set_to_nothing_is_told_as_one_that_is_not_set(desk: Desk, blank: str) -> None:
-    bare, known = desk.call("doctor"), desk.call("doctor", OPENAI_API_KEY="k")
-    assert desk.call("doctor", OPENAI_API_KEY=blank, OPENAI_BASE_URL=blank, OPENAI_MODEL=blank) == bare
-    assert desk.call("doctor", OPENAI_API_KEY="k", OPENAI_BASE_URL=blank, OPENAI_MODEL=blank) == known
-    assert "gpt-5-mini at api.openai.com" in known.out
 
 
 @pytest.mark.fault(25)
@@ -59,9 +47,7 @@ def test_a_variable_that_is_set_to_nothing_is_told_as_one_that_is_not_set(desk: 
     [
         (("--model", "openai:gpt-5-mini"), "OPENAI_API_KEY"),
         (("--engine", "tavily"), "TAVILY_API_KEY"),
-        (("--docs", "nowhere"), "nowhere"),
-        (("--no-web",), "DEEP_RESEARCH_DOCS"),
-        (("--model", "openai:small", "--window", "9000"), "OPENAI_API_KEY"),
+        (("--docs", "nowhere", "--try"), "nowhere"),
     ],
 )
 def test_what_is_missing_is_named_with_its_setting(desk: Desk, options: tuple[str, ...], words: str) -> None:
@@ -70,6 +56,7 @@ def test_what_is_missing_is_named_with_its_setting(desk: Desk, options: tuple[st
     missing = [line for line in ended.out.splitlines() if line.startswith("missing")]
     assert missing
     assert words in " ".join(missing)
+    assert ("note     trial: not made: first mend what is missing" in ended.out) == ("--try" in options)
 
 
 @pytest.mark.fault("R19")
@@ -113,36 +100,23 @@ def test_before_a_trial_tools_are_untried_and_after_it_that_is_known_for_good(de
     assert "calls tools as tool_calls says: tags" in set_by_hand.out
 
 
-def test_a_trial_is_not_made_where_something_is_missing_and_that_is_said(desk: Desk) -> None:
-    ended = desk.call("doctor", "--try", "--docs", "nowhere")
-    assert ended.code == 2
-    assert "note     trial: not made: first mend what is missing" in ended.out
-
-
-def test_a_folder_without_documents_is_missing_and_documents_are_counted(desk: Desk) -> None:
+def test_a_folder_without_documents_is_missing(desk: Desk) -> None:
     (desk.folder / "empty").mkdir()
-    (desk.folder / "one").mkdir()
-    (desk.folder / "one" / "note.md").write_text("A note.", "utf-8")
     ended = desk.call("doctor", "--docs", str(desk.folder / "empty"))
     assert ended.code == 2
     assert f"missing  documents: {desk.folder / 'empty'}: there is no document in it" in ended.out
-    ended = desk.call("doctor", "--docs", str(desk.docs), "--docs", str(desk.folder / "one"))
-    assert ended.code == 0
-    assert f"5 documents ({desk.docs}, {desk.folder / 'one'})" in ended.out
 
 
 def test_what_a_folder_holds_beside_its_documents_is_told(desk: Desk) -> None:
-    for name in ("a.txt", "b.txt", "c.txt"):
-        (desk.docs / name).symlink_to(desk.folder / "nothing")
-    for name in ("d.gif", "e.zip"):
-        (desk.docs / name).touch()
+    (desk.docs / "a.txt").symlink_to(desk.folder / "nothing")
+    (desk.docs / "d.gif").touch()
     (desk.docs / "d.pdf").write_bytes(b"%PDF-")
     ended = desk.call("doctor", "--docs", str(desk.docs))
     assert ended.code == 0
-    assert f"ok       documents: 4 documents, 4 could not be read ({desk.docs})\n" in ended.out
+    assert f"ok       documents: 4 documents, 2 could not be read ({desk.docs})\n" in ended.out
     assert [line for line in ended.out.splitlines() if line.startswith("note")] == [
-        "note     not read: docs/(other files): 2 of kinds that are not read: .gif, .zip",
-        *(f"note     not read: docs/{name}.txt: it is a link that leads nowhere" for name in "abc"),
+        "note     not read: docs/(other files): 1 of kinds that are not read: .gif",
+        "note     not read: docs/a.txt: it is a link that leads nowhere",
         "note     not read: docs/d.pdf: it is a broken PDF file",
     ]
 

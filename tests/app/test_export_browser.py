@@ -21,30 +21,22 @@ pytestmark = [
 ]
 
 
-class Opened(NamedTuple):
-    """A page in the browser, and all that it did by itself."""
-
-    page: Any
-    said: list[str]
-    """Messages of the console, errors, dialogs, and addresses that were asked for."""
-
-
 class Browser(NamedTuple):
     """One tab of a browser that reaches nothing."""
 
     page: Any
     file: Path
     said: list[str]
+    """What pages did by themselves: messages of the console, errors, dialogs, and addresses that were asked for."""
 
-    def open(self, report: Finished, width: int = 1280, scheme: str = "light") -> Opened:
+    def open(self, report: Finished, width: int = 1280, scheme: str = "light") -> Any:
         """Open the page of a report."""
         self.file.write_text(report_page(report), encoding="utf-8")
         self.page.goto("about:blank")
         self.page.set_viewport_size({"width": width, "height": 800})
         self.page.emulate_media(media="screen", color_scheme=scheme)
-        self.said.clear()
         self.page.goto(self.file.as_uri())
-        return Opened(self.page, self.said)
+        return self.page
 
 
 def watch(page: Any, said: list[str], file: Path) -> None:
@@ -64,7 +56,7 @@ def watch(page: Any, said: list[str], file: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def started_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     playwright = pytest.importorskip("playwright.sync_api")
     file, said = tmp_path_factory.mktemp("pages") / "report.html", list[str]()
     with playwright.sync_playwright() as driver:
@@ -73,6 +65,14 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         watch(page, said, file)
         yield Browser(page, file, said)
         started.close()
+
+
+@pytest.fixture
+def browser(started_browser: Browser) -> Iterator[Browser]:
+    """The browser, whose pages do nothing by themselves."""
+    started_browser.said.clear()
+    yield started_browser
+    assert started_browser.said == []
 
 
 def quote_of(page: Any, label: str) -> Any:
@@ -86,7 +86,7 @@ def quote_of(page: Any, label: str) -> Any:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_citation_opens_its_quote_in_place(browser: Browser, width: int) -> None:
-    page, said = browser.open(finished(), width)
+    page = browser.open(finished(), width)
     assert page.title() == QUESTION
     quote = quote_of(page, "1, supported")
     assert quote.is_visible() and QUOTE in quote.inner_text()
@@ -97,11 +97,10 @@ def test_a_citation_opens_its_quote_in_place(browser: Browser, width: int) -> No
     assert box["x"] >= 0 and box["x"] + box["width"] <= width and box["y"] + box["height"] <= 800
     quote.get_by_role("button", name="Close").click()
     assert not quote.is_visible()
-    assert said == []
 
 
 def test_a_citation_can_be_read_by_keyboard_alone(browser: Browser) -> None:
-    page, said = browser.open(finished())
+    page = browser.open(finished())
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
@@ -114,7 +113,6 @@ def test_a_citation_can_be_read_by_keyboard_alone(browser: Browser) -> None:
     page.keyboard.press("Escape")
     assert page.locator("aside:popover-open").count() == 0
     assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("1, supported")
-    assert said == []
 
 
 @pytest.mark.parametrize(
@@ -122,19 +120,18 @@ def test_a_citation_can_be_read_by_keyboard_alone(browser: Browser) -> None:
 )
 def test_nobody_is_kept_from_reading(browser: Browser, language: str, width: int, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    page, said = browser.open(finished(language_code=language), width, scheme)
+    page = browser.open(finished(language_code=language), width, scheme)
     for is_open in (False, True):
         if is_open:
             page.locator("article button.unchecked").last.click()
         found = axe.run(page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")] == []
-    assert said == []
 
 
 @pytest.mark.fault("R16")
 @pytest.mark.parametrize("words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode())
 def test_nothing_runs_and_nothing_breaks_whatever_the_fields_say(browser: Browser, words: str) -> None:
-    page, said = browser.open(harmful(words))
+    page = browser.open(harmful(words))
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -142,11 +139,10 @@ def test_nothing_runs_and_nothing_breaks_whatever_the_fields_say(browser: Browse
     assert page.locator("style").count() == page.locator("aside").count() == 1
     assert page.locator("body").is_visible()
     quote_of(page, "2, not checked by a model")
-    assert said == []
 
 
 def test_a_page_is_printed_with_its_quotes_and_addresses(browser: Browser) -> None:
-    page, _ = browser.open(finished())
+    page = browser.open(finished())
     page.locator("article button").first.click()
     page.emulate_media(media="print")
     assert page.locator("aside:popover-open").count() == 0 or not page.locator("aside:popover-open").is_visible()

@@ -5,23 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from command import Desk, desk_in
+from command import Desk
 from exported import AUDIT, CLAIMS, REPORT, UNCHECKED, standing
-from lab import QUESTION
 
 from deep_research.app.exports.finished import finished_report
 from deep_research.app.output import run_json, run_page
 from deep_research.app.run_name import RunName
 
 NAME = RunName("light", None)
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """A desk with the finished run `light`."""
-    desk = desk_in(tmp_path_factory.mktemp("library"))
-    assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light").code == 0
-    return desk
 
 
 @pytest.mark.parametrize(
@@ -33,8 +24,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
         ("sources.bib", b"@misc{"),
         ("run.json", b'{\n  "thread"'),
         ("report.md", b""),
-        ("report.txt", b""),
-        ("report.markdown", b""),
         ("report", b""),
     ],
 )

@@ -131,17 +131,15 @@ def test_sources_tell_where_and_when() -> None:
     assert "Nearly the same text: 1, 3" in at(tree(finished()), "//section[@aria-labelledby='sources']")[0]
 
 
-def test_claims_that_contradict_each_other_stand_side_by_side() -> None:
-    (row,) = tree(finished()).xpath("//table[@class='contradictions']/tbody/tr")
+def test_what_is_contradicted_not_found_and_not_read_is_told() -> None:
+    page = tree(finished())
+    (row,) = page.xpath("//table[@class='contradictions']/tbody/tr")
     assert [words(cell) for cell in row] == [
         "Lit in 1844. Skerry Light – Register, 2021-05-04",
         "Lit in 1846. Lighthouses of the coast, 2019-11",
         "Skerry Light – Register",
     ]
 
-
-def test_what_was_not_found_and_not_read_is_told() -> None:
-    page = tree(finished())
     assert at(page, "//section[@aria-labelledby='gaps']//li") == ["Who designed it?"]
     assert at(page, "//section[@aria-labelledby='not-read']//td") == [
         "https://closed.example/",

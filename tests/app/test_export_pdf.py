@@ -25,7 +25,6 @@ except (ImportError, OSError):
     pytest.skip("WeasyPrint or its library is missing", allow_module_level=True)
 
 
-@pytest.mark.slow
 def test_the_file_holds_the_report_its_quotes_and_its_links() -> None:
     reader = PdfReader(BytesIO(report_pdf(finished())))
     text = " ".join(" ".join(page.extract_text() for page in reader.pages).split())
@@ -46,7 +45,6 @@ def test_what_a_text_injects_leads_nowhere() -> None:
     assert "evil" not in "".join(str(link.get("/A", {}).get("/URI", "")) for link in links)
 
 
-@pytest.mark.slow
 def test_nothing_is_asked_for_from_outside(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "weasyprint"):
         assert report_pdf(harmful("\n".join(HARM[:7]))).startswith(b"%PDF")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from exported import QUOTE, REPORT, claim, finished, passage
+from exported import AUDIT, CLAIMS, QUOTE, REPORT, claim, finished, passage
 from shown_page import at, tree, words
 
 from deep_research.core.evidence.citations.labels import all_labels, labels
 from deep_research.core.evidence.citations.rendering import with_marks
-from deep_research.core.records.report import Report
+from deep_research.core.records.report import Audit, ClaimCheck, Report
 
 
 @pytest.mark.parametrize("language", all_labels())
@@ -35,3 +35,15 @@ def test_what_the_text_says_itself_is_not_said_again(language: str) -> None:
     page = tree(finished(language_code=language, report=Report(text=text, sources=REPORT.sources, claims=claims)))
     assert at(page, "//article//*[@class='flag']") == []
     assert claims[0].is_marked
+
+
+@pytest.mark.fault(44)
+def test_a_verdict_that_there_is_no_more_is_read_as_the_one_that_took_its_place() -> None:
+    told = CLAIMS[1].model_dump(mode="json")
+    told["verdict"] = told["passages"][1]["verdict"] = "partly"
+    earlier = ClaimCheck.model_validate(told)
+    assert (earlier.verdict, earlier.passages[1].verdict) == ("unchecked", "unchecked")
+    figures = AUDIT.model_dump(mode="json")
+    assert Audit.model_validate({**figures, "partly": figures.pop("unchecked")}) == AUDIT
+    page = tree(finished(report=REPORT.model_copy(update={"claims": (earlier,)})))
+    assert at(page, "//tr[@id='evidence-0']/td[2]") == ["not checked by a model"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lab import QUESTION, REPORT, Lab, in_order, lab, research, search
+from lab import lab
 
 from deep_research.app.embed import thread_id
 from deep_research.core.run.conversation import mark_of
@@ -40,27 +40,6 @@ async def test_the_plan_is_kept_and_shown_word_for_word(tmp_path: Path) -> None:
     assert "tool_choice" not in final.settings
 
 
-@pytest.mark.behaviour("O-68", "O-34")
-async def test_sources_are_numbered_in_the_order_of_the_calls_over_all_rounds(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[research("keeper task", "light task"), research("tide task"), REPORT],
-        researcher={
-            "keeper task": [search("Ada Moran Tralee"), REPORT, "She was born in Tralee. [1]"],
-            "light task": [search("Skerry Light 1844 tall"), REPORT, "It was lit in 1844. [1]"],
-            "tide task": [search("Ada Moran Tralee", "spring tide"), REPORT, "Tralee again [1] and 5.2 metres. [2]"],
-        },
-        writer=["Tall [2]. Tralee [1]. Tides [3]."],
-    )
-    state = await run.ask()
-    keeper, light, tide = in_order(state)
-    assert (keeper.numbered, light.numbered) == ("She was born in Tralee. [1]", "It was lit in 1844. [2]")
-    assert tide.numbered == "Tralee again [1] and 5.2 metres. [3]"
-    assert state.report and state.report.text == "Tall [1]. Tralee [2]. Tides [3]."
-    names = [Path(key).name for key in state.report.sources]
-    assert names == ["lighthouse.md", "keeper.md", "tides.html"]
-
-
 @pytest.mark.fault(55)
 async def test_page_texts_are_in_the_store_and_not_in_the_state(tmp_path: Path) -> None:
     run = lab(tmp_path)
@@ -71,15 +50,3 @@ async def test_page_texts_are_in_the_store_and_not_in_the_state(tmp_path: Path) 
     item = await run.graph.store.aget(page_namespace(thread_id(run.thread)), source.content_hash)
     assert item and "stands 38 metres tall" in item.value["text"]
     assert "stands 38 metres tall" not in repr(state)
-
-
-async def test_the_system_prompt_of_a_role_never_changes_within_a_run(tmp_path: Path) -> None:
-    run: Lab = lab(
-        tmp_path,
-        orchestrator=[research("first"), research("second"), REPORT],
-        researcher=[search("a"), search("b"), REPORT, "One. [1]", search("c"), REPORT, "Two. [1]"],
-    )
-    await run.ask(QUESTION)
-    for role in ("orchestrator", "researcher"):
-        deciding = {c.messages[0].text for c in run.calls(role) if c.tools}
-        assert len(deciding) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import resource
-import sqlite3
 from functools import partial
 from pathlib import Path
 
@@ -25,22 +24,6 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.fault(24)
-def test_a_run_whose_credit_ends_in_its_report_is_kept_and_can_be_resumed_with_another_model(tmp_path: Path) -> None:
-    refused = fail(429, "You exceeded your current quota", code="insufficient_quota")
-    with wire_desk(tmp_path, writer=lambda _: refused) as wire:
-        ended = wire.desk.call("ask", QUESTION, "--thread", "poor", "--yes")
-        assert ended.code == 1
-        assert "no credit is left" in ended.err
-        assert "deep-research resume poor" in ended.err
-        asked = len(wire.lab.models.requests)
-        assert "3." in wire.desk.call("show", "poor").out
-        again = wire.desk.call("resume", "poor", "--model", "extractive")
-        assert again.code == 0, again.err
-        assert "Skerry Light" in again.out
-        assert len(wire.lab.models.requests) == asked
-
-
-@pytest.mark.fault(24)
 def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_how_to_go_on(tmp_path: Path) -> None:
     with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")) as wire:
         ended = wire.desk.call("ask", QUESTION, "--thread", "poor", "--yes")
@@ -58,7 +41,6 @@ def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_h
         assert "no credit" not in page and "Go on " not in page
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [300_000, 600_000])
 def test_a_run_for_which_there_is_no_more_space_is_kept_and_its_exit_code_says_so(tmp_path: Path, size: int) -> None:
     with wire_desk(tmp_path) as wire:
@@ -85,19 +67,6 @@ def test_a_run_keeps_what_its_call_gave_and_nothing_of_the_environment(tmp_path:
     assert "Unknown model 'gpt-nonsense'" in desk.call("ask", follow_up, "--thread", "model", **other).err
     assert desk.call("ask", follow_up, "--thread", "model", "--model", "extractive", **other).code == 0
     assert desk.call("ask", "And its tide?", "--thread", "model", **other).code == 0
-
-
-def test_a_run_that_was_stopped_at_its_very_first_step_can_be_looked_at_and_gone_on_with(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    assert desk.call("ask", "Skerry Light lit?", "--docs", str(desk.docs), "--thread", "light").code == 0
-    with sqlite3.connect(desk.data / "runs.sqlite") as connection:
-        connection.execute("DELETE FROM checkpoints WHERE checkpoint_id > (SELECT min(checkpoint_id) FROM checkpoints)")
-        connection.execute("DELETE FROM writes")
-    connection.close()
-    assert " stopped " in desk.call("runs").out
-    assert "Status    stopped" in desk.call("show", "light").out
-    assert "Go on     deep-research resume light" in desk.call("show", "light").out
-    assert "1844" in desk.call("resume", "light").out
 
 
 @pytest.mark.fault(45)

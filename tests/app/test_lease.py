@@ -244,7 +244,3 @@ def test_who_is_at_work_on_a_run_is_told_by_command_and_server_and_no_question_i
     assert set(wire.paid().values()) == {1}
     assert json.loads(wire.desk.call("show", thread, "--format", "json").out)["question"] == FOLLOW_UP
     assert wire.desk.call("resume", thread).out.strip() == answered[0]["messages"][-1]["content"].strip()
-
-    report = wire.desk.folder / "report.md"
-    assert wire.desk.call("ask", "And who kept the light?", "--thread", thread, "--out", str(report)).code == 0
-    assert report.read_text("utf-8").strip() == wire.desk.call("export", thread).out.strip()

@@ -51,8 +51,6 @@ def seen(*packets: AnyPacket) -> str:
     ("usd", "words"),
     [
         (0.0, "34 567 tokens"),
-        (0.06, "34 567 tokens, $0.12"),
-        (0.0002, "34 567 tokens, $0.0004"),
         (0.00000062, "34 567 tokens, $0.0000012"),
     ],
 )
@@ -104,38 +102,6 @@ def step_start(tab: int = 1) -> AnyPacket:
     return sp.StepStarted(
         placement=place, step_id="2", title="Its keeper", task="Who kept it?", kind="hybrid", parent_id=""
     )
-
-
-def learned(count: int, confidence: float) -> AnyPacket:
-    known = [sp.LearningShown(id=str(number), text=f"It was lit {number}.", document_id="d") for number in range(count)]
-    return sp.StepLearnings(placement=AGENT, step_id="2", iteration=1, learnings=known, confidence=confidence)
-
-
-def assessed(reasoning: str = "", *, is_complete: bool = False) -> AnyPacket:
-    return sp.StepAssessed(
-        placement=AGENT,
-        step_id="2",
-        iteration=1,
-        query="keeper",
-        is_complete=is_complete,
-        reasoning=reasoning,
-        key_elements=[],
-    )
-
-
-def test_a_step_is_told_from_its_start_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
-    done = sp.StepDone(placement=AGENT, step_id="2", status="completed", reason="")
-    skipped = sp.StepDone(placement=AGENT, step_id="3", status="skipped", reason="its time was over")
-    told_of_it = (step_start(), learned(3, 0.7), assessed("No dates."), learned(0, 0.655), assessed(is_complete=True))
-    assert lines(capsys, *told_of_it, done, skipped) == [
-        "[1.2] step 2 (hybrid): Its keeper",
-        "[1.2] learned 3 things, confidence 0.7",
-        "[1.2] not complete: No dates.",
-        "[1.2] learned nothing new, confidence 0.66",
-        "[1.2] complete",
-        "[1.2] step 2 completed",
-        "[1.2] step 3 skipped: its time was over",
-    ]
 
 
 def test_on_a_terminal_steps_are_shown_as_researchers_are() -> None:

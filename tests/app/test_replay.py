@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
+from failing_store import FailingStore
 from hypothesis import HealthCheck, Phase, given, settings
-from lab import CLEAR, PLAN, QUESTION, REPORT, Lab, lab, research, search, simple_research, think
-from packet_check import Place, faults, merged, place_of
+from lab import QUESTION, REPORT, Lab, lab, research, search, simple_research
+from langgraph.checkpoint.memory import InMemorySaver
+from packet_check import faults, merged, place_of
 from random_runs import Script, reasoned, scripts
 
 from deep_research.app.embed import build_graph
 from deep_research.app.stream import apackets, areplay_thread, packets, replay, replay_thread
 from deep_research.core.run.errors import UnknownThread
 from deep_research.core.run.events import packets as p
-from deep_research.core.run.events.log import PASSING
 from deep_research.core.run.events.packets import AnyPacket
 from deep_research.state import ResearchState
-
-
-def in_words(told: list[AnyPacket]) -> str:
-    """A line for each change of place."""
-    lines = [(name_of(place), [packet.type for packet in group]) for place, group in groupby(told, place_of)]
-    # Words that came one by one are told at once.
-    return "\n".join(f"{name}: {' '.join(kind for kind, _ in groupby(types))}" for name, types in lines)
-
-
-def name_of(place: Place) -> str:
-    turn, tab, step = place
-    if step >= 0:
-        return f"{turn}.{tab}.{step}"
-    return f"{turn}.{tab}" if tab else str(turn)
 
 
 async def live(run: Lab, message: Any = QUESTION) -> list[AnyPacket]:
@@ -61,26 +47,6 @@ def test_a_stored_run_is_told_again_in_the_same_places(tmp_path: Path, script: S
     asyncio.run(both())
 
 
-@pytest.mark.behaviour("O-88")
-async def test_a_stored_run_is_told_in_the_order_in_which_it_was_told(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        planner=[reasoned(PLAN, "What is asked?")],
-        orchestrator=[research("light task", "keeper task"), think("Enough."), REPORT],
-        researcher={
-            "light task": [think("Where?"), search("Skerry Light 1844"), REPORT, "Lit. [1]"],
-            "keeper task": [REPORT, ""],
-        },
-        writer=[reasoned("Lit in 1844 [1].", "How to put it?")],
-    )
-    heard = [packet for packet in await live(run) if packet.type not in PASSING]
-    told = await run.replayed()
-    assert in_words(told) == in_words(heard)
-    report = "".join(packet.content for packet in told if isinstance(packet, p.MessageDelta))
-    start = next(packet for packet in told if isinstance(packet, p.MessageStart))
-    assert start.final_documents and report == "Lit in 1844 [1]."
-
-
 async def test_a_question_back_is_told_again_while_it_waits_and_afterwards(tmp_path: Path) -> None:
     run = lab(tmp_path, clarifier=["Which light?"])
     await live(run)
@@ -93,19 +59,21 @@ async def test_a_question_back_is_told_again_while_it_waits_and_afterwards(tmp_p
     assert last(told) == ("completed", False, 3)
 
 
-async def test_of_several_questions_the_latest_is_told(tmp_path: Path) -> None:
+@pytest.mark.behaviour("O-88")
+async def test_a_step_after_a_call_that_failed_keeps_its_place(tmp_path: Path) -> None:
+    store = FailingStore()
     run = lab(
         tmp_path,
-        clarifier=["Which light?", CLEAR],
-        planner=["1. light", "1. keeper"],
-        orchestrator=[research("light task"), REPORT, think(), research("keeper task"), REPORT],
-        researcher={"light task": simple_research(), "keeper task": simple_research("Ada. [1]")},
-        writer=["Lit. [1]", "Kept. [1]"],
+        graph=build_graph(checkpointer=InMemorySaver(), store=store),
+        orchestrator=[research("light task"), REPORT],
+        researcher=[search("Skerry Light"), store.losing(search("Ada Moran"), 1), reasoned("Lit. [1]", "I sum up.")],
     )
-    await live(run)
-    await live(run, "The Skerry Light")
-    told = await live(run, "And its keeper?")
-    assert merged(await run.replayed()) == merged(told)
+    told, again = await live(run), await run.replayed()
+    (thought,) = [packet for packet in again if isinstance(packet, p.ReasoningDelta)]
+    assert (thought.reasoning, place_of(thought)) == ("I sum up.", (1, 0, 2)), "the call that failed took step 1"
+    assert {place: said for place, said in merged(again).items() if place[2] >= 0} == {
+        place: said for place, said in merged(told).items() if place[2] >= 0
+    }
 
 
 async def test_a_run_that_was_stopped_is_told_as_far_as_it_went(tmp_path: Path) -> None:

@@ -76,28 +76,9 @@ async def test_a_client_sees_schemas_in_which_everything_is_described(client: La
         assert (schema["title"], set(schema["properties"])) == (title, fields)
         assert all(field["title"] and field["description"] for field in schema["properties"].values())
     context = schemas["context_schema"]
-    limits = context["$defs"]["Limits"]
-    assert (context["title"], limits["title"]) == ("Settings", "Limits")
-    assert context["description"] and limits["description"]
-    assert context["properties"]["limits"]["$ref"] == "#/$defs/Limits"
-    assert "clock" not in context["properties"]
-    for schema in (context, limits):
+    for schema in (context, context["$defs"]["Limits"]):
         lacking = [name for name, field in schema["properties"].items() if not field.get("description")]
         assert lacking == []
-
-
-async def test_a_question_back_is_answered_by_resuming(talk: Conversation) -> None:
-    asked = await talk.ask(UNCLEAR)
-    thread = await talk.client.threads.get(talk.thread)
-    assert thread["status"] == "interrupted"
-    (interrupts,) = thread["interrupts"].values()
-    assert interrupts[0]["value"] == {"type": "clarification", "question": asked["messages"][-1]["content"]}
-    values = await talk.ask(None, command={"resume": QUESTION})
-    assert [message["type"] for message in values["messages"]] == ["human", "ai", "human", "ai"]
-    assert values["messages"][2]["content"] == QUESTION
-    assert values["run"]["status"] == "completed"
-    assert "1844. [" in values["report"]["text"]
-    assert (await talk.client.threads.get(talk.thread))["status"] == "idle"
 
 
 @pytest.mark.slow
@@ -123,33 +104,16 @@ async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraph
 
 @pytest.mark.fault(47)
 async def test_a_question_back_is_answered_by_a_plain_message(talk: Conversation) -> None:
-    await talk.ask(UNCLEAR)
+    asked = await talk.ask(UNCLEAR)
+    thread = await talk.client.threads.get(talk.thread)
+    assert thread["status"] == "interrupted"
+    (interrupts,) = thread["interrupts"].values()
+    assert interrupts[0]["value"] == {"type": "clarification", "question": asked["messages"][-1]["content"]}
     values = await talk.ask(QUESTION)
     assert [message["type"] for message in values["messages"]] == ["human", "ai", "human", "ai"]
     assert values["run"]["question"] == UNCLEAR
     assert "1844. [" in values["report"]["text"]
     assert (await talk.client.threads.get(talk.thread))["status"] == "idle"
-
-
-async def test_a_finished_thread_takes_a_follow_up_and_keeps_what_was_found(talk: Conversation) -> None:
-    first = await talk.ask(QUESTION)
-    values = await talk.ask("How tall is the Skerry Light?")
-    assert values["run"]["id"] != first["run"]["id"]
-    assert values["run"]["question"] == "How tall is the Skerry Light?"
-    assert first["findings"].keys() <= values["findings"].keys()
-    assert [message["type"] for message in values["messages"]] == ["human", "ai", "human", "ai"]
-    assert "38 metres" in values["report"]["text"]
-
-
-async def test_packets_of_the_graph_and_its_branches_reach_the_client(talk: Conversation) -> None:
-    await talk.ask(QUESTION)
-    packets = talk.packets()
-    assert all({"type", "placement"} <= packet.keys() for packet in packets)
-    types = {packet["type"] for packet in packets}
-    assert {"deep_research_plan_delta", "research_agent_start", "message_delta", "citation_info"} <= types
-    branches = {part.event for part in talk.parts if part.event.startswith("custom|researcher:")}
-    tabs = {packet["placement"]["tab_index"] for packet in packets if packet["type"] == "research_agent_start"}
-    assert len(branches) >= len(tabs) == 3
 
 
 async def test_a_thread_goes_on_from_an_earlier_checkpoint(talk: Conversation) -> None:
@@ -165,9 +129,6 @@ async def test_a_thread_goes_on_from_an_earlier_checkpoint(talk: Conversation) -
     assert again["messages"][2]["content"] == "The spring tide at Port Anlow"
     assert "5.2 metres" in again["report"]["text"] != first["report"]["text"]
     assert again["findings"] and not again["findings"].keys() & first["findings"].keys()
-    longer: Any = await talk.client.threads.get_history(talk.thread, limit=100)
-    known, later = ([state["checkpoint"]["checkpoint_id"] for state in states] for states in (history, longer))
-    assert later[-len(known) :] == known
 
 
 @pytest.mark.fault("R23")
@@ -193,15 +154,6 @@ def test_a_script_of_the_docs_asks_the_server_and_prints_a_cited_report(script: 
     done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 0, done.stderr
     assert "1844. [1]" in done.stdout
-
-
-async def test_studio_is_sent_the_nodes_inside_each_branch(client: LangGraphClient) -> None:
-    for name, inside in (("deep_research", "researcher:use_tools"), ("planned_research", "step:analyze")):
-        [assistant] = await client.assistants.search(graph_id=name)
-        drawing = await client.assistants.get_graph(assistant["assistant_id"], xray=True)
-        nodes = {str(node["id"]) for node in drawing["nodes"]}
-        assert inside in nodes
-        assert not any("__error_handler__" in node for node in nodes)
 
 
 @pytest.mark.fault(54)

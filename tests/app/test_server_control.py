@@ -119,19 +119,6 @@ async def has_ended(talk: Conversation, run: str) -> bool:
     return (await talk.client.runs.get(talk.thread, run))["status"] not in ("pending", "running")
 
 
-async def test_two_threads_research_at_the_same_time(client: LangGraphClient, desk: Desk) -> None:
-    talks = [await Conversation(client).create() for _ in range(2)]
-    desk.hold(SLOW)
-    asked = [asyncio.create_task(talk.ask(QUESTION)) for talk in talks]
-    for talk in talks:
-        await until(lambda talk=talk: others_are_done(talk, desk))  # type: ignore[misc]
-    desk.release()
-    one, other = await asyncio.gather(*asked)
-    assert one["report"]["text"] == other["report"]["text"]
-    assert one["run"]["id"] != other["run"]["id"]
-    assert desk.counts(talks[0].thread) == desk.counts(talks[1].thread)
-
-
 @pytest.mark.fault(45)
 async def test_a_run_that_is_cancelled_goes_on_where_it_was(client: LangGraphClient, desk: Desk) -> None:
     talk = await Conversation(client).create()
@@ -169,28 +156,6 @@ async def test_a_run_that_is_rolled_back_leaves_no_trace(client: LangGraphClient
     values = await talk.ask(question, multitask_strategy="rollback")
     assert [message["content"] for message in values["messages"][:-1]] == [question]
     assert {finding["question_id"] for finding in values["findings"].values()} == {values["run"]["id"]}
-
-
-@pytest.mark.fault(36, 53, "R21")
-async def test_killed_runs_go_on_and_no_finished_researcher_runs_again(server: Server, desk: Desk) -> None:
-    async with server.client() as client:
-        waiting, busy = [await Conversation(client).create() for _ in range(2)]
-        await waiting.ask("Compare them?")
-        await start_and_hold(busy, desk)
-    before = desk.finished(busy.thread)
-    server.kill()
-    server.forget()
-    desk.release()
-    server.start()
-    async with server.client() as client:
-        waiting, busy = [await Conversation(client, talk.thread).create() for talk in (waiting, busy)]
-        answered = await waiting.ask(None, command={"resume": QUESTION})
-        finished = await busy.ask(None)
-    assert "1844. [" in answered["report"]["text"]
-    assert "Ada Moran kept" in finished["report"]["text"]
-    assert desk.finished(busy.thread) == before
-    assert len(desk.calls(busy.thread, "planner")) == 1
-    assert len(desk.calls(waiting.thread, "clarifier")) == 1
 
 
 def test_all_of_this_was_done_without_a_complaint(server: Server) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,15 +12,12 @@ from typing import Any
 
 import pytest
 from command import Desk, desk_in
-from lab import QUESTION, HandClock, write_documents
-from langgraph.checkpoint.memory import InMemorySaver
+from lab import QUESTION
 
 from deep_research import research
-from deep_research.app.embed import ResearchGraph, build_graph
+from deep_research.app.embed import build_graph
 from deep_research.app.stream import packets
 from deep_research.app.words import STRATEGIES
-from deep_research.core.models.scripted import ScriptedChatModel
-from deep_research.core.run.context import ROLES, Context, Role
 from deep_research.core.run.errors import UnknownSetting
 
 pytestmark = pytest.mark.slow
@@ -35,6 +33,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     for strategy in STRATEGIES:
         ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", strategy, "--strategy", strategy)
         assert ended.code == 0, ended.err
+        steps = re.search(r"\[3\.1\] step 1 \(independent\): .*\[3\.1\] step 1 completed\n", ended.err, re.DOTALL)
+        assert bool(steps) == (strategy == "planned")
     yield desk
 
 
@@ -124,14 +124,3 @@ def test_a_run_that_an_app_began_and_left_is_known_for_what_it_is(tmp_path: Path
     assert resumed.code == 0, resumed.err
     assert "1844" in resumed.out
     assert strategies_of(desk, "left") == ["planned"]
-
-
-def planned(tmp_path: Path, planner: Any) -> tuple[ResearchGraph, Context, HandClock]:
-    """A planned run whose planner is scripted, and the clock that it goes by."""
-    clock = HandClock()
-    models: dict[Role, Any] = dict.fromkeys(ROLES, "extractive")
-    scripted = {**models, "planner": ScriptedChatModel(replies=planner(clock))}
-    context = Context(
-        models=scripted, docs=(write_documents(tmp_path / "docs"),), data_dir=tmp_path, clarify="off", clock=clock
-    )
-    return build_graph("planned", checkpointer=InMemorySaver()), context, clock

@@ -13,7 +13,6 @@ from shown_page import tree, words
 
 from deep_research import Context, Limits, SourceDocument, check_report
 from deep_research.app.output import run_json
-from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.records.report import Report
 from deep_research.core.records.sources import Source
 from deep_research.core.run.store.pages import text_hash
@@ -24,7 +23,6 @@ DOCUMENTS = {
     ),
     2: SourceDocument("Keepers", "# Keepers\n\nAda Moran kept the light for 21 years. Her wage was $95 per month."),
 }
-TEXTS = {str(number): [SourceText(text_hash(one.text), one.text)] for number, one in DOCUMENTS.items()}
 MARK = " *(not verified)*"
 PARTS = (
     "The light was lit for the first time in 1844. [1]",
@@ -83,6 +81,13 @@ async def test_every_way_out_says_the_same_of_every_part(seed: int) -> None:
         verdict = shown.get("class").removeprefix("claim ")
         assert any(verdict == one and plain(words(shown)) in text for one, text in left), words(shown)
         assert set(shown.xpath(".//a[starts-with(@class, 'cite')]/@class")) <= {f"cite {verdict}"}
+
+
+async def test_numbers_that_name_no_source_and_odd_dates_cost_nothing_of_the_check() -> None:
+    text = "It opened on 05.17.2024 [1]. It was lit in 1845 [1] and closed in 1987 [3]."
+    report = await check_report(text, DOCUMENTS, Context(models="extractive", verify="check"))
+    assert report.audit is not None
+    assert [claim.verdict for claim in report.claims] == ["unchecked", "unchecked"]
 
 
 def plain(text: str) -> str:
