@@ -27,7 +27,6 @@ SHELL = "<html><title>App</title><body><div id=root></div><script src=/app.js></
 SCRIPT_ONLY = f"""<html><title>App</title><body><p>{PARAGRAPH[:120]}</p>
 <noscript>You need to enable JavaScript to run this app.</noscript><script src=/app.js></script></body></html>"""
 EXE = b"MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00\xb8" + bytes(range(256)) * 20
-VIDEO = b"\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom" + bytes(range(256)) * 20
 PARAGRAPHS = "".join(f"<p>{PARAGRAPH.replace('1893', str(year))}</p>" for year in range(1700, 1706))
 """More text than any page has that only looks like one."""
 GERMAN = "Über den Häfen liegt Nebel, und größere Schiffe warten draußen auf die Flut. " * 8

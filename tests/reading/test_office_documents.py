@@ -20,8 +20,6 @@ from deep_research.core.reading.documents.worker import parse
 from deep_research.core.reading.records import TEXT_CHARACTERS, Extract
 
 BODY = "word/document.xml"
-CHART = "ppt/charts/chart1.xml"
-SHEET = "xl/worksheets/sheet1.xml"
 
 
 def test_a_word_document_keeps_headings_lists_and_tables_in_their_order() -> None:
@@ -122,22 +120,6 @@ def test_what_is_no_sentence_on_a_slide_is_a_point_of_a_list() -> None:
     assert parse(saved(show), "a.pptx").text.split("\n\n")[1:] == [*lines[:3], "- Oil (whale)", lines[4]]
 
 
-def test_the_figures_of_any_kind_of_chart_are_read_as_they_are_under_its_title_alone() -> None:
-    show = pptx.Presentation()
-    slide = show.slides.add_slide(show.slide_layouts[6])
-    figures = CategoryChartData()  # type: ignore[no-untyped-call]  # the library is typed in part
-    figures.categories = ["007", "1.10", "2E5"]
-    figures.add_series("Codes", (1234567890123, 0.1 + 0.2, -3))  # type: ignore[no-untyped-call]  # as above
-    chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(4), Inches(1), figures).chart
-    chart.value_axis.axis_title.text_frame.text = "Tons"
-    chart.chart_title.text_frame.text = "Lamps"
-    # The library makes none of these, and has no name for some of them.
-    solid = edited(saved(show), {CHART: lambda chart: chart.replace(b"c:barChart", b"c:bar3DChart")})
-    text = parse(solid, "a.pptx").text
-    assert text.endswith("Lamps\n\n|  | Codes |\n| --- | --- |\n| 007 | 1234567890123 |\n| 1.10 | 0.3 |\n| 2E5 | -3 |")
-    assert "Tons" not in text
-
-
 def test_sheets_become_headings_and_their_values_look_as_in_the_sheet() -> None:
     book = openpyxl.Workbook()
     book.active.title = "Keepers"
@@ -164,28 +146,10 @@ def test_each_piece_of_a_long_sheet_stands_under_its_header_and_the_rest_is_cut(
     assert all(len(piece) < 1100 for piece in pieces)
 
 
-def test_of_a_sheet_that_is_far_too_long_the_beginning_is_read() -> None:
-    row = b'<row r="%d"><c t="inlineStr"><is><t>%b</t></is></c></row>'
-    more = b"".join(row % (number, b"more " * 3000) for number in range(2, 1000))
-    rows = b"<sheetData>" + row % (1, b"First") + more + b"</sheetData>"
-    data = edited(sheet(["x"]), {SHEET: lambda old: old[: old.index(b"<sheetData>")] + rows + b"</worksheet>"})
-    extract = parse(data, "a.xlsx")
-    assert extract.is_cut
-    assert extract.text.startswith("# Sheet\n\nFirst\n\nmore")
-
-
-@pytest.mark.parametrize(
-    ("name", "part", "odd"),
-    [
-        ("xl/styles.xml", "unknown looks", b"<styleSheet><fills><fill/><unknown/></fills></styleSheet>"),
-        ("docProps/core.xml", "a broken date", core_properties("", "yesterday")),
-    ],
-)
-def test_a_workbook_with_odd_looks_or_properties_is_read_all_the_same(name: str, part: str, odd: bytes) -> None:
-    styles = odd.replace(
-        b"<styleSheet>", b'<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
-    )
-    data = edited(sheet(["Year", "Ships"], [1901, 12]), {name: lambda _: styles})
+def test_a_workbook_whose_looks_the_library_does_not_know_is_read_all_the_same() -> None:
+    space = b'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    styles = b"<styleSheet " + space + b"><fills><fill/><unknown/></fills></styleSheet>"
+    data = edited(sheet(["Year", "Ships"], [1901, 12]), {"xl/styles.xml": lambda _: styles})
     assert "| 1901 | 12 |" in parse(data, "a.xlsx").text
 
 
@@ -223,10 +187,7 @@ PLAIN = b"application/vnd.openxmlformats-officedocument.wordprocessingml.documen
 def test_documents_with_macros_shows_and_parts_that_are_missing_are_read() -> None:
     types = "[Content_Types].xml"
     kind = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships/image"
-    missing = (
-        b'<Relationship Id="rId88" Type="' + kind + b'" Target="' + name + b'"/>' for name in (b"NULL", b"x.xml")
-    )
-    gone = b"".join(missing) + b"</Relationships>"
+    gone = b'<Relationship Id="rId88" Type="' + kind + b'" Target="x.xml"/></Relationships>'
     links = {"word/_rels/document.xml.rels": replacing(b"</Relationships>", gone)}
     assert parse(edited(word(), {types: replacing(PLAIN, MACROS), **links}), "a.docm").text == TEXT
     running = edited(slides("Lit"), {types: replacing(b"presentation.main+xml", b"slideshow.main+xml")})

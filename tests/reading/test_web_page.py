@@ -79,14 +79,6 @@ async def test_a_pdf_and_a_text_are_pages_too(web: Web, reader: WebReader) -> No
     assert (page.title, page.text) == ("harbour works", "deep\nwater")
 
 
-async def test_links_that_are_too_long_to_be_sent_or_shown_are_no_links(web: Web, reader: WebReader) -> None:
-    longer = (
-        f"<a href='/{'😀' * 170}'>Long</a> <a href='/short'>Short</a> http://b.example/{'é' * 400} http://c.example/x"
-    )
-    page = await reader.read(web.publish("/long", web_pages.page_of(f"{web_pages.PARAGRAPH}</p><p>{longer}</p>")))
-    assert [link.address for link in page.links] == [web.url("/short"), "http://c.example/x"]
-
-
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -96,9 +88,7 @@ async def test_links_that_are_too_long_to_be_sent_or_shown_are_no_links(web: Web
         (web_pages.WALL, "paywall"),
         (web_pages.SHELL, "empty shell"),
         (web_pages.SCRIPT_ONLY, "empty shell"),
-        ("<html><body>Loading...</body></html>", "empty shell"),
         ("", "empty shell"),
-        (" ", "empty shell"),
     ],
 )
 async def test_what_only_looks_like_a_page_is_refused_with_its_code(
@@ -111,13 +101,6 @@ async def test_what_only_looks_like_a_page_is_refused_with_its_code(
 async def test_the_same_signs_in_a_page_with_text_do_no_harm(web: Web, reader: WebReader, body: str) -> None:
     long = body.replace("</body>", f"{web_pages.PARAGRAPHS}</body>")
     assert "deepened in 1705" in (await reader.read(web.publish("/long", long))).text
-
-
-async def test_a_short_page_about_captchas_with_a_form_is_no_challenge(web: Web, reader: WebReader) -> None:
-    body = web_pages.page_of(
-        f"A captcha asks readers for proof. {web_pages.PARAGRAPH}<script src='/recaptcha.js'></script>"
-    )
-    assert "proof" in (await reader.read(web.publish("/about", body))).text
 
 
 async def test_a_refused_request_that_asks_for_proof_is_a_challenge(web: Web, reader: WebReader) -> None:
@@ -142,9 +125,7 @@ async def test_a_pdf_without_text_and_a_page_too_large_are_refused(web: Web) -> 
     [
         (web_pages.page_of(web_pages.GERMAN).encode("utf-8-sig"), "text/html; charset=iso-8859-1", web_pages.GERMAN),
         (web_pages.page_of(web_pages.GERMAN).encode("utf-16"), "text/html", web_pages.GERMAN),
-        (web_pages.page_of(web_pages.GERMAN).encode("utf-16-le"), "text/html", web_pages.GERMAN),
         (web_pages.page_of(web_pages.JAPANESE, "shift_jis").encode("cp932"), "text/html", web_pages.JAPANESE),
-        (web_pages.page_of(web_pages.RUSSIAN).encode("cp1251"), "text/html; charset=windows-1251", web_pages.RUSSIAN),
         (web_pages.page_of(web_pages.RUSSIAN).encode("cp1251"), "text/html", web_pages.RUSSIAN),
         (web_pages.page_of(web_pages.GERMAN, "us-ascii").encode(), "text/html; charset=shift_jis", web_pages.GERMAN),
         (web_pages.page_of("“Häfen” – " * 20).encode("cp1252"), "text/html; charset=iso-8859-1", "“Häfen” – " * 20),
