@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 from lab import PLAN, lab
-from openai_replies import Reply, fail, say, use
+from openai_replies import Reply, say
 from wire import END, hand_out, is_right, wire_lab
 
-from deep_research.core.run.errors import NoPlan, NoReport
-from deep_research.core.run.spending import total
 from deep_research.state import ResearchState
 
 pytestmark = pytest.mark.slow
@@ -24,18 +22,6 @@ Patch = pytest.MonkeyPatch
 def entries(state: ResearchState, role: str) -> int:
     """Calls of the role that were booked."""
     return sum(spent.role == role for spent in state.spending.values())
-
-
-@pytest.mark.parametrize(("role", "kind"), [("planner", NoPlan), ("writer", NoReport)])
-async def test_what_a_failed_node_has_paid_is_booked_when_the_run_goes_on(
-    tmp_path: Path, role: str, kind: type[Exception]
-) -> None:
-    replies: Any = {"planner": ["", "", PLAN], "writer": ["", "", "Lit in 1844. [1]"]}[role]
-    run = lab(tmp_path, **{role: replies})
-    with pytest.raises(kind):
-        await run.ask()
-    assert entries(await run.state(), role) == 0
-    assert entries(await run.ask(None), role) == 3
 
 
 async def test_what_a_run_has_paid_before_it_is_stopped_is_booked(tmp_path: Path) -> None:
@@ -76,20 +62,6 @@ async def test_a_try_that_breaks_off_has_its_price_and_so_has_the_next(tmp_path:
     before, _, after = first.partition("\n\n")
     assert after.startswith("First I look at the light")
     assert after.startswith(before.rstrip()), "what was thought twice stands apart"
-
-
-async def test_a_trial_is_waited_for_told_and_paid_like_any_call(tmp_path: Path, monkeypatch: Patch) -> None:
-    busy = iter([fail(429, "Slow down.", retry_after=0.2), fail(503, "Loading.")])
-    script = {"trial": lambda _: next(busy, None) or use(("save_word", {"word": "amber"}))}
-    settings: dict[str, Any] = {"tool_calls": "auto", "prices": {"fake-1": (1.0, 1.0)}}
-    with wire_lab(tmp_path, monkeypatch, script, **settings) as wire:
-        state = await wire.ask()
-        assert is_right(wire, state)
-        assert [wait["reason"] for wait in wire.of_type("call_delayed")][:1] == ["the provider asks to wait (HTTP 429)"]
-        assert wire.asked()["trial"] == 3
-    spent = total(state.spending)
-    assert spent.calls == len(wire.requests()) - 2
-    assert spent.usd == pytest.approx(spent.tokens / 1e6)
 
 
 @pytest.mark.parametrize("ending", ["refused", "cut"])

@@ -12,7 +12,6 @@ from frozen import GOLDEN, TIMES, Frozen, Hidden, documents, golden_of, is_golde
 from judging_model import by_figures
 from lab import CLEAR, DOCUMENTS, PLAN, QUESTION, REPORT, HandClock, lab, research, search, think
 from langchain_core.messages import AIMessage
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from planned_lab import RULES, Rule, only_for, plan, planned_lab, step, verdict
 from planned_rules import First, form, in_turn, insights, judged, queries, suggestion
@@ -27,9 +26,7 @@ from verified import BOTH, rewritten
 from web import Web, hostile_web
 from wire import wire_lab
 
-from deep_research.app.embed import build_graph
 from deep_research.app.stream import read_packet
-from deep_research.app.words import Strategy
 from deep_research.core.models.scripted import broken_call, call, calls
 from deep_research.core.run.errors import RateLimited
 from deep_research.core.run.transcripts import REASONING
@@ -222,9 +219,6 @@ WIRE = {"orchestrated, wire", "planned, wire"}
 async def freeze(name: str, case: Case, tmp_path: Path, *hidden: Hidden, over: str = "light", **settings: Any) -> None:
     """Carry out the run and hold it against its golden."""
     given = {"clock": HandClock(), "docs": (documents(over, FOLDERS[over]),), "engines": (), **settings}
-    if store := given.pop("store", None):
-        strategy: Strategy = "orchestrated" if case.rules is None else "planned"
-        given["graph"] = build_graph(strategy, checkpointer=InMemorySaver(), store=store)
     run = lab(tmp_path, **given) if case.rules is None else planned_lab(tmp_path, case.rules, **given)
     frozen = Frozen(run, *hidden)
     for message in case.said:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from lab import PLAN, HandClock, lab
 from langchain_core.messages import AIMessage
-from langgraph.store.memory import InMemoryStore
-from openai_replies import Reply, fail
-from openai_server import Received
-from wire import FACTS, is_right, plain_run, task_of, wire_lab
+from openai_replies import fail
+from wire import FACTS, is_right, plain_run, wire_lab
 
-from deep_research.core.records.research import Spent
-from deep_research.core.run.errors import ModelFailed, NoPlan, NoReport, RateLimited, SearchFailed
-from deep_research.core.run.spending import Bill, recorded, total, unsettled_costs
-from deep_research.core.run.store.pages import Pages
+from deep_research.core.run.errors import NoPlan, NoReport, RateLimited, SearchFailed
+from deep_research.core.run.spending import total
 
 pytestmark = pytest.mark.slow
 
@@ -36,6 +29,7 @@ async def test_what_failed_before_counts_for_the_limits_of_the_run(tmp_path: Pat
     assert state.run and "max_tokens was reached" in state.run.stop_reason
 
 
+@pytest.mark.fault(8)
 async def test_time_that_was_lost_counts_for_the_limit_of_the_run(tmp_path: Path) -> None:
     clock = HandClock()
     planner = [clock.after(2000, ""), "", PLAN]
@@ -63,64 +57,14 @@ async def test_searches_of_a_run_that_had_to_stop_count(tmp_path: Path, monkeypa
     assert total(state.spending).searches > len(FACTS)
 
 
-class SlowStore(InMemoryStore):
-    """A store that lets others go first."""
-
-    async def abatch(self, ops: Any) -> Any:
-        await asyncio.sleep(0)
-        return await super().abatch(ops)
-
-
-async def test_all_that_fail_at_once_are_noted_down() -> None:
-    pages = Pages(SlowStore(), "thread")
-
-    async def fail_with(number: int) -> None:
-        bill = Bill(seconds=number)
-        async with recorded(pages, "q", bill):
-            bill.add(Spent(role="planner", input_tokens=number))
-            await asyncio.sleep(0)
-            raise ValueError
-
-    await asyncio.gather(*(fail_with(number) for number in range(10)), return_exceptions=True)
-    lost = await unsettled_costs(pages, "q")
-    assert sorted(spent.input_tokens for spent in lost.costs.values()) == list(range(10))
-    assert lost.seconds == 45
-    assert await unsettled_costs(pages, "another") == ({}, 0.0)
-
-
-@pytest.mark.fault(3)
-async def test_researchers_that_must_wait_have_one_budget_also_once_it_is_used_up(
+@pytest.mark.fault(2)
+async def test_a_trial_that_must_wait_has_a_whole_budget_when_the_run_goes_on(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
-    plain = plain_run()["researcher"]
-    assert callable(plain)
-    asked = {task: [threading.Event(), threading.Event()] for task in FACTS}
-    before = {"keeper": "light", "harbour": "keeper"}
-
-    def busy(request: Received) -> Reply:
-        """The second and the third come to their limit only when the one before has given up."""
-        task = task_of(request)
-        is_first = not asked[task][0].is_set()
-        asked[task][0 if is_first else 1].set()
-        if task == "light" or not is_first:
-            return fail(429, "Slow down.", retry_after=0.9)
-        assert asked[before[task]][1].wait(60)
-        return plain(request)
-
-    with wire_lab(tmp_path, monkeypatch, {"researcher": busy}, limits={"retry_seconds": 1.0}) as wire:
-        await wire.fail(RateLimited)
-        assert [wait["seconds"] for wait in wire.of_type("call_delayed")] == [0.9]
-
-
-@pytest.mark.fault(2)
-@pytest.mark.parametrize("status", [429, 503])
-async def test_a_trial_that_must_wait_has_a_whole_budget_when_the_run_goes_on(
-    tmp_path: Path, monkeypatch: Patch, status: int
-) -> None:
-    busy = iter([fail(status, "Slow down.", retry_after=0.8)] * 3)
+    busy = iter([fail(429, "Slow down.", retry_after=0.8)] * 3)
     plain = plain_run()["trial"]
     assert callable(plain)
     script = {"trial": lambda request: next(busy, None) or plain(request)}
     with wire_lab(tmp_path, monkeypatch, script, tool_calls="auto", limits={"retry_seconds": 1.0}) as wire:
-        await wire.fail(RateLimited if status == 429 else ModelFailed)
+        await wire.fail(RateLimited)
         assert is_right(wire, await wire.ask(None))

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import packet_schema
-import pytest
-from lab import write_documents
 from packet_schema import PAGE, SCHEMA
 
 from deep_research.core.run.events.packets import Packet
@@ -78,15 +72,3 @@ def test_names_and_fields_that_clients_know_are_never_changed() -> None:
 
 def test_the_wire_holds_every_field_that_the_schema_names() -> None:
     assert all(set(packet["required"]) == set(packet["properties"]) for packet in by_type().values())
-
-
-@pytest.mark.slow
-def test_the_script_of_the_page_prints_a_cited_report(tmp_path: Path) -> None:
-    script = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[0]
-    write_documents(tmp_path / "documents")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "searching for ['When was the Skerry Light lit?'" in done.stdout
-    assert "1844. [1]" in done.stdout

@@ -10,12 +10,12 @@ from typing import Any
 
 import ormsgpack
 import pytest
-from lab import QUESTION, REPORT, Lab, in_order, lab, research, simple_research
+from lab import QUESTION, REPORT, in_order, lab, research, simple_research
 from langgraph.checkpoint.sqlite import SqliteSaver
 from planned_lab import RULES, Rule, planned_lab, verdict
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.core.models.scripted import ScriptedChatModel
+from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 from deep_research.core.records.research import Plan, Run
 from deep_research.core.records.sources import Record
 from deep_research.core.run.errors import StateUnreadable, SyncOnlySaver
@@ -31,19 +31,6 @@ class Foreign:
 
     def __init__(self, value: int = 0) -> None:
         self.value = value
-
-
-async def test_a_run_goes_on_from_the_file_and_repeats_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-    script = [research("light task"), ValueError("killed"), REPORT]
-    first = lab(tmp_path, graph=build_graph(checkpointer=path), orchestrator=script)
-    with pytest.raises(ValueError, match="killed"):
-        await first.ask()
-    again = Lab(first.folder, first.models, first.settings, build_graph(checkpointer=path))
-    state = await again.ask(None)
-    assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
-    assert len(again.calls("researcher")) == 3
-    assert len(again.calls("planner")) == 1
 
 
 async def test_every_record_comes_back_from_the_file_as_it_was(tmp_path: Path) -> None:
@@ -174,3 +161,12 @@ async def test_no_key_is_ever_written_to_the_file(tmp_path: Path, monkeypatch: p
     await run.ask()
     assert run.calls("writer")
     assert not any(canary.encode() in file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+
+
+async def test_a_number_that_no_database_takes_stops_nobody(tmp_path: Path) -> None:
+    first = calls(call("research_agent", task="task 0.", depth=2**70))
+    searching = calls(call("internal_search", queries=["Skerry Light"], n=-(2**64)))
+    graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
+    researcher = {"task 0.": [searching, REPORT, "Lit. [1]"]}
+    state = await lab(tmp_path, graph=graph, orchestrator=[first, REPORT], researcher=researcher).ask()
+    assert [finding.ended for finding in in_order(state)] == ["done"]

@@ -16,11 +16,7 @@ from deep_research.core.records.plan import PlanStep
 from deep_research.core.records.report import Draft, Report
 from deep_research.core.records.research import NO_RUN, Plan, Progress, Run
 from deep_research.core.run.context import Context
-from deep_research.core.run.conversation import (
-    marked,
-    read_plan,
-    read_review,
-)
+from deep_research.core.run.conversation import marked, read_plan, read_review
 from deep_research.core.run.decisions import decide
 from deep_research.core.run.limits import Limits
 from deep_research.core.run.transcripts import read_calls, results_for
@@ -67,8 +63,6 @@ def test_a_plan_has_at_least_one_step_and_never_more_than_allowed(text: str, mos
     [
         ("1. One\n2. Two", ("One", "Two")),
         ("1) One\n   more of it\n\n2) Two", ("One more of it", "Two")),
-        ("**1.** One\n**2.** Two", ("One", "Two")),
-        ("Here is it:\n1. One", ("One",)),
         ("- One\n* Two", ("One", "Two")),
         ("Just one thing", ("Just one thing",)),
         ("1、一\n2、二", ("一", "二")),
@@ -85,15 +79,11 @@ def test_the_steps_of_a_plan_are_read_in_any_common_form(text: str, steps: tuple
     ("reply", "review", "text"),
     [
         ("Approve", "approved", "Approve"),
-        ("yes!", "approved", "yes!"),
         ({"action": "approve"}, "approved", "approve"),
         ({"action": "edit", "plan": "1. New"}, "approved", "1. New"),
-        ({"action": "edit", "plan": " "}, None, None),
         ({"action": "reject", "comment": "shorter"}, "rejected", "shorter"),
-        ({"comment": "shorter"}, "rejected", "shorter"),
         ("Leave out step 2", "rejected", "Leave out step 2"),
         ("", None, None),
-        (None, None, None),
         ({}, None, None),
     ],
 )

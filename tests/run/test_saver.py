@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
@@ -18,13 +16,6 @@ from langchain_core.runnables import RunnableConfig
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.core.run.errors import DatabaseUnusable, NotSaved, StopsTheRun
 from deep_research.core.run.store.database import Database, open_database
-
-COUNT = """
-import sqlite3, sys
-connection = sqlite3.connect(sys.argv[1])
-print(connection.execute("SELECT count(*) FROM checkpoints").fetchone()[0])
-connection.close()
-"""
 
 
 def rows(path: Path, table: str) -> int:
@@ -79,23 +70,6 @@ async def test_pruning_can_delete_whole_threads(tmp_path: Path) -> None:
         await database.saver.aprune([thread_id("lab")], strategy="delete")
         texts = f"store WHERE prefix LIKE '%{thread_id('lab')}%'"
         assert [rows(path, table) for table in ("checkpoints", "writes", texts)] == [0, 0, 0]
-
-
-@pytest.mark.fault(38)
-async def test_another_process_that_closes_the_file_takes_nothing_away(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-
-    def seen_from_outside() -> int:
-        command = [sys.executable, "-c", COUNT, str(path)]
-        return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-    # The server opens the file twice: for the saver and for the store.
-    async with open_database(path) as database, open_database(path):
-        run = two_questions(tmp_path, database)
-        await run.ask()
-        first = seen_from_outside()
-        await run.ask("How old is it then?")
-        assert seen_from_outside() > first > 0
 
 
 @pytest.mark.fault(38)
