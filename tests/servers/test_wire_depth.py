@@ -80,6 +80,8 @@ async def test_a_quick_answer_takes_two_calls_and_cites_the_page_that_it_opened(
         assert state.run and state.run.status == "completed" and state.run.is_quick
         assert "Answered from one search." in [one["text"] for one in wire.of_type("activity")]
         assert not faults(await wire.replayed())
+        # What a follow-up of the planned strategy rests on.
+        assert strategy == "orchestrated" or any(FACTS["light"] in one.text for one in state.learnings.values())
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -139,11 +141,8 @@ async def test_a_question_back_is_one_of_the_two_calls(quick: Wires, strategy: S
         assert has_said(state, "light")
 
 
-@pytest.mark.parametrize("settings", [{"clarify": "assume"}, {"clarify": "off"}])
-async def test_where_nobody_is_to_be_asked_the_first_call_has_to_word_the_search(
-    quick: Wires, settings: dict[str, Any]
-) -> None:
-    with quick(**settings) as wire:
+async def test_where_nobody_is_to_be_asked_the_first_call_has_to_word_the_search(quick: Wires) -> None:
+    with quick(clarify="assume") as wire:
         assert has_said(await wire.ask(LIT), "light")
         first = wire.requests("clarifier")[0]
         assert first.tool_choice == "required" and "Ask the user" not in first.system
@@ -212,12 +211,6 @@ async def test_depth_auto_researches_a_large_question_with_no_call_more_than_sta
     assert asked["auto"] == asked["standard"]
 
 
-async def test_a_planned_follow_up_rests_on_what_a_quick_answer_found(quick: Wires) -> None:
-    with quick("planned") as wire:
-        state = await wire.ask(LIT)
-    assert any(FACTS["light"] in one.text for one in state.learnings.values())
-
-
 async def test_a_quick_answer_needs_something_to_search(quick: Wires) -> None:
     def tell(question: str) -> str:
         """Tell."""
@@ -229,13 +222,10 @@ async def test_a_quick_answer_needs_something_to_search(quick: Wires) -> None:
         assert not wire.models.requests
 
 
-@pytest.mark.parametrize(("given", "cycles"), [({}, 14), ({"max_cycles": 5}, 5)])
-async def test_depth_deep_widens_the_limits_that_nobody_has_set(
-    wires: Wires, given: dict[str, int], cycles: int
-) -> None:
-    with wires(depth="deep", limits=given) as wire:
+async def test_depth_deep_widens_the_limits_that_nobody_has_set(wires: Wires) -> None:
+    with wires(depth="deep", limits={"max_cycles": 5}) as wire:
         state = await wire.ask(LARGE)
         assert role_of(wire.requests("orchestrator")[0]) == "orchestrator"
-        assert f"of {cycles}" in wire.requests("orchestrator")[0].prompt
+        assert "of 5" in wire.requests("orchestrator")[0].prompt
         assert "one of 14 rounds" in wire.requests("researcher")[0].system
         assert state.run and state.run.depth == "deep"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from openai_server import Received, Reply, say
 from search_api import Answer, found
+from test_wire_rungs import as_tags
 from wire import (
     FACTS,
     PADDING,
@@ -30,7 +31,6 @@ from deep_research.state import ResearchState
 
 pytestmark = pytest.mark.slow
 
-Patch = pytest.MonkeyPatch
 Calls = Sequence[tuple[str, Any]]
 LEAK = "LEAK: what do they want to know?"
 
@@ -39,18 +39,6 @@ def objects(calls: Calls) -> list[str]:
     return [json.dumps({"name": name, "arguments": arguments}) for name, arguments in calls]
 
 
-def parameters(arguments: Mapping[str, Any]) -> str:
-    return "".join(f"<parameter={key}>\n{as_text(value)}\n</parameter>\n" for key, value in arguments.items())
-
-
-DIALECTS: dict[str, Callable[[Calls], str]] = {
-    "hermes": lambda calls: "\n".join(f"<tool_call>\n{each}\n</tool_call>" for each in objects(calls)),
-    "json in a fence": lambda calls: f"```json\n[{', '.join(objects(calls))}]\n```",
-    "qwen coder": lambda calls: "\n".join(
-        f"<tool_call>\n<function={name}>\n{parameters(given)}</function>\n</tool_call>" for name, given in calls
-    ),
-    "after a thought": lambda calls: f"<think>\n{LEAK}\n</think>\n" + "\n".join(objects(calls)),
-}
 UNREAD: dict[str, Callable[[Calls], str]] = {
     "gemma": lambda calls: "".join(
         f"<|tool_call>call:{name}{{{','.join(f'{key}:<|{each}|>' for key, each in given.items())}}}<tool_call|>"
@@ -60,12 +48,9 @@ UNREAD: dict[str, Callable[[Calls], str]] = {
     "python": lambda calls: "\n".join(
         f"{name}({', '.join(f'{key}={value!r}' for key, value in given.items())})" for name, given in calls
     ),
+    "json in a fence": lambda calls: f"```json\n[{', '.join(objects(calls))}]\n```",
 }
-"""Forms that are recognised, and not read."""
-
-
-def in_words(dialect: Callable[[Calls], str]) -> Habit:
-    return lambda reply, _: replace(reply, calls=(), text=dialect(reply.calls)) if reply.calls else reply
+"""Forms that are recognised, and not read; the last is read where a call is due."""
 
 
 def in_threes(habits: Mapping[str, Habit]) -> list[Any]:
@@ -85,21 +70,12 @@ def mixed(habits: Sequence[Habit]) -> Habit:
     return habit
 
 
-@pytest.mark.fault(21)
-@pytest.mark.parametrize("dialects", in_threes({name: in_words(write) for name, write in DIALECTS.items()}))
-async def test_calls_that_are_written_as_text_are_carried_out(wires: Wires, dialects: list[Habit]) -> None:
-    with wires(habit=mixed(dialects)) as wire:
-        assert is_right(wire, await wire.ask())
-        assert all_faults(wire.requests()) == []
-        assert not any("search" in thought for thought in wire.thoughts()), "a call was shown as a thought"
-
-
 @pytest.mark.fault(8, 21)
-@pytest.mark.parametrize("dialect", [*UNREAD, "json in a fence"])
+@pytest.mark.parametrize("dialect", UNREAD)
 async def test_a_call_in_a_form_that_is_not_read_is_asked_for_in_tags_and_never_becomes_a_text_of_the_run(
     wires: Wires, dialect: str
 ) -> None:
-    write, begun = {**UNREAD, **DIALECTS}[dialect], set[str]()
+    write, begun = UNREAD[dialect], set[str]()
 
     def habit(reply: Reply, request: Received) -> Reply:
         who = f"{role_of(request)} {task_of(request)}"
@@ -109,7 +85,7 @@ async def test_a_call_in_a_form_that_is_not_read_is_asked_for_in_tags_and_never_
             # A plan, a finding or the report: a call stands in its place at first.
             return replace(reply, text=write([("web_search", {"queries": ["light"]})])) if is_first else reply
         was_told = "A call is written like this" in request.prompt
-        return replace(reply, calls=(), text=(in_tags if was_told else write)(reply.calls))
+        return replace(reply, calls=(), text=(as_tags if was_told else write)(reply.calls))
 
     with wires(habit=habit) as wire:
         state = await wire.ask()
@@ -119,21 +95,13 @@ async def test_a_call_in_a_form_that_is_not_read_is_asked_for_in_tags_and_never_
     assert not re.search(r"TOOL_CALLS|tool_call[|>]|\(queries=", wire.prose() + repr(state.transcript))
 
 
-def in_tags(calls: Calls) -> str:
-    return "\n".join(f'<tool name="{name}">{json.dumps(arguments)}</tool>' for name, arguments in calls)
-
-
 LEAKS: dict[str, Habit] = {
-    "tags": lambda reply, _: replace(reply, text=f"<think>\n{LEAK}\n</think>\n\n{reply.text}"),
-    "other tags": lambda reply, _: replace(reply, text=f"<reasoning>{LEAK}</reasoning>{reply.text}"),
     "harmony": lambda reply, _: replace(
         reply,
         text=f"<|channel|>analysis<|message|>{LEAK}<|end|><|start|>assistant<|channel|>final<|message|>{reply.text}",
     ),
     "a field of its own": lambda reply, _: replace(reply, reasoning=LEAK),
-    "another field": lambda reply, _: replace(reply, reasoning=LEAK, reasoning_field="reasoning"),
     "whole": lambda reply, _: replace(reply, text=f"<think>{LEAK}</think>{reply.text}", streams=False),
-    "no opening tag": lambda reply, _: replace(reply, text=f"{LEAK}\n</think>\n\n{reply.text}"),
 }
 
 
@@ -182,10 +150,8 @@ def calling(change: Callable[[str, Any], tuple[str, Any]]) -> Habit:
 
 ALWAYS: dict[str, Habit] = {
     "names with a prefix": calling(lambda name, given: (f"functions.{name}", given)),
-    "names of another case": calling(lambda name, given: (name.replace("_", "-").upper(), given)),
     "arguments in a fence": calling(lambda name, given: (name, f"```json\n{json.dumps(given)}\n```")),
     "arguments that lack a bracket": calling(lambda name, given: (name, json.dumps(given).rstrip("}"))),
-    "arguments encoded twice": calling(lambda name, given: (name, json.dumps(json.dumps(given)))),
     "lists as text": calling(lambda name, given: (name, {key: as_text(value) for key, value in given.items()})),
     "no ids": lambda reply, _: replace(reply, ids=(None,) * len(reply.calls)),
     "the same id": lambda reply, _: replace(reply, ids=("c1",) * len(reply.calls)),
@@ -209,10 +175,8 @@ ONCE: dict[str, Habit] = {
     "arguments cut within a word": calling(lambda name, given: (name, '{"queries": ["li')),
     "cut off at the limit": lambda reply, _: replace(reply, finish="length"),
     "wrong arguments": calling(lambda name, given: (name, {"query": 7})),
-    "a list for arguments": calling(lambda name, given: (name, "[1, 2]")),
     "nothing": lambda *_: say(""),
     "only a thought": lambda *_: say("<think>I shall call web_search.</think>"),
-    "only words": lambda *_: say("I am going to look into it."),
 }
 """What may happen to a model that decides something."""
 
@@ -252,10 +216,8 @@ async def test_characters_that_no_text_may_hold_go_where_they_come_in(wires: Wir
         assert all_faults(wire.requests()) == []
         kept = [message.model_dump() for message in [*state.messages, *state.transcript]]
         kept += [record.model_dump() for record in [*state.findings.values(), *state.sources.values()]]
-        dirty_texts = [
-            t for t in texts_in([kept, wire.packets, [r.json for r in wire.requests()]]) if CLEANED.search(t)
-        ]
-    assert dirty_texts == []
+        everything = texts_in([kept, wire.packets, [request.json for request in wire.requests()]])
+    assert [text for text in everything if CLEANED.search(text)] == []
     assert is_right(wire, state)
 
 

@@ -22,7 +22,6 @@ from wire import (
 )
 from wire_checks import all_faults
 
-Patch = pytest.MonkeyPatch
 UNREAD = "You have search results that you have not read"
 
 

@@ -26,10 +26,9 @@ from wire import (
 )
 from wire_checks import all_faults
 
-from deep_research.core.run.errors import ContentRefused, NoPlan, NoReport
+from deep_research.core.run.errors import ContentRefused
 from deep_research.core.run.transcripts import WITHHELD
 
-Patch = pytest.MonkeyPatch
 REFUSAL = Reply(refusal="I cannot help with sk-CANARY.")
 POISON = "POISON"
 BLOCKED = fail(400, "Filtered due to the content management policy", code="content_filter")
@@ -56,22 +55,6 @@ async def test_a_researcher_that_says_nothing_brings_what_it_read_and_the_others
         "Not researched to the end: keeper: its 2 rounds of tool use were over (max_iterations)."
         in state.messages[-1].text
     )
-
-
-@pytest.mark.fault(8)
-@pytest.mark.parametrize(("role", "kind"), [("planner", NoPlan), ("writer", NoReport)])
-async def test_an_empty_plan_or_report_is_no_success_and_the_run_can_go_on(
-    wires: Wires, role: str, kind: type[Exception]
-) -> None:
-    with wires({role: lambda _: say("<think>So much to say.</think>\n")}) as wire:
-        await wire.fail(kind)
-        before = wire.asked()
-        assert before[role] == 2
-        wire.script[role] = plain_run()[role]
-        assert is_right(wire, await wire.ask(None))
-        assert wire.asked()[role] == 3
-        finished = [name for name in before if name != role]
-    assert all(wire.asked()[name] == before[name] for name in finished)
 
 
 @pytest.mark.fault(9, 10)
@@ -154,28 +137,6 @@ async def test_a_finding_that_the_orchestrator_may_not_read_is_left_out_of_all_l
     assert state.report and state.report.text == f"{FACTS['light']} [1] {FACTS['harbour']} [2]"
     assert state.run and state.run.status == "completed_with_gaps"
     assert "Found, but left out: keeper: the provider of the model refuses" in state.messages[-1].text
-
-
-@pytest.mark.fault(10)
-@pytest.mark.parametrize("tasks", [["keeper"], ["light", "keeper"], ["light", "keeper", "harbour"]])
-async def test_a_finding_that_the_writer_may_not_read_is_found_and_left_out(wires: Wires, tasks: list[str]) -> None:
-    """Also where words of ours come after it, and where others of the same round are longer."""
-    script = {
-        **plain_run(tasks),
-        "orchestrator": lambda r: END if "Found:" in r.prompt else hand_out(*tasks),
-        "finding": poisoned_finding,
-        "writer": poisoned(plain_run()["writer"]),
-    }
-    with wires(script) as wire:
-        state = await wire.ask()
-        assert all_faults(wire.requests()) == []
-        assert wire.asked()["writer"] <= 1 + len(tasks)
-        last = wire.requests("writer")[-1]
-    assert POISON not in last.prompt
-    assert WITHHELD in last.prompt
-    assert found_by(state)["keeper"].is_withheld
-    assert "Found, but left out: keeper" in state.messages[-1].text
-    assert state.run and state.run.status == "completed_with_gaps"
 
 
 @pytest.mark.fault(10)

@@ -29,8 +29,6 @@ from deep_research.app.embed import thread_config
 from deep_research.core.run.context import Price
 from deep_research.core.run.spending import total
 
-Patch = pytest.MonkeyPatch
-
 CONTROL = {"clarifier": ["generate_plan"], "orchestrator": ["research_agent", "generate_report"]}
 CONTROL["researcher"] = CONTROL["finding"] = ["web_search", "open_url", "generate_report"]
 CHOICES = {"clarifier": "auto", "orchestrator": "required", "researcher": "required", "finding": "none"}
@@ -65,7 +63,6 @@ WIRES = {
     "streamed": Wire({}),
     "whole": Wire({}, lambda reply, _: replace(reply, streams=False)),
     "reasoning": Wire({"reasoning": True}, lambda reply, _: replace(reply, reasoning=THOUGHT)),
-    "reasoning, whole": Wire({"reasoning": True}, lambda reply, _: replace(reply, reasoning=THOUGHT, streams=False)),
     "responses": Wire({"responses_api": True}, cap="max_output_tokens"),
     "responses, reasoning": Wire(
         {"responses_api": True, "reasoning": True},

@@ -69,7 +69,7 @@ async def test_the_web_is_researched_without_a_complaint_and_packets_reach_the_c
     assert len(branches) == 4
 
 
-@pytest.mark.fault(36, 53)
+@pytest.mark.fault(36, 53, "R21")
 async def test_a_killed_server_pays_again_for_nothing_but_what_was_under_way(server: Server, desk: WireDesk) -> None:
     desk.forget()
     desk.hold_page("/light")

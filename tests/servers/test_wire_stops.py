@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
-from langchain_core.messages import HumanMessage
 from openai_server import Received, Reply, fail
-from wire import QUESTION, Wires, is_right, plain_run, searched
+from wire import Wires, is_right, plain_run, searched
 
-from deep_research.app.embed import thread_config
-from deep_research.core.run.context import Context
 from deep_research.core.run.errors import KeyRefused
 
 Patch = pytest.MonkeyPatch
@@ -64,17 +59,3 @@ async def test_a_wrong_model_of_one_role_stops_the_whole_run_and_nothing_is_done
         assert wire.asked() == {
             "clarifier": 1, "planner": 1, "orchestrator": 2, "researcher": 9, "finding": 3, "writer": 1
         }  # fmt: skip
-
-
-async def test_callers_of_the_plain_graph_get_the_same_error(wires: Wires) -> None:
-    with wires({"finding": echoing}) as wire:
-        question = {"messages": [HumanMessage(QUESTION)]}
-        context = Context(**wire.settings)
-        with pytest.raises(KeyRefused):
-            await wire.graph.ainvoke(question, thread_config("wire"), context=context)
-        with pytest.raises(KeyRefused):
-            await asyncio.to_thread(wire.graph.invoke, None, thread_config("wire"), context=context)
-        wire.script["finding"] = plain_run()["finding"]
-        answered = await asyncio.to_thread(wire.graph.invoke, None, thread_config("wire"), context=context)
-        assert answered["report"].text
-        assert wire.asked()["finding"] == 9

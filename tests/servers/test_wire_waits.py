@@ -27,7 +27,6 @@ from deep_research.core.run.errors import RateLimited
 
 pytestmark = pytest.mark.slow
 
-Patch = pytest.MonkeyPatch
 HTML = send("<html>Sign in</html>", content_type="text/html")
 AN_HOUR = fail(429, "Slow down.", retry_after=3600)
 
