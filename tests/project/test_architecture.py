@@ -42,15 +42,6 @@ def test_no_files_import_each_other() -> None:
     assert architecture.circles(MODULES) == []
 
 
-def test_a_circle_is_found_where_one_of_its_imports_stands_in_a_function() -> None:
-    one = Module("core.run.one", "from .two import b")
-    other = Module("core.run.two", "def late():\n    from ..run import one")
-    assert architecture.circles([one, other]) == [
-        ["deep_research.core.run.one", "deep_research.core.run.two"],
-        ["deep_research.core.run.two", "deep_research.core.run.one"],
-    ]
-
-
 def test_a_node_its_file_and_its_prompt_have_one_name() -> None:
     nodes = [module for module in MODULES if module.name in NODES]
     assert [complaint for module in nodes for complaint in architecture.misnamed_node(module)] == []
@@ -111,18 +102,9 @@ def test_the_tests_import_no_module_by_its_bare_name() -> None:
     ("check", "name", "text"),
     [
         (architecture.upward_imports, "core.run.clock", "import deep_research.core.models.scripted"),
-        (architecture.upward_imports, "core.run.clock", "from deep_research.core import evidence"),
-        (architecture.upward_imports, "state", "def late():\n    from deep_research.core.run import limits"),
-        (architecture.upward_imports, "state", "import importlib\nimportlib.import_module('deep_research.core.run')"),
-        (architecture.upward_imports, "nodes.researcher.think", "from deep_research.nodes.plan import plan"),
-        (architecture.upward_imports, "nodes.plan", "from . import clarify"),
-        (architecture.upward_imports, "core.run.clock", "from ..models import scripted"),
-        (architecture.upward_imports, "nodes.plan", "import state"),
-        (architecture.upward_imports, "nodes.plan", "from deep_research import research"),
+        (architecture.upward_imports, "state", "def late():\n    from .core.run import limits"),
         (architecture.misplaced_graphs, "nodes.plan", "from langgraph.graph import StateGraph as Graph"),
-        (architecture.misplaced_graphs, "app.cli", "import langgraph.graph as g\ng.StateGraph(dict)"),
         (architecture.misplaced_clients, "nodes.plan", "def late():\n    from urllib import request"),
-        (architecture.misplaced_clients, "graph.routing", "import httpx"),
         (architecture.misplaced_prints, "nodes.plan", "def plan():\n    print('plan')"),
         (architecture.absolute_imports, "nodes.plan", "from deep_research.state import Plan"),
         (architecture.vague_name, "nodes.utils", ""),
@@ -132,23 +114,3 @@ def test_the_tests_import_no_module_by_its_bare_name() -> None:
 )
 def test_each_rule_can_be_broken(check: Check, name: str, text: str) -> None:
     assert check(Module(name, text))
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("nodes.plan", "'''Doc.'''\nfrom .. import prompts\nfrom ..state import Plan"),
-        ("core.models.openai", "'''Doc.'''\nimport openai\nfrom .profile import window"),
-        ("graph.researcher", "'''Doc.'''\nfrom langgraph.graph import StateGraph\nfrom ..nodes import plan"),
-        ("__init__", "'''Doc.'''\nfrom .graph.orchestrated import build"),
-    ],
-)
-def test_what_is_allowed_is_not_complained_about(name: str, text: str) -> None:
-    assert [complaint for check in CHECKS for complaint in check(Module(name, text))] == []
-
-
-def test_a_prompt_without_a_node_is_found() -> None:
-    assert architecture.misnamed_prompts(["_fence", "plan", "plan.reminder"], ["nodes.plan"]) == []
-    assert architecture.misnamed_prompts(["plans"], ["nodes.plan"]) == ["prompts/plans is no node's"]
-    package, node = Module("nodes.step.__init__", ""), Module("nodes.step.search", "")
-    assert architecture.node_names([package, node]) == ["nodes.step.search"]

@@ -17,7 +17,6 @@ from pages import ROOT
 from search_api import Answer, serving
 
 from deep_research.core.run.context import Context
-from deep_research.core.writing.forms import form_name
 from deep_research.tools.engine import Found
 
 _BLOCKS = re.compile(r"^```(?:py|jinja)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -59,12 +58,6 @@ def test_the_engine_searches(monkeypatch: pytest.MonkeyPatch) -> None:
         engine = module(SEARCHES, "deep_research.tools.engines")["SearXNG"](Context())
         assert asyncio.run(engine.search("tides", 5)) == [Found("A", "https://a.example/", "Words.")]
     assert server.requests[0].path == "/search?q=tides&format=json"
-
-
-def test_the_node_has_its_form() -> None:
-    names = module(NODE, "deep_research.nodes")
-    assert form_name(names["RecordView"]) == "record_view"
-    assert asyncio.iscoroutinefunction(names["summarize_findings"])
 
 
 def with_node(folder: Path) -> Path:

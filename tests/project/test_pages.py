@@ -8,19 +8,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from textwrap import indent
 
 import pytest
 from lab import write_documents
 from pages import PAGES, README, ROOT, broken_links, commands, on_server, scripts
 
 HERE = [script for script in scripts() if script not in on_server()]
-EMBEDDED = [script for script in HERE if script.page in ("README.md", "docs/embedding.md")]
-CELL = """
-async def cell():
-{body}
-asyncio.run(cell())
-"""
 
 
 def run_script(script: str, folder: Path) -> str:
@@ -93,15 +86,6 @@ def test_a_script_of_the_docs_runs_verbatim(number: int, printed: list[str]) -> 
 
 
 @pytest.mark.slow
-def test_each_script_on_embedding_runs_inside_a_running_loop(tmp_path: Path) -> None:
-    bodies = [indent(one.text.replace("asyncio.run(main())", "await main()"), "    ") for one in EMBEDDED]
-    cells = "print('next cell')".join(CELL.format(body=body) for body in bodies)
-    printed = run_script(f"import asyncio\n{cells}", tmp_path).split("next cell\n")
-    assert len(printed) == len(EMBEDDED)
-    assert all(" [1]" in one for one in printed)
-
-
-@pytest.mark.slow
 def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
     from deep_research import research
     from deep_research.app.commands import QUESTION, write_documents
@@ -116,15 +100,3 @@ def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
     if sys.version_info[:2] == (3, 11):
         assert excerpt.split() == report.split()[: len(excerpt.split())]
     assert len(re.findall(r"\[\d\]", excerpt)) >= 3
-
-
-async def test_a_report_is_the_same_when_the_question_is_asked_again(tmp_path: Path) -> None:
-    from deep_research import Context, build_graph
-
-    write_documents(tmp_path / "documents")
-    texts = set()
-    for number in range(3):
-        context = Context(docs=(tmp_path / "documents",), models="extractive", data_dir=tmp_path / str(number % 2))
-        question = {"messages": [("user", "Who kept the Skerry Light, and how high is the tide at Port Anlow?")]}
-        texts.add((await build_graph().ainvoke(question, context=context))["messages"][-1].text)
-    assert len(texts) == 1
