@@ -74,7 +74,9 @@ class OpenAIServer:
 
     def __init__(self, script: Script, models: Sequence[str]) -> None:
         self.requests: list[Received] = []
-        """Requests for answers, in the order in which they came."""
+        """Requests for answers, in the order in which they came, but for those of `forms`."""
+        self.forms: dict[str, Reply] = {}
+        """What is handed in for forms that are none of the script's business, by their names."""
         self.unexpected: list[str] = []
         """Requests that the script had no reply for."""
         self.models = models
@@ -180,9 +182,10 @@ class _Handler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         received = Received(self.path, headers, asked, time.monotonic())
-        self.fake.requests.append(received)
+        form = next((name for name in received.tools if name in self.fake.forms), "")
+        self.fake.requests += [] if form else [received]
         try:
-            reply = self.fake.answer(received)
+            reply = self.fake.forms[form] if form else self.fake.answer(received)
         except LookupError as error:
             self.fake.unexpected.append(str(error))
             reply = fail(400, str(error))

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from judging_model import by_figures
+from lab import FORMS
 from langgraph.checkpoint.memory import InMemorySaver
 from openai_replies import Reply, say, use
 from openai_server import OpenAIServer, Received, openai_server
@@ -273,6 +274,7 @@ def wire_lab(
     replies = {**plain_run(), **(script or {})}
     with ExitStack() as servers:
         models = servers.enter_context(openai_server(answering(replies, habit)))
+        models.forms = {name: use(*((one["name"], one["args"]) for one in FORMS[name].tool_calls)) for name in FORMS}
         engine = servers.enter_context(search_api())
         web = servers.enter_context(hostile_web())
         publish_facts(engine, web)
