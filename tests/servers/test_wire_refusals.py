@@ -140,6 +140,28 @@ async def test_a_finding_that_the_orchestrator_may_not_read_is_left_out_of_all_l
 
 
 @pytest.mark.fault(10)
+@pytest.mark.parametrize("tasks", [["keeper"], ["light", "keeper"], ["light", "keeper", "harbour"]])
+async def test_a_finding_that_the_writer_may_not_read_is_found_and_left_out(wires: Wires, tasks: list[str]) -> None:
+    """Also where words of ours come after it, and where others of the same round are longer."""
+    script = {
+        **plain_run(tasks),
+        "orchestrator": lambda r: END if "Found:" in r.prompt else hand_out(*tasks),
+        "finding": poisoned_finding,
+        "writer": poisoned(plain_run()["writer"]),
+    }
+    with wires(script) as wire:
+        state = await wire.ask()
+        assert all_faults(wire.requests()) == []
+        assert wire.asked()["writer"] <= 1 + len(tasks)
+        last = wire.requests("writer")[-1]
+    assert POISON not in last.prompt
+    assert WITHHELD in last.prompt
+    assert found_by(state)["keeper"].is_withheld
+    assert "Found, but left out: keeper" in state.messages[-1].text
+    assert state.run and state.run.status == "completed_with_gaps"
+
+
+@pytest.mark.fault(10)
 async def test_what_is_refused_whatever_is_left_out_is_an_error_and_leaves_nothing_out(wires: Wires) -> None:
     with wires({"writer": lambda _: BLOCKED}) as wire:
         await wire.fail(ContentRefused)
