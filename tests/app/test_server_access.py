@@ -250,7 +250,6 @@ async def test_narrower_choices_hold(alice: LangGraphClient, server: Server) -> 
     "run",
     [
         {"command": {"update": {"run": None}}},
-        {"command": {"update": [["run", None]]}},
         {"command": {"goto": "verify_report"}},
         {"input": {"messages": [], "run": {}}},
         {"input": said(QUESTION), "webhook": "http://127.0.0.1:1/"},

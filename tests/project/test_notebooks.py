@@ -41,9 +41,3 @@ def test_a_notebook_names_no_path_of_the_machine_that_ran_it(path: Path) -> None
     outputs = [str(cell.get("outputs", "")) for cell in notebook.cells]
     assert not [found for output in outputs for found in MACHINE_PATH.findall(output)]
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
-
-
-def test_each_strategy_has_a_notebook() -> None:
-    from deep_research.app.words import STRATEGIES
-
-    assert [path.stem for path in NOTEBOOKS] == [f"{number:02}_{name}" for number, name in enumerate(STRATEGIES, 1)]

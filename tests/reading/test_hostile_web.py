@@ -88,7 +88,6 @@ async def live_loop() -> AsyncIterator[None]:
         ("/redirect?//127.0.0.2/", "private"),
         ("/redirect?http://127.0.0.1:1/", "bad address"),
         ("/redirect?file:///etc/passwd", "bad address"),
-        ("/redirect?http://user:word@127.0.0.1/", "bad address"),
         ("/redirect?/\\evil.example", "bad address"),
     ],
 )
@@ -103,7 +102,6 @@ async def test_redirects_are_followed_one_by_one_and_not_everywhere(
     ("path", "code"),
     [
         ("/bomb?gzip", "too large"),
-        ("/bomb?deflate", "too large"),
         ("/bomb?br", "broken"),
         ("/bomb?zstd", "broken"),
         ("/bomb?gzip,gzip", "broken"),
