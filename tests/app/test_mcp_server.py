@@ -81,6 +81,7 @@ async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_
     assert thread in desk.run("runs").out
 
 
+@pytest.mark.slow
 async def test_a_question_back_is_answered_and_mistakes_are_one_line(tmp_path: Path) -> None:
     async with over_streams(desk_in(tmp_path), "--docs", "docs", *OFFLINE) as peer:
         back = await peer.call("research", question="Compare them?")
@@ -132,6 +133,7 @@ async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(wires: 
         assert FACTS["light"] in report["report"]
 
 
+@pytest.mark.slow
 async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(tmp_path: Path) -> None:
     refusals = [fail(401, "Incorrect API key.", code="invalid_api_key")]
     with wire_desk(tmp_path, planner=lambda _: refusals.pop() if refusals else say("1. The light")) as wires:
@@ -144,6 +146,7 @@ async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(tmp_path: Pat
             assert FACTS["light"] in report["report"]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("R25")
 async def test_over_http_everybody_needs_a_token_and_sees_their_own_runs_alone(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)

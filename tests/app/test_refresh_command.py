@@ -90,6 +90,7 @@ def test_a_sentence_rests_on_the_citation_at_the_end_of_its_paragraph(desk: Desk
     assert states(found) == {LIGHT.removesuffix(" [1]"): "changed"}
 
 
+@pytest.mark.slow
 def test_an_untouched_folder_has_changed_nothing(desk: Desk) -> None:
     ended = desk.run("refresh", "light")
     assert ended.code == 0

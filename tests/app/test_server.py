@@ -146,6 +146,7 @@ async def test_deleting_and_copying_a_thread_takes_its_page_texts_along(server: 
     assert pages(server, talk.thread) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", on_server(), ids=lambda script: script.page)
 def test_a_script_of_the_docs_asks_the_server_and_prints_a_cited_report(script: Script, server: Server) -> None:
     assert "http://127.0.0.1:2024" in script.text

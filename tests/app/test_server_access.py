@@ -314,6 +314,7 @@ def test_a_page_in_a_browser_gets_nothing_and_changes_nothing(server: Server, tm
     assert httpx.post(f"{server.url}/threads/count", json={}, headers=bearer(ALICE)).json() == threads
 
 
+@pytest.mark.slow
 async def test_each_user_searches_a_folder_of_their_own_and_no_name_leads_out_of_it(tmp_path: Path) -> None:
     carol = "carol-has-one-as-well"
     server = Server(

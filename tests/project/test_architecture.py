@@ -61,6 +61,7 @@ def probe(tmp_path: Path, root: Path, modules: list[str]) -> dict[str, list[str]
     return {**json.loads(result.stdout), "files": [path.name for place in places for path in place.iterdir()]}
 
 
+@pytest.mark.slow
 def test_importing_does_no_work(tmp_path: Path) -> None:
     report = probe(tmp_path, ROOT, [f"{PACKAGE}.{module.name}".removesuffix(".__init__") for module in MODULES])
     assert report["done"] == []

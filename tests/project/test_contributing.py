@@ -80,6 +80,7 @@ def with_node(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_node_between_the_report_and_its_check_has_the_turn_between_theirs(tmp_path: Path) -> None:
     paths = os.pathsep.join([str(with_node(tmp_path / "copy")), str(ROOT / "tests")])
     asked = [sys.executable, "-c", ASK, str(tmp_path / "runs" / "lab")]

@@ -77,6 +77,7 @@ async def test_names_that_are_never_found_are_given_up_in_time_and_hold_up_nobod
     assert len(slow_names) == LOOKUPS
 
 
+@pytest.mark.slow
 def test_a_name_that_is_never_found_does_not_keep_the_program_from_ending() -> None:
     result = subprocess.run([sys.executable, "-c", HANGING_SCRIPT], capture_output=True, text=True, timeout=60)
     assert (result.returncode, result.stdout) == (0, "given up\n")

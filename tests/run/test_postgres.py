@@ -54,6 +54,7 @@ def changed(address: str, statement: str) -> int:
         return connection.execute(statement.encode()).rowcount
 
 
+@pytest.mark.slow
 def test_a_run_that_pauses_in_one_process_is_resumed_in_another(desk: Desk, address: str) -> None:
     environment = {**desk.environment, "DEEP_RESEARCH_DATABASE": address}
     asked = ["ask", QUESTION, "--docs", "docs", "--model", "extractive", "--no-web", "--review-plan"]

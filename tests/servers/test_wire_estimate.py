@@ -14,6 +14,8 @@ from wire_desk import WireDesk, wire_desk
 
 from deep_research.core.records.research import Estimate
 
+pytestmark = pytest.mark.slow
+
 PRICES = json.dumps({"fake-1": [2.0, 8.0]})
 LINE = re.compile(
     r"Estimated: \d+ model calls \(\d+ to \d+\), [\d ]+ tokens \([\d ]+ to [\d ]+\), "

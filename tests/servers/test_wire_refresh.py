@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from openai_server import Received, Reply, use
 from wire import END, FACTS, PADDING, QUESTION, verified
 from wire_desk import wire_desk
+
+pytestmark = pytest.mark.slow
 
 PAGE = "<html><head><title>{title}</title></head><body><p>{words}</p><p>{padding}</p></body></html>"
 

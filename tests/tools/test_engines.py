@@ -240,6 +240,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.fault(54)
 @pytest.mark.parametrize(("name", "body", "hits"), [("wikipedia", json.dumps(ARTICLES), 3), ("arxiv", PAPERS, 2)])
 def test_searching_warns_of_nothing_and_never_holds_up_the_loop(

@@ -35,6 +35,7 @@ def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> Non
         assert name in result.stdout
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) -> None:
     for name, seed in (("a", 7), ("b", 7), ("c", 8)):
         write_documents(tmp_path / name, 12, seed)
