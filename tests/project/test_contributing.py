@@ -33,7 +33,7 @@ rules = {"record_view": lambda _: {"summary": "It is old."}}
 place = Path(sys.argv[1])
 runs = [lab.lab(place), lab.lab(place, verify="off"), planned_lab.planned_lab(place, rules)]
 for run in runs:
-    assert asyncio.run(run.ask()).brief.summary == "It is old."
+    assert asyncio.run(run.ask()).overview == "It is old."
 print(json.dumps([run.packets for run in runs]))
 """
 """Asks a question by each strategy, and prints the packets."""
@@ -65,10 +65,17 @@ def with_node(folder: Path) -> Path:
     package = folder / "deep_research"
     for name in ("nodes", "graph", "prompts"):
         shutil.copytree(ROOT / name, package / name)
-    for name in ("__init__.py", "state.py", "core", "tools", "app"):
+    for name in ("__init__.py", "core", "tools", "app"):
         (package / name).symlink_to(ROOT / name)
     (package / "nodes" / "summarize_findings.py").write_text(block(NODE), "utf-8")
     (package / "prompts" / "summarize_findings.md").write_text(block(PROMPT), "utf-8")
+    state = (ROOT / "state.py").read_text("utf-8")
+    for line, channel in (
+        ("    report: Report | None = None\n", '    overview: str = ""\n'),
+        ("    report: Report | None\n", "    overview: str\n"),
+    ):
+        state = state.replace(line, line + channel)
+    (package / "state.py").write_text(state, "utf-8")
     edge = 'graph.add_edge("write_report", "verify_report")'
     edges = edge.replace("verify_report", "summarize_findings"), edge.replace("write_report", "summarize_findings")
     imported = "from ..nodes.verify_report import verify_report"
