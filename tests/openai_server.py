@@ -8,7 +8,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -75,8 +75,10 @@ class OpenAIServer:
     def __init__(self, script: Script, models: Sequence[str]) -> None:
         self.requests: list[Received] = []
         """Requests for answers, in the order in which they came, but for those of `forms`."""
-        self.forms: dict[str, Reply] = {}
-        """What is handed in for forms that are none of the script's business, by their names."""
+        self.forms: Collection[str] = ()
+        """Names of forms that are none of the test's business."""
+        self.asides: list[Received] = []
+        """Requests for these forms."""
         self.unexpected: list[str] = []
         """Requests that the script had no reply for."""
         self.models = models
@@ -182,10 +184,10 @@ class _Handler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         received = Received(self.path, headers, asked, time.monotonic())
-        form = next((name for name in received.tools if name in self.fake.forms), "")
-        self.fake.requests += [] if form else [received]
+        is_aside = any(name in json.dumps(asked) for name in self.fake.forms)
+        (self.fake.asides if is_aside else self.fake.requests).append(received)
         try:
-            reply = self.fake.forms[form] if form else self.fake.answer(received)
+            reply = self.fake.answer(received)
         except LookupError as error:
             self.fake.unexpected.append(str(error))
             reply = fail(400, str(error))

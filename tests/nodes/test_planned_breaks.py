@@ -59,7 +59,8 @@ async def test_a_report_that_cannot_be_written_stops_the_run_and_the_research_is
     before = len(asked(run))
     assert await run.next() == ("write_report",)
     state = await run.ask(None)
-    assert asked(run)[before:] == ["report", "judge_units"]
+    assert asked(run)[before] == "report"
+    assert {"make_plan", "choose_queries", "record_learnings"}.isdisjoint(asked(run)[before:])
     assert state.report and state.report.sources
 
 
@@ -154,9 +155,9 @@ async def test_a_node_that_raises_for_an_unknown_reason_ends_its_step_with_what_
 async def test_a_step_that_breaks_as_a_whole_leaves_its_siblings_untouched(tmp_path: Path) -> None:
     endless = of_task(KEEPER, verdict(False), verdict(True))
     rules: dict[str, Rule] = {"make_plan": TWO, "give_verdict": endless, "record_learnings": new_each_time}
-    run = planned_lab(tmp_path, rules)
-    # More than the run needs, and less than a step with five iterations.
-    config = {**thread_config(run.thread), "recursion_limit": 15}
+    run = planned_lab(tmp_path, rules, limits={"max_step_iterations": 9})
+    # More than the run needs, and less than a step with nine iterations.
+    config = {**thread_config(run.thread), "recursion_limit": 20}
     asked = {"messages": [HumanMessage(QUESTION)]}
     async for part in run.graph.astream(
         asked, config, context=run.context, stream_mode="custom", subgraphs=True, version="v2"

@@ -109,7 +109,7 @@ async def test_without_trouble_every_form_is_asked_for_and_brings_its_part(tmp_p
     run, state = await whole_run(tmp_path)
     parts_of_forms = {part for name in PARTS for part in PARTS[name]}
     others = {asked.form for asked in run.model.asked} - parts_of_forms
-    assert others | {*PARTS} == {*FORMS, "generate_plan", "report", "judge_units"}
+    assert {*FORMS, "generate_plan", "report", "judge_units"} <= others | {*PARTS}
     assert parts(run, state) == ALL
     assert not run.of_type("error")
     assert await run.is_told_again()

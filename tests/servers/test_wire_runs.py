@@ -138,7 +138,7 @@ def counted(reply: Reply, _: Received) -> Reply:
 async def test_tokens_and_money_of_every_call_are_counted(wires: Wires, responses_api: bool) -> None:
     with wires(habit=counted, responses_api=responses_api, prices=PRICES) as wire:
         state = await wire.ask()
-        calls = len(wire.requests())
+        calls = len(wire.requests()) + len(wire.models.asides)
     assert is_right(wire, state)
     spent = total(state.spending)
     assert (spent.calls, spent.input_tokens, spent.cached_tokens) == (calls, 1000 * calls, 600 * calls)
@@ -158,7 +158,7 @@ async def test_money_ends_the_research_and_the_report_says_so(wires: Wires) -> N
         state = await wire.ask()
         spent = total(state.spending)
         assert wire.asked()["writer"] == 1
-        assert spent.usd <= USD * 15
+        assert spent.usd <= USD * (15 + len(wire.models.asides))
         assert "max_usd" in wire.requests("writer")[0].prompt
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.report and state.report.text == f"{FACTS['light']} [1]"
