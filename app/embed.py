@@ -9,13 +9,13 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mappi
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from langchain_core.messages import HumanMessage
-from langchain_core.runnables.config import RunnableConfig, merge_configs
+from langchain_core.runnables.config import RunnableConfig, ensure_config, merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph.state import CompiledStateGraph
+from langgraph.errors import GraphInterrupt
+from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
@@ -24,12 +24,13 @@ from typing_extensions import Unpack
 from ..core.records.report import Report
 from ..core.records.sources import Source
 from ..core.run.context import Settings
-from ..core.run.errors import SyncOnlySaver, said_of
+from ..core.run.errors import SyncCallRefused, said_of
 from ..core.run.events.log import flush
 from ..core.run.store.database import Database, open_database, place_named
+from ..core.run.store.foreign_saver import usable_saver
 from ..core.run.store.lease import TOKEN, Lease
-from ..core.run.store.serializer import code_version, with_strict_serializer
-from ..graph.drawable import DrawableGraph, compile_drawable
+from ..core.run.store.serializer import code_version
+from ..graph.drawable import DrawableGraph
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
 from .loops import aiterate, background_loop, hand_over, iterate, wait_for
@@ -38,15 +39,21 @@ from .words import GRAPHS, MARK, Strategy, check_strategy
 
 RECURSION_LIMIT = 500
 """Supersteps of a run; several times what the default limits allow."""
+PARENT_TASK, PARENT_SAVER, PARENT_RUNTIME = "__pregel_task_id", "__pregel_checkpointer", "__pregel_runtime"
+"""Where LangGraph tells a graph of the graph in whose node it runs; the saver also comes from the server."""
 
 
 class LeasedGraph(DrawableGraph):
-    """A compiled graph that writes to a thread of ours only while no other run does; see `core/run/lease.py`."""
+    """A compiled graph that runs alone and as a node of another graph, whose checkpointer and store it then uses.
+
+    It writes to a thread of ours only while no other run does; see `core/run/store/lease.py`.
+    """
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **settings: Any
     ) -> AsyncGenerator[Any, None]:
         """Stream as LangGraph's `astream`; raises `ThreadBusy`."""
+        config = self._with_store(config)
         # LangGraph calls it an iterator.
         stream = cast(AsyncGenerator[Any, None], super().astream(input, config, **settings))
         failure = ""
@@ -54,6 +61,8 @@ class LeasedGraph(DrawableGraph):
             try:
                 async for part in lease.guard(stream) if lease else stream:
                     yield part
+            except GraphInterrupt:
+                raise
             except Exception as error:
                 failure = said_of(error)
                 raise
@@ -74,21 +83,35 @@ class LeasedGraph(DrawableGraph):
 
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
         given = merge_configs(self.config, config).get("configurable", {})
-        leases = getattr(given.get("__pregel_checkpointer", self.checkpointer), "leases", None)
+        leases = getattr(given.get(PARENT_SAVER, self.checkpointer), "leases", None)
         # Within a node of another graph, the thread is that graph's.
-        if leases is None or not given.get("thread_id") or "__pregel_task_id" in given:
+        if leases is None or not given.get("thread_id") or PARENT_TASK in given:
             return nullcontext()
         held: AbstractAsyncContextManager[Lease] = leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
         return held
+
+    def _with_store(self, config: RunnableConfig | None) -> RunnableConfig | None:
+        """Return the config with our store in it where a parent graph has none."""
+        whole = ensure_config(config)
+        runtime = whole["configurable"].get(PARENT_RUNTIME)
+        if not isinstance(runtime, Runtime) or runtime.store is not None:
+            return config
+        whole["configurable"][PARENT_RUNTIME] = runtime.override(store=self.store)
+        return whole
+
+    def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
+        # LangGraph's own hook for the saver of a parent: ours is made usable once, when the graph is built.
+        saver = super()._resolve_checkpointer(config)
+        return usable_saver(saver) if isinstance(saver, BaseCheckpointSaver) else saver
 
 
 def _waited(name: str) -> Callable[..., Any]:
     """Return the sync method that waits for LangGraph's async one of this name."""
 
     @wraps(getattr(LeasedGraph, name))
-    def method(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
-        loop = self._loop()
-        return wait_for(getattr(super(ResearchGraph, self), name)(*args, **settings), loop)
+    def method(self: ResearchGraph, config: RunnableConfig, *args: Any, **settings: Any) -> Any:
+        loop = self._loop(config)
+        return wait_for(getattr(super(ResearchGraph, self), name)(config, *args, **settings), loop)
 
     return method
 
@@ -97,8 +120,8 @@ def _at_home(name: str) -> Callable[..., Any]:
     """Return LangGraph's async method of this name on the loop of the checkpointer."""
 
     @wraps(getattr(LeasedGraph, name))
-    async def method(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
-        return await self._at_home(getattr(super(ResearchGraph, self), name)(*args, **settings))
+    async def method(self: ResearchGraph, config: RunnableConfig, *args: Any, **settings: Any) -> Any:
+        return await self._at_home(getattr(super(ResearchGraph, self), name)(config, *args, **settings), config)
 
     return method
 
@@ -110,31 +133,33 @@ class ResearchGraph(LeasedGraph):
     calls where they are made and sends sync calls to a loop in the background.
     """
 
-    def stream(self, *args: Any, **settings: Any) -> Generator[Any, None, None]:
+    def stream(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Generator[Any, None, None]:
         """Stream as LangGraph's `stream`; leaving the iterator early cancels the run, which can be resumed."""
         settings = _checked(settings)
-        yield from iterate(lambda: super(ResearchGraph, self).astream(*args, **settings), self._loop())
+        yield from iterate(lambda: super(ResearchGraph, self).astream(input, config, **settings), self._loop(config))
 
-    async def astream(self, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
+    async def astream(
+        self, input: Any, config: RunnableConfig | None = None, **settings: Any
+    ) -> AsyncGenerator[Any, None]:
         """Stream as LangGraph's `astream`."""
         settings = _checked(settings)
-        home = self._home()
+        home = self._home(config)
         stream = (
-            super().astream(*args, **settings)
+            super().astream(input, config, **settings)
             if home is None
-            else aiterate(lambda: super(ResearchGraph, self).astream(*args, **settings), home)
+            else aiterate(lambda: super(ResearchGraph, self).astream(input, config, **settings), home)
         )
         async for part in stream:
             yield part
 
-    def invoke(self, *args: Any, **settings: Any) -> Any:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Any:
         """Run to the end or to the next pause, as LangGraph's `invoke`."""
-        loop = self._loop()
-        return wait_for(super().ainvoke(*args, **_checked(settings)), loop)
+        loop = self._loop(config)
+        return wait_for(super().ainvoke(input, config, **_checked(settings)), loop)
 
-    async def ainvoke(self, *args: Any, **settings: Any) -> Any:
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Any:
         """Run to the end or to the next pause, as LangGraph's `ainvoke`."""
-        return await self._at_home(super().ainvoke(*args, **_checked(settings)))
+        return await self._at_home(super().ainvoke(input, config, **_checked(settings)), config)
 
     get_state = _waited("aget_state")
     aget_state = _at_home("aget_state")
@@ -143,54 +168,62 @@ class ResearchGraph(LeasedGraph):
     update_state = _waited("aupdate_state")
     aupdate_state = _at_home("aupdate_state")
 
-    def get_state_history(self, *args: Any, **settings: Any) -> Iterator[Any]:
+    def get_state_history(self, config: RunnableConfig, **settings: Any) -> Iterator[Any]:
         """Yield the states of a thread, the latest first, as LangGraph's `get_state_history`."""
-        yield from iterate(lambda: super(ResearchGraph, self).aget_state_history(*args, **settings), self._loop())
+        loop = self._loop(config)
+        yield from iterate(lambda: super(ResearchGraph, self).aget_state_history(config, **settings), loop)
 
-    async def aget_state_history(self, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
+    async def aget_state_history(self, config: RunnableConfig, **settings: Any) -> AsyncGenerator[Any, None]:
         """Yield the states of a thread, the latest first, as LangGraph's `aget_state_history`."""
-        home = self._home()
+        home = self._home(config)
         states = (
-            super().aget_state_history(*args, **settings)
+            super().aget_state_history(config, **settings)
             if home is None
-            else aiterate(lambda: super(ResearchGraph, self).aget_state_history(*args, **settings), home)
+            else aiterate(lambda: super(ResearchGraph, self).aget_state_history(config, **settings), home)
         )
         async for state in states:
             yield state
 
-    def _home(self) -> asyncio.AbstractEventLoop | None:
+    def _home(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
         """Return the loop that a call has to be handed over to; none if it can stay where it is."""
-        loop = getattr(self.checkpointer, "loop", None)
+        loop = self._saver_loop(config)
         return None if loop is None or loop is asyncio.get_running_loop() else loop
 
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        loop: asyncio.AbstractEventLoop = getattr(self.checkpointer, "loop", None) or background_loop()
+    def _saver_loop(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
+        saver = ensure_config(config)["configurable"].get(PARENT_SAVER, self.checkpointer)
+        loop: asyncio.AbstractEventLoop | None = getattr(saver, "loop", None)
+        return loop
+
+    def _loop(self, config: RunnableConfig | None = None) -> asyncio.AbstractEventLoop:
+        loop = self._saver_loop(config) or background_loop()
         if not loop.is_running() or loop is _running_loop():
-            raise SyncOnlySaver(
+            raise SyncCallRefused(
                 "This checkpointer belongs to an event loop that cannot be waited for here: use the graph's async "
                 'methods, or let the graph open the file: build_graph(checkpointer="runs.sqlite").'
             )
         return loop
 
-    async def _at_home(self, coroutine: Any) -> Any:
-        home = self._home()
+    async def _at_home(self, coroutine: Any, config: RunnableConfig | None) -> Any:
+        home = self._home(config)
         return await (coroutine if home is None else hand_over(coroutine, home))
 
 
 def build_graph(
     strategy: Strategy = "orchestrated",
     *,
-    checkpointer: BaseCheckpointSaver[Any] | str | Path | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | Literal[True] | str | Path | None = None,
     store: BaseStore | None = None,
 ) -> ResearchGraph:
-    """Return the compiled research graph of a strategy.
+    """Return the compiled research graph of a strategy, to be run alone or as a node of another graph.
 
-    `checkpointer` is an async LangGraph saver, the path of an SQLite file, which is made if it is missing, or the
-    address of a PostgreSQL database (`postgresql://…`); file and database keep checkpoints and page texts. Without one
-    a run cannot pause to ask; it states its assumptions instead. Without `store` the page texts stay in memory and end
-    with the process, unless `checkpointer` is a path or an address.
-    Raises `UnknownSetting` for a strategy that there is not, `SyncOnlySaver` for savers without async methods,
-    `DatabaseUnusable` for a file that is not ours or a database that cannot be reached, `ExtraMissing`.
+    `checkpointer` is a LangGraph saver, the path of an SQLite file, which is made if it is missing, or the address of a
+    PostgreSQL database (`postgresql://…`); file and database keep checkpoints and page texts. Without a checkpointer a
+    run cannot pause to ask; it states its assumptions instead. A node uses the checkpointer of its parent; with `True`
+    it remembers the sources of earlier turns. Without `store`, and without that of a parent, page texts stay in memory
+    and end with the process, unless `checkpointer` is a path or an address.
+
+    Raises `UnknownSetting` for an unknown strategy, `DatabaseUnusable` for a file that is not ours or a database that
+    cannot be reached, `ExtraMissing`.
     """
     check_strategy(strategy)
     # What it reads, nobody should have to wait for later.
@@ -199,24 +232,20 @@ def build_graph(
         place = place_named(checkpointer)
         database = _opened(place.resolve() if isinstance(place, Path) else place)
         checkpointer, store = database.saver, store or database.store
-    elif checkpointer is not None:
-        _check_saver(checkpointer)
-        checkpointer = with_strict_serializer(checkpointer)
-    compiled = compile_graph(strategy).copy({"checkpointer": checkpointer, "store": store or InMemoryStore()})
-    compiled.__class__ = ResearchGraph
-    return compiled  # type: ignore[return-value]
+    elif isinstance(checkpointer, BaseCheckpointSaver):
+        checkpointer = usable_saver(checkpointer)
+    return ResearchGraph.of(compile_graph(strategy), checkpointer=checkpointer, store=store or InMemoryStore())
 
 
 @cache
-def compile_graph(strategy: Strategy) -> CompiledStateGraph[Any, Any, Any, Any]:
+def compile_graph(strategy: Strategy) -> LeasedGraph:
     """Return the graph of a strategy under its name, whose checkpoints say by which strategy they were made.
 
     It is compiled once per process, as that takes as long as a step; whoever changes it takes a copy.
     """
     graph = build_planned_graph() if strategy == "planned" else build_orchestrated_graph()
-    compiled: CompiledStateGraph[Any, Any, Any, Any] = compile_drawable(graph, name=GRAPHS[strategy])
-    compiled.__class__ = LeasedGraph
-    return compiled.with_config({"recursion_limit": RECURSION_LIMIT, "metadata": {MARK: strategy}})
+    config = RunnableConfig(recursion_limit=RECURSION_LIMIT, metadata={MARK: strategy})
+    return LeasedGraph.of(graph.compile(name=GRAPHS[strategy])).with_config(config)
 
 
 @cache
@@ -224,7 +253,7 @@ def _json_schema(settings: type[BaseModel]) -> dict[str, Any]:
     return settings.model_json_schema()
 
 
-def thread_config(name: str) -> dict[str, Any]:
+def thread_config(name: str) -> RunnableConfig:
     """Return the config that names a thread; a name that is no UUID becomes one."""
     return {"configurable": {"thread_id": thread_id(name)}}
 
@@ -251,15 +280,6 @@ def _opened(place: Path | str) -> Database:
     database = wait_for(resources.enter_async_context(open_database(place)), loop)
     atexit.register(lambda: wait_for(resources.aclose(), loop))
     return database
-
-
-def _check_saver(saver: BaseCheckpointSaver[Any]) -> None:
-    lacks_async = type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple or isinstance(saver, SqliteSaver)
-    if lacks_async:
-        raise SyncOnlySaver(
-            f"{type(saver).__name__} has no async methods, which this graph needs: write "
-            'build_graph(checkpointer="runs.sqlite") to have a file opened, or pass the async saver of the same kind.'
-        )
 
 
 def _checked(settings: dict[str, Any]) -> dict[str, Any]:

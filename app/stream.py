@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
 from pydantic import TypeAdapter
@@ -42,7 +43,7 @@ ELAPSED_SECONDS = 1.0
 Queue = asyncio.Queue[tuple[Any, BaseException | None, bool]]
 Message = str | Mapping[str, Any] | Command[Any] | None
 """Words of the user, an input of the graph, a command, or nothing to go on with a run that was stopped."""
-Thread = str | Mapping[str, Any] | None
+Thread = str | RunnableConfig | None
 """Name of a thread, or the config that names one; none for a graph without a checkpointer."""
 UNFINISHED = "The run was stopped before its end."
 

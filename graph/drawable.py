@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.runnables.config import RunnableConfig
 from langchain_core.runnables.graph import Graph
 from langgraph.graph.state import CompiledStateGraph, StateGraph
+
+Drawable = TypeVar("Drawable", bound="DrawableGraph")
 
 
 class DrawableGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -29,10 +31,13 @@ class DrawableGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 drawing.remove_node(drawing.nodes[name])
         return drawing
 
+    @classmethod
+    def of(cls: type[Drawable], compiled: CompiledStateGraph[Any, Any, Any, Any], **changes: Any) -> Drawable:
+        """Return a copy of a compiled graph in this class, with these attributes changed."""
+        # `compile` always yields LangGraph's own class; the attributes are passed on as in LangGraph's `copy`.
+        return cls(**{name: value for name, value in vars(compiled).items() if name != "__orig_class__"} | changes)
+
 
 def compile_drawable(graph: StateGraph[Any, Any, Any, Any], **settings: Any) -> DrawableGraph:
     """Compile a graph with these settings of LangGraph's `compile`."""
-    compiled = graph.compile(**settings)
-    # Compiling always yields LangGraph's own class; a subclass without state of its own can take its place.
-    compiled.__class__ = DrawableGraph
-    return compiled  # type: ignore[return-value]
+    return DrawableGraph.of(graph.compile(**settings))

@@ -15,7 +15,7 @@ DeepResearchError
 │   ├── SearchRefused           no search key, a wrong one, or its quota is used up
 │   ├── DailyLimitReached       a user of the server has spent what the operator allows in a day
 │   ├── UnknownThread           no run under this name
-│   ├── SyncOnlySaver           checkpointer without async methods
+│   ├── SyncCallRefused         a sync method cannot wait for the checkpointer's event loop
 │   └── DatabaseUnusable        corrupt, foreign, locked or read-only database
 ├── StateUnreadable             what is stored of a run is damaged, or not ours
 │   └── NewerVersion            a newer version has written it
@@ -114,8 +114,8 @@ class UnknownThread(UserMistake):
     """There is no run under this name."""
 
 
-class SyncOnlySaver(UserMistake):
-    """The checkpointer has no async methods."""
+class SyncCallRefused(UserMistake):
+    """A sync method was called on the event loop that the checkpointer needs, or that loop has ended."""
 
 
 class DatabaseUnusable(UserMistake):

@@ -123,9 +123,7 @@ def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
         os.umask(0o077)
         if not isinstance(db_manager._checkpointer, RunSaver):
             db_manager._checkpointer, db_manager._store = await opened.enter_async_context(open_database(place))
-        compiled = compile_graph(strategy).copy({"context_schema": UserSettings})
-        compiled.__class__ = ServedGraph
-        return compiled
+        return ServedGraph.of(compile_graph(strategy), context_schema=UserSettings)
 
     return graph
 

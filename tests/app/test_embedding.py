@@ -16,7 +16,7 @@ from langgraph.types import Command
 
 import deep_research
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.core.run.errors import SyncOnlySaver, UnknownSetting
+from deep_research.core.run.errors import SyncCallRefused, UnknownSetting
 
 HANGS_AFTER = 60.0
 """Seconds after which a run that does not begin or end is taken to hang."""
@@ -105,7 +105,7 @@ async def test_a_saver_of_another_loop_is_refused_for_sync_calls_in_that_loop(tm
     async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "own.sqlite")) as saver:
         run = lab(tmp_path, graph=build_graph(checkpointer=saver))
         assert (await run.ask()).report
-        with pytest.raises(SyncOnlySaver, match=r"async methods.*build_graph"):
+        with pytest.raises(SyncCallRefused, match=r"async methods.*build_graph"):
             run.graph.get_state(thread_config("lab"))
 
 

@@ -10,6 +10,7 @@ import pytest
 from failing_store import FailingStore
 from lab import QUESTION, HandClock
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
@@ -157,7 +158,7 @@ async def test_a_step_that_breaks_as_a_whole_leaves_its_siblings_untouched(tmp_p
     rules: dict[str, Rule] = {"make_plan": TWO, "give_verdict": endless, "record_learnings": new_each_time}
     run = planned_lab(tmp_path, rules, limits={"max_step_iterations": 9})
     # More than the run needs, and less than a step with nine iterations.
-    config = {**thread_config(run.thread), "recursion_limit": 20}
+    config = RunnableConfig(**thread_config(run.thread), recursion_limit=20)
     asked = {"messages": [HumanMessage(QUESTION)]}
     async for part in run.graph.astream(
         asked, config, context=run.context, stream_mode="custom", subgraphs=True, version="v2"

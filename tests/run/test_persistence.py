@@ -10,15 +10,16 @@ from typing import Any
 
 import ormsgpack
 import pytest
-from lab import QUESTION, REPORT, in_order, lab, research, simple_research
+from lab import CLEAR, QUESTION, REPORT, in_order, lab, research, simple_research
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Command
 from planned_lab import RULES, Rule, planned_lab, verdict
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 from deep_research.core.records.research import Plan, Run
 from deep_research.core.records.sources import Record
-from deep_research.core.run.errors import StateUnreadable, SyncOnlySaver
+from deep_research.core.run.errors import StateUnreadable
 from deep_research.core.run.store.database import open_database
 from deep_research.core.run.store.serializer import StrictSerializer, record_types
 
@@ -128,10 +129,13 @@ def test_pickle_is_neither_written_nor_read() -> None:
         serializer.loads_typed(("pickle", b"cos\nsystem\n(S'true'\ntR."))
 
 
-def test_a_saver_without_async_methods_is_refused_with_the_line_to_write(tmp_path: Path) -> None:
+async def test_a_saver_without_async_methods_keeps_runs(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "sync.sqlite", check_same_thread=False)
-    with pytest.raises(SyncOnlySaver, match=r'SqliteSaver.*build_graph\(checkpointer="runs\.sqlite"\)'):
-        build_graph(checkpointer=SqliteSaver(connection))
+    run = lab(tmp_path, clarifier=["Which light?", CLEAR], graph=build_graph(checkpointer=SqliteSaver(connection)))
+    assert (await run.ask()).run.status == "waiting"
+    run.graph = build_graph(checkpointer=SqliteSaver(connection))
+    assert (await run.ask(Command(resume="The Skerry Light"))).report
+    assert len([state async for state in run.graph.aget_state_history(thread_config("lab"))]) > 2
     connection.close()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.config import get_config
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
+from langgraph.store.memory import InMemoryStore
 
 from ..concurrency import Locks
 from ..errors import DatabaseUnusable
@@ -20,6 +21,8 @@ OWNER = "langgraph_auth_user_id"
 """Where LangGraph's server tells a run for which user it is; checkpoints keep it in their metadata."""
 _REFERENCE = "text_hash"
 _locks = Locks()
+_UNKEPT = InMemoryStore()
+"""Texts of graphs that were compiled without a store; they end with the process."""
 
 
 def page_namespace(thread_id: str) -> tuple[str, str]:
@@ -116,10 +119,9 @@ def note_value(item: Item | None) -> dict[str, Any] | None:
 
 def pages_of(store: BaseStore | None, question_id: str) -> Pages:
     """Return the texts of the calling node's thread, or of the question where there is no thread."""
-    assert store is not None, "build_graph and the server always give a store"
     # From the node's config and not from the state: a copied thread has texts of its own.
     given = get_config().get("configurable", {})
-    return Pages(store, str(given.get("thread_id") or question_id), str(given.get(OWNER) or ""))
+    return Pages(store or _UNKEPT, str(given.get("thread_id") or question_id), str(given.get(OWNER) or ""))
 
 
 def reference_to(call_id: str, content_hash: str) -> ToolMessage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import re
 import zlib
@@ -12,10 +11,8 @@ from importlib.metadata import version
 from typing import Any
 
 import ormsgpack
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde import jsonplus
 from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_METHODS, SAFE_MSGPACK_TYPES
-from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Send
@@ -177,23 +174,6 @@ def _without_gone(name: str, given: dict[str, Any], error: ValidationError) -> b
 def _misfits(error: ValidationError) -> str:
     places = {".".join(map(str, fault["loc"])): fault["msg"] for fault in error.errors(include_input=False)}
     return "; ".join(f"{place}: {words}" for place, words in [*places.items()][:3])
-
-
-def with_strict_serializer(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
-    """Return the saver as our graphs use it: other graphs that it serves keep their types.
-
-    A serializer that is none of LangGraph's is the app's own affair, and stays.
-    """
-    serde = saver.serde
-    if isinstance(serde, EncryptedSerializer) and isinstance(serde.serde, JsonPlusSerializer):
-        strict: Any = EncryptedSerializer(serde.cipher, StrictSerializer())
-    elif isinstance(serde, JsonPlusSerializer) and not isinstance(serde, StrictSerializer):
-        strict = StrictSerializer()
-    else:
-        return saver
-    ours = copy.copy(saver)
-    ours.serde = strict
-    return ours
 
 
 def record_types() -> list[type]:

@@ -1,0 +1,68 @@
+"""Checkpointers of an app, as our graphs use them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from ..concurrency import in_thread
+from .serializer import StrictSerializer
+
+
+def usable_saver(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
+    """Return the saver with async methods and our serializer; the app's own copy keeps serving the app's graphs.
+
+    A serializer that is none of LangGraph's is left in place.
+    """
+    serde = saver.serde
+    strict: Any = None
+    if isinstance(serde, EncryptedSerializer) and isinstance(serde.serde, JsonPlusSerializer):
+        strict = EncryptedSerializer(serde.cipher, StrictSerializer())
+    elif isinstance(serde, JsonPlusSerializer) and not isinstance(serde, StrictSerializer):
+        strict = StrictSerializer()
+    if strict:
+        saver = copy.copy(saver)
+        saver.serde = strict
+    return ThreadedSaver(saver) if _is_sync(saver) else saver
+
+
+def _is_sync(saver: BaseCheckpointSaver[Any]) -> bool:
+    # SqliteSaver has async methods that raise.
+    return type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple or isinstance(saver, SqliteSaver)
+
+
+class ThreadedSaver(BaseCheckpointSaver[Any]):
+    """Async methods for a sync saver, which is called in threads."""
+
+    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+        super().__init__(serde=saver.serde)
+        self._saver = saver
+        self.get_next_version = saver.get_next_version  # type: ignore[method-assign]  # versions are the saver's own
+
+    async def aget_tuple(self, *args: Any) -> CheckpointTuple | None:
+        """Return a checkpoint."""
+        return await in_thread(partial(self._saver.get_tuple, *args))
+
+    async def alist(self, *args: Any, **filters: Any) -> AsyncIterator[CheckpointTuple]:
+        """Yield checkpoints, the latest first."""
+        for found in await in_thread(lambda: list(self._saver.list(*args, **filters))):
+            yield found
+
+    async def aput(self, *args: Any) -> Any:
+        """Store a checkpoint."""
+        return await in_thread(partial(self._saver.put, *args))
+
+    async def aput_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        """Store what a task wrote."""
+        await in_thread(partial(self._saver.put_writes, config, writes, task_id, task_path))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a thread."""
+        await in_thread(partial(self._saver.delete_thread, thread_id))
