@@ -23,7 +23,8 @@ def run_script(script: str, folder: Path) -> str:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        # All scripts of the docs run in one process.
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert not done.stderr
