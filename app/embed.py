@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import atexit
 import uuid
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 from langchain_core.messages import HumanMessage
-from langchain_core.runnables.config import RunnableConfig, ensure_config, merge_configs
+from langchain_core.runnables import RunnableConfig
+from langgraph._internal._config import ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphInterrupt
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from pydantic import BaseModel
 from typing_extensions import Unpack
 
 from ..core.records.report import Report
@@ -62,12 +62,13 @@ class LeasedGraph(DrawableGraph):
                 async for part in lease.guard(stream) if lease else stream:
                     yield part
             except GraphInterrupt:
+                # So a node pauses its parent.
                 raise
             except Exception as error:
                 failure = said_of(error)
                 raise
             finally:
-                thread = str(merge_configs(self.config, config).get("configurable", {}).get("thread_id", ""))
+                thread = str(self._configurable(config).get("thread_id", ""))
                 # Why a run stopped that another process has taken over is that process's to note.
                 await flush(thread, None if lease and lease.is_lost else failure)
 
@@ -76,13 +77,8 @@ class LeasedGraph(DrawableGraph):
         async with self._lease(config):
             return await super().abulk_update_state(config, *args, **settings)
 
-    def get_context_jsonschema(self) -> dict[str, Any] | None:
-        """Return the JSON schema of the settings, made once: the server asks for it at each run."""
-        kind = self.context_schema
-        return _json_schema(kind) if kind else None  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
-
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
-        given = merge_configs(self.config, config).get("configurable", {})
+        given = self._configurable(config)
         leases = getattr(given.get(PARENT_SAVER, self.checkpointer), "leases", None)
         # Within a node of another graph, the thread is that graph's.
         if leases is None or not given.get("thread_id") or PARENT_TASK in given:
@@ -92,97 +88,81 @@ class LeasedGraph(DrawableGraph):
 
     def _with_store(self, config: RunnableConfig | None) -> RunnableConfig | None:
         """Return the config with our store in it where a parent graph has none."""
-        whole = ensure_config(config)
-        runtime = whole["configurable"].get(PARENT_RUNTIME)
+        runtime = self._configurable(config).get(PARENT_RUNTIME)
         if not isinstance(runtime, Runtime) or runtime.store is not None:
             return config
-        whole["configurable"][PARENT_RUNTIME] = runtime.override(store=self.store)
-        return whole
+        lent = ensure_config(config)
+        lent["configurable"][PARENT_RUNTIME] = runtime.override(store=self.store)
+        return lent
+
+    def _configurable(self, config: RunnableConfig | None) -> dict[str, Any]:
+        """Return the `configurable` of a call; of a call without a config in a node, that of the node."""
+        given: dict[str, Any] = ensure_config(self.config, config)["configurable"]
+        return given
 
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
-        # LangGraph's own hook for the saver of a parent: ours is made usable once, when the graph is built.
+        # The saver of a parent comes in here, for runs and for reads of their state.
         saver = super()._resolve_checkpointer(config)
         return usable_saver(saver) if isinstance(saver, BaseCheckpointSaver) else saver
 
 
-def _waited(name: str) -> Callable[..., Any]:
-    """Return the sync method that waits for LangGraph's async one of this name."""
+def _both(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return LangGraph's async method of this name for callers without an event loop, and on the checkpointer's loop.
+
+    `position` is that of the config among its arguments.
+    """
 
     @wraps(getattr(LeasedGraph, name))
-    def method(self: ResearchGraph, config: RunnableConfig, *args: Any, **settings: Any) -> Any:
-        loop = self._loop(config)
-        return wait_for(getattr(super(ResearchGraph, self), name)(config, *args, **settings), loop)
-
-    return method
-
-
-def _at_home(name: str) -> Callable[..., Any]:
-    """Return LangGraph's async method of this name on the loop of the checkpointer."""
+    def waited(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
+        config = _config_in(args, settings, position)
+        return wait_for(getattr(super(ResearchGraph, self), name)(*args, **_checked(settings)), self._loop(config))
 
     @wraps(getattr(LeasedGraph, name))
-    async def method(self: ResearchGraph, config: RunnableConfig, *args: Any, **settings: Any) -> Any:
-        return await self._at_home(getattr(super(ResearchGraph, self), name)(config, *args, **settings), config)
+    async def handed_over(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
+        coroutine = getattr(super(ResearchGraph, self), name)(*args, **_checked(settings))
+        home = self._home(_config_in(args, settings, position))
+        return await (coroutine if home is None else hand_over(coroutine, home))
 
-    return method
+    return waited, handed_over
+
+
+def _both_streams(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Do as `_both` for a method that yields its results; leaving the iterator early cancels it."""
+
+    @wraps(getattr(LeasedGraph, name))
+    def waited(self: ResearchGraph, *args: Any, **settings: Any) -> Generator[Any, None, None]:
+        make = partial(getattr(super(ResearchGraph, self), name), *args, **_checked(settings))
+        yield from iterate(make, self._loop(_config_in(args, settings, position)))
+
+    @wraps(getattr(LeasedGraph, name))
+    async def handed_over(self: ResearchGraph, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
+        make = partial(getattr(super(ResearchGraph, self), name), *args, **_checked(settings))
+        home = self._home(_config_in(args, settings, position))
+        async for part in make() if home is None else aiterate(make, home):
+            yield part
+
+    return waited, handed_over
+
+
+def _config_in(args: tuple[Any, ...], settings: Mapping[str, Any], position: int) -> RunnableConfig | None:
+    config: RunnableConfig | None = args[position] if len(args) > position else settings.get("config")
+    return config
 
 
 class ResearchGraph(LeasedGraph):
     """A compiled graph whose sync methods work although all its nodes are async.
 
     Everything runs on the event loop that the checkpointer belongs to. A checkpointer that belongs to none leaves async
-    calls where they are made and sends sync calls to a loop in the background.
+    calls where they are made and sends sync calls to a loop in the background. A run whose stream is left early can be
+    resumed.
     """
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Generator[Any, None, None]:
-        """Stream as LangGraph's `stream`; leaving the iterator early cancels the run, which can be resumed."""
-        settings = _checked(settings)
-        yield from iterate(lambda: super(ResearchGraph, self).astream(input, config, **settings), self._loop(config))
-
-    async def astream(
-        self, input: Any, config: RunnableConfig | None = None, **settings: Any
-    ) -> AsyncGenerator[Any, None]:
-        """Stream as LangGraph's `astream`."""
-        settings = _checked(settings)
-        home = self._home(config)
-        stream = (
-            super().astream(input, config, **settings)
-            if home is None
-            else aiterate(lambda: super(ResearchGraph, self).astream(input, config, **settings), home)
-        )
-        async for part in stream:
-            yield part
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Any:
-        """Run to the end or to the next pause, as LangGraph's `invoke`."""
-        loop = self._loop(config)
-        return wait_for(super().ainvoke(input, config, **_checked(settings)), loop)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Any:
-        """Run to the end or to the next pause, as LangGraph's `ainvoke`."""
-        return await self._at_home(super().ainvoke(input, config, **_checked(settings)), config)
-
-    get_state = _waited("aget_state")
-    aget_state = _at_home("aget_state")
-    bulk_update_state = _waited("abulk_update_state")
-    abulk_update_state = _at_home("abulk_update_state")
-    update_state = _waited("aupdate_state")
-    aupdate_state = _at_home("aupdate_state")
-
-    def get_state_history(self, config: RunnableConfig, **settings: Any) -> Iterator[Any]:
-        """Yield the states of a thread, the latest first, as LangGraph's `get_state_history`."""
-        loop = self._loop(config)
-        yield from iterate(lambda: super(ResearchGraph, self).aget_state_history(config, **settings), loop)
-
-    async def aget_state_history(self, config: RunnableConfig, **settings: Any) -> AsyncGenerator[Any, None]:
-        """Yield the states of a thread, the latest first, as LangGraph's `aget_state_history`."""
-        home = self._home(config)
-        states = (
-            super().aget_state_history(config, **settings)
-            if home is None
-            else aiterate(lambda: super(ResearchGraph, self).aget_state_history(config, **settings), home)
-        )
-        async for state in states:
-            yield state
+    stream, astream = _both_streams("astream", 1)
+    invoke, ainvoke = _both("ainvoke", 1)
+    get_state, aget_state = _both("aget_state", 0)
+    get_state_history, aget_state_history = _both_streams("aget_state_history", 0)
+    update_state, aupdate_state = _both("aupdate_state", 0)
+    bulk_update_state, abulk_update_state = _both("abulk_update_state", 0)
 
     def _home(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
         """Return the loop that a call has to be handed over to; none if it can stay where it is."""
@@ -190,7 +170,7 @@ class ResearchGraph(LeasedGraph):
         return None if loop is None or loop is asyncio.get_running_loop() else loop
 
     def _saver_loop(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
-        saver = ensure_config(config)["configurable"].get(PARENT_SAVER, self.checkpointer)
+        saver = self._configurable(config).get(PARENT_SAVER, self.checkpointer)
         loop: asyncio.AbstractEventLoop | None = getattr(saver, "loop", None)
         return loop
 
@@ -202,10 +182,6 @@ class ResearchGraph(LeasedGraph):
                 'methods, or let the graph open the file: build_graph(checkpointer="runs.sqlite").'
             )
         return loop
-
-    async def _at_home(self, coroutine: Any, config: RunnableConfig | None) -> Any:
-        home = self._home(config)
-        return await (coroutine if home is None else hand_over(coroutine, home))
 
 
 def build_graph(
@@ -246,11 +222,6 @@ def compile_graph(strategy: Strategy) -> LeasedGraph:
     graph = build_planned_graph() if strategy == "planned" else build_orchestrated_graph()
     config = RunnableConfig(recursion_limit=RECURSION_LIMIT, metadata={MARK: strategy})
     return LeasedGraph.of(graph.compile(name=GRAPHS[strategy])).with_config(config)
-
-
-@cache
-def _json_schema(settings: type[BaseModel]) -> dict[str, Any]:
-    return settings.model_json_schema()
 
 
 def thread_config(name: str) -> RunnableConfig:

@@ -340,13 +340,14 @@ def _user() -> str:
 
 
 def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
-    """Return the settings of this run, the defaults where the caller gave none.
+    """Return the settings of this run; the defaults where there are none, or only the context of a parent graph.
 
     On the server they are the operator's, narrowed by the user. Depth `deep` widens the limits. Where a model with a
     small window is allowed, everything is cut shorter.
     """
-    given = runtime.context
-    context = (given.context_of(_user()) if isinstance(given, UserSettings) else given or Context()).at_depth()
+    given: object = runtime.context
+    context = given if isinstance(given, Context) else Context()
+    context = (given.context_of(_user()) if isinstance(given, UserSettings) else context).at_depth()
     if not context.allow_small_window:
         return context
     window = min(profile_of(role, context).window for role in ROLES)

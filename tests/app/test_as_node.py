@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -36,6 +37,13 @@ COMBINATIONS = [
     (way, is_sync, saver, number % 2 == 0)
     for number, (way, is_sync, saver) in enumerate(product(WAYS, (False, True), ("memory", "sqlite")))
 ]
+
+
+@dataclass
+class Tenant:
+    """The context of an app of its own."""
+
+    name: str
 
 
 def scripted(tmp_path: Path) -> Lab:
@@ -176,3 +184,34 @@ async def test_a_node_keeps_page_texts_in_its_own_file_where_its_parent_has_no_s
             value, _ = await turn(parent, message, run, is_sync=False)
     assert texts(value)[-1].startswith("The Skerry Light was lit in 1844. [1]")
     assert graph.store and "1844" in str(await graph.store.asearch(("parent", "pages")))
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_the_log_of_a_nested_run_is_whole_when_its_turn_ends(tmp_path: Path, way: Way) -> None:
+    run, store = scripted(tmp_path), InMemoryStore()
+    parent = parent_of(build_graph(), way, is_sync=False, checkpointer=InMemorySaver(), store=store)
+    await turn(parent, QUESTION, run, is_sync=False)
+    notes = [item.value for item in await store.asearch(("parent", "pages"), limit=100)]
+    logged = [packet["type"] for note in notes for packet in note.get("packets", ())]
+    assert "message_delta" in logged and logged[-1] == "stop"
+    assert not any(note.get("words") for note in notes)
+
+
+async def test_without_a_checkpointer_a_node_states_its_assumptions(tmp_path: Path) -> None:
+    run = scripted(tmp_path)
+    value, _ = await turn(parent_of(build_graph(), "node", is_sync=False), QUESTION, run, is_sync=False)
+    assert ASKED in texts(value)[-1]
+
+
+async def test_called_in_a_node_it_takes_settings_beside_the_context_of_the_parent(tmp_path: Path) -> None:
+    run = scripted(tmp_path)
+    graph = build_graph()
+
+    async def ask(state: MessagesState) -> Any:
+        return await graph.ainvoke({"messages": state["messages"]}, context=run.context)
+
+    builder = StateGraph(MessagesState, context_schema=Tenant)
+    builder.add_node("research", ask)
+    builder.add_edge(START, "research")
+    state = await builder.compile().ainvoke({"messages": [HumanMessage(QUESTION)]}, context=Tenant("a"))
+    assert texts(state)[-1].startswith("The Skerry Light was lit in 1844. [1]")
