@@ -114,8 +114,8 @@ def _both(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., A
 
     @wraps(getattr(LeasedGraph, name))
     def waited(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
-        config = _config_in(args, settings, position)
-        return wait_for(getattr(super(ResearchGraph, self), name)(*args, **_checked(settings)), self._loop(config))
+        loop = self._loop(_config_in(args, settings, position))
+        return wait_for(getattr(super(ResearchGraph, self), name)(*args, **_checked(settings)), loop)
 
     @wraps(getattr(LeasedGraph, name))
     async def handed_over(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
