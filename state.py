@@ -1,4 +1,4 @@
-"""The vocabulary of a run: its records, its channels, and how parallel writes to a channel merge."""
+"""The vocabulary of a run: what goes in and comes out, its channels, and how parallel writes to a channel merge."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.graph.message import add_messages
 from langgraph.types import Overwrite
+from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from .core.records.plan import Learning, Observation, PlanStep, StepOutcome
@@ -86,3 +87,19 @@ class StateUpdate(TypedDict, total=False):
     memory: dict[str, Observation]
     draft: Draft | None
     report: Report | None
+
+
+class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
+    """The input of a run."""
+
+    messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages", min_length=1)
+    """The conversation; its last message is the question, or the answer to what was asked back."""
+
+
+class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):
+    """The output of a run."""
+
+    messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages")
+    """The conversation; its last message is the report, or a question to the user."""
+    report: Report | None = Field(default=None, title="Report")
+    """The report as data: text with markers, and the sources that they name."""

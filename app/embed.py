@@ -61,11 +61,9 @@ class LeasedGraph(DrawableGraph):
             try:
                 async for part in lease.guard(stream) if lease else stream:
                     yield part
-            except GraphInterrupt:
-                # So a node pauses its parent.
-                raise
             except Exception as error:
-                failure = said_of(error)
+                # An interrupt is how a node pauses its parent.
+                failure = "" if isinstance(error, GraphInterrupt) else said_of(error)
                 raise
             finally:
                 thread = str(self._configurable(config).get("thread_id", ""))
@@ -126,7 +124,9 @@ def _both(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., A
     return waited, handed_over
 
 
-def _both_streams(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _both_streams(
+    name: str, position: int
+) -> tuple[Callable[..., Generator[Any, None, None]], Callable[..., AsyncGenerator[Any, None]]]:
     """Do as `_both` for a method that yields its results; leaving the iterator early cancels it."""
 
     @wraps(getattr(LeasedGraph, name))
@@ -176,7 +176,7 @@ class ResearchGraph(LeasedGraph):
 
     def _loop(self, config: RunnableConfig | None = None) -> asyncio.AbstractEventLoop:
         loop = self._saver_loop(config) or background_loop()
-        if not loop.is_running() or loop is _running_loop():
+        if not loop.is_running() or loop is asyncio._get_running_loop():
             raise SyncCallRefused(
                 "This checkpointer belongs to an event loop that cannot be waited for here: use the graph's async "
                 'methods, or let the graph open the file: build_graph(checkpointer="runs.sqlite").'
@@ -235,13 +235,6 @@ def thread_id(name: str) -> str:
         return str(uuid.UUID(name))
     except ValueError:
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"deep-research:{name}"))
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 @cache

@@ -194,7 +194,7 @@ def _adapter() -> TypeAdapter[AnyPacket]:
 
 def _parts(graph: ResearchGraph, message: Message, thread: Thread, **settings: Any) -> AsyncGenerator[Any, None]:
     """Return the stream of the graph: its packets, and how its run stands."""
-    parts: AsyncGenerator[Any, None] = graph.astream(
+    return graph.astream(
         {"messages": [HumanMessage(message)]} if isinstance(message, str) else message,
         thread_config(thread) if isinstance(thread, str) else thread,
         stream_mode=["custom", "values"],
@@ -204,7 +204,6 @@ def _parts(graph: ResearchGraph, message: Message, thread: Thread, **settings: A
         version="v2",
         **settings,
     )
-    return parts
 
 
 class PacketReader:

@@ -17,7 +17,7 @@ from ..nodes.plan import plan
 from ..nodes.review_plan import review_plan
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
-from ..state import ResearchState
+from ..state import ResearchInput, ResearchOutput, ResearchState
 from .drawable import compile_drawable
 from .handlers import hand_over_unchecked, record_failure
 from .researcher import build_researcher_graph
@@ -29,7 +29,6 @@ from .routing import (
     route_after_plan,
     route_after_review_plan,
 )
-from .schema import ResearchInput, ResearchOutput
 
 
 @cache

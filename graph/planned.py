@@ -22,7 +22,7 @@ from ..nodes.schedule import schedule
 from ..nodes.summarize import summarize
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
-from ..state import ResearchState
+from ..state import ResearchInput, ResearchOutput, ResearchState
 from .handlers import hand_over_unchecked, record_step_failure
 from .routing import (
     dispatch_steps,
@@ -32,7 +32,6 @@ from .routing import (
     route_after_plan_steps,
     route_after_review_steps,
 )
-from .schema import ResearchInput, ResearchOutput
 from .step import step_in_its_slot
 
 

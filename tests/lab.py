@@ -11,7 +11,8 @@ from typing import Any
 
 from judging_model import figure_judge
 from langchain_core.language_models import ModelProfile
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolMessage
+from langchain_core.messages.tool import invalid_tool_call
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
@@ -138,6 +139,11 @@ def research(*tasks: str, ids: tuple[str, ...] = ()) -> AIMessage:
     """A message that hands out tasks."""
     names = ids or ("",) * len(tasks)
     return calls(*(call("research_agent", task=task, id=name) for task, name in zip(tasks, names, strict=True)))
+
+
+def broken_call(name: str, arguments: str, *, id: str | None = "") -> InvalidToolCall:
+    """A tool call whose arguments, as sent, are no JSON object."""
+    return invalid_tool_call(name=name, args=arguments, id=id, error="cut off")
 
 
 def think(thought: str = "What is missing?") -> AIMessage:

@@ -11,7 +11,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.messages.tool import invalid_tool_call, tool_call, tool_call_chunk
+from langchain_core.messages.tool import tool_call, tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
@@ -231,11 +231,6 @@ class ScriptedChatModel(BaseChatModel):
 def call(name: str, /, *, id: str | None = "", **arguments: Any) -> ToolCall:
     """Return a tool call for a script; an empty id is filled in when the model replies, None stays missing."""
     return tool_call(name=name, args=arguments, id=id)
-
-
-def broken_call(name: str, arguments: str, error: str = "cut off", *, id: str | None = "") -> InvalidToolCall:
-    """Return a tool call whose arguments, as sent, are no JSON object."""
-    return invalid_tool_call(name=name, args=arguments, id=id, error=error)
 
 
 def calls(*tool_calls: ToolCall | InvalidToolCall, text: str = "", **metadata: Any) -> AIMessage:

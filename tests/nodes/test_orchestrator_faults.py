@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from lab import (
     REPORT,
+    broken_call,
     every_call_has_one_result,
     in_order,
     lab,
@@ -19,7 +20,7 @@ from lab import (
 )
 from langchain_core.messages import AIMessage, ToolMessage
 
-from deep_research.core.models.scripted import broken_call, call, calls
+from deep_research.core.models.scripted import call, calls
 
 
 @pytest.mark.behaviour("O-37")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from frozen import GOLDEN, TIMES, Frozen, Hidden, documents, golden_of, is_golden, killed, lines_of, named
 from judging_model import by_figures
-from lab import CLEAR, DOCUMENTS, PLAN, QUESTION, REPORT, HandClock, lab, research, search, think
+from lab import CLEAR, DOCUMENTS, PLAN, QUESTION, REPORT, HandClock, broken_call, lab, research, search, think
 from langchain_core.messages import AIMessage
 from langgraph.types import Command
 from planned_lab import RULES, Rule, only_for, plan, planned_lab, step, verdict
@@ -27,7 +27,7 @@ from web import Web, hostile_web
 from wire import wire_lab
 
 from deep_research.app.stream import read_packet
-from deep_research.core.models.scripted import broken_call, call, calls
+from deep_research.core.models.scripted import call, calls
 from deep_research.core.run.errors import RateLimited
 from deep_research.core.run.transcripts import REASONING
 

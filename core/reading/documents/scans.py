@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pypdfium2
@@ -40,9 +40,4 @@ class Scans:
         covered = sum((right - left) * (top - bottom) for left, bottom, right, top in images)
         if not images or covered < SCANNED_SHARE * width * height:
             return None
-        return partial(_drawn, page, SIDE / max(width, height))
-
-
-def _drawn(page: pypdfium2.PdfPage, scale: float) -> Image:
-    picture: Image = page.render(scale=scale).to_pil()
-    return picture
+        return lambda: page.render(scale=SIDE / max(width, height)).to_pil()

@@ -21,21 +21,17 @@ def usable_saver(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
 
     A serializer that is none of LangGraph's is left in place.
     """
-    serde = saver.serde
-    strict: Any = None
+    serde: Any = saver.serde
     if isinstance(serde, EncryptedSerializer) and isinstance(serde.serde, JsonPlusSerializer):
-        strict = EncryptedSerializer(serde.cipher, StrictSerializer())
+        serde = EncryptedSerializer(serde.cipher, StrictSerializer())
     elif isinstance(serde, JsonPlusSerializer) and not isinstance(serde, StrictSerializer):
-        strict = StrictSerializer()
-    if strict:
+        serde = StrictSerializer()
+    if serde is not saver.serde:
         saver = copy.copy(saver)
-        saver.serde = strict
-    return ThreadedSaver(saver) if _is_sync(saver) else saver
-
-
-def _is_sync(saver: BaseCheckpointSaver[Any]) -> bool:
+        saver.serde = serde
     # SqliteSaver has async methods that raise.
-    return type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple or isinstance(saver, SqliteSaver)
+    is_sync = type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple or isinstance(saver, SqliteSaver)
+    return ThreadedSaver(saver) if is_sync else saver
 
 
 def _in_thread(name: str) -> Callable[..., Any]:

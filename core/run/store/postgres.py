@@ -24,9 +24,9 @@ from ..concurrency import Locks, PerLoop, ShieldedTasks
 from ..errors import DatabaseUnusable, NewerVersion, StateUnreadable
 from ..limits import DATABASE
 from .lease import FENCED, Holder, Lease, Leases, Process
+from .pages import TEXT, packed, unpacked
 from .saver import Dialect, Place, RunSaver, config_of
 from .serializer import StrictSerializer
-from .texts import TEXT, packed, unpacked
 
 CONNECT_SECONDS = 10
 CONNECTIONS = 8
@@ -229,12 +229,7 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[psycopg.AsyncCursor[DictRow]]:
-        # LangGraph's lets one caller at a time use the pool.
-        async with (
-            self._pool.connection() as connection,
-            connection.transaction() if pipeline else nullcontext(),
-            connection.cursor(binary=True) as cursor,
-        ):
+        async with _cursor_of(self._pool, pipeline=pipeline) as cursor:
             if pipeline and (thread := _saved.get()):
                 query = "SELECT owner FROM research_leases WHERE thread_id = %s FOR SHARE"
                 row = await (await cursor.execute(query, (thread,))).fetchone()
@@ -278,14 +273,19 @@ class PostgresPageStore(AsyncPostgresStore):
             raise unusable(self._address, error) from error
         return [_from_text(result) for result in results]
 
-    @asynccontextmanager
-    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[psycopg.AsyncCursor[DictRow]]:
-        async with (
-            self._pool.connection() as connection,
-            connection.transaction() if pipeline else nullcontext(),
-            connection.cursor(binary=True) as cursor,
-        ):
-            yield cursor
+    def _cursor(self, *, pipeline: bool = False) -> Any:
+        return _cursor_of(self._pool, pipeline=pipeline)
+
+
+@asynccontextmanager
+async def _cursor_of(pool: Pool, *, pipeline: bool) -> AsyncIterator[psycopg.AsyncCursor[DictRow]]:
+    # LangGraph's lets one caller at a time use the pool.
+    async with (
+        pool.connection() as connection,
+        connection.transaction() if pipeline else nullcontext(),
+        connection.cursor(binary=True) as cursor,
+    ):
+        yield cursor
 
 
 def _as_text(op: PutOp) -> PutOp:

@@ -14,7 +14,7 @@ from langgraph.store.sqlite import SqliteStore
 
 from ..concurrency import Threads
 from ..errors import DatabaseUnusable
-from .texts import packed, unpacked
+from .pages import packed, unpacked
 
 BUSY_SECONDS = 30.0
 """Seconds to wait for another process that is writing."""
