@@ -109,9 +109,10 @@ def ask(page: Any, question: str = QUESTION) -> None:
     page.get_by_role("button", name="Start research").click()
 
 
-def reply(page: Any, words: str) -> None:
+def reply(page: Any, words: str, verb: str) -> None:
+    """Type `words` and send them, once the page has come so far that they are sent as `verb` says."""
     page.get_by_role("complementary").locator("textarea").fill(words)
-    page.get_by_role("complementary").locator("button").click()
+    page.get_by_role("complementary").get_by_role("button", name=verb, exact=True).click()
 
 
 def faults_of(page: Any) -> list[Any]:
@@ -127,7 +128,7 @@ def test_a_whole_run_from_the_question_back_to_the_further_question(
         page.get_by_label("Show me the plan first").check()
         ask(page, UNCLEAR)
         page.get_by_text("Which of them?").wait_for()
-        reply(page, "The light and its keeper")
+        reply(page, "The light and its keeper", "Answer")
         plan = page.get_by_label("The plan; change it as you like")
         plan.wait_for()
         assert plan.input_value() == "1. The light\n2. Its keeper\n3. The harbour"
@@ -148,7 +149,7 @@ def test_a_whole_run_from_the_question_back_to_the_further_question(
         other.get_by_role("button", name="Stop").click()
         other.get_by_role("button", name="Go on").first.wait_for()
         page.get_by_text("The run was stopped").wait_for()
-        reply(page, "Mind the years")
+        reply(page, "Mind the years", "Go on")
         report = page.locator("#report article")
         report.wait_for()
         other.locator("#report article").wait_for()
@@ -165,7 +166,7 @@ def test_a_whole_run_from_the_question_back_to_the_further_question(
             page.get_by_role("button", name="Markdown").click()
         loaded.value.save_as(tmp_path / "report.md")
         assert FACTS["light"] in (tmp_path / "report.md").read_text("utf-8")
-        reply(page, FURTHER)
+        reply(page, FURTHER, "Ask")
         page.get_by_role("button", name="Start research").click()
         report.get_by_text(FACTS["harbour"]).wait_for()
         assert page.get_by_text("An earlier report").count() == 1
@@ -180,8 +181,12 @@ def test_what_is_said_to_researchers_at_work_reaches_them(reader: Reader, desk: 
         ask(page)
         page.locator(".card").nth(0).get_by_text("done").wait_for()
         before = len(desk.lab.models.requests)
-        reply(page, "The keeper matters most")
+        reply(page, "The keeper matters most", "Send")
+        words = page.get_by_role("complementary").locator("textarea")
+        page.wait_for_function("document.querySelector('#words').value === ''")
+        words.fill("And the harbour")
         page.locator("#report article").wait_for()
+        assert words.input_value() == "And the harbour"
         assert any("The keeper matters most" in one.prompt for one in desk.lab.models.requests[before:])
         assert FACTS["keeper"] in page.locator("#report article").inner_text()
 
@@ -203,7 +208,7 @@ def test_runs_of_the_command_line_are_there_and_go_on(reader: Reader, desk: Wire
     with reader.page() as page:
         page.get_by_role("navigation").get_by_role("link").filter(has_text="Waits for you").first.click()
         page.get_by_text("Which of them?").wait_for()
-        reply(page, "The light and its keeper")
+        reply(page, "The light and its keeper", "Answer")
         page.locator("#report article").wait_for()
         assert FACTS["light"] in page.locator("#report article").inner_text()
 

@@ -206,7 +206,7 @@ export function talkView(view) {
     h("ol", { class: "messages" }, run.messages.map((one, place) => message(one, place === last)),
       asked && !isSaid && h("li", { class: "assistant", dir: "auto" }, markdown(asked))),
     run.waiting.refused && !isPlan && h("p", { class: "failure", role: "alert" }, run.waiting.refused),
-    isPlan || run.status === "starting" ? h("p", { class: "quiet" }, isPlan ? "The plan waits for you." : "") : h("form", { class: "composer", "data-do": action, "data-key": action },
+    isPlan || run.status === "starting" ? h("p", { class: "quiet" }, isPlan ? "The plan waits for you." : "") : h("form", { class: "composer", "data-do": action, "data-key": "composer" },
       h("label", { for: "words" }, words),
       h("textarea", { id: "words", name: "words", rows: "3", required: true }),
       h("button", { class: "main-action" }, verb)),
