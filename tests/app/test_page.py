@@ -183,7 +183,7 @@ def test_what_is_said_to_researchers_at_work_reaches_them(reader: Reader, desk: 
         before = len(desk.lab.models.requests)
         reply(page, "The keeper matters most", "Send")
         words = page.get_by_role("complementary").locator("textarea")
-        page.wait_for_function("document.querySelector('#words').value === ''")
+        pytest.importorskip("playwright.sync_api").expect(words).to_have_value("", timeout=WAIT)
         words.fill("And the harbour")
         page.locator("#report article").wait_for()
         assert words.input_value() == "And the harbour"
