@@ -1,17 +1,18 @@
 # Python 3.11 or newer and make are all that is needed; the first run makes .venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format docs bench lock clean install install-dev
+.PHONY: help demo test test-all test-newest check format docs bench lock clean install install-dev
 export PYTHON
 # Tests start hundreds of commands, and pytest rewrites each test: without bytecode all of it would be compiled anew.
 export PYTHONDONTWRITEBYTECODE =
 
 UV ?= uv
+NEEDS_UV = command -v "$(UV)" >/dev/null || { echo "make $@ needs uv; name it with UV=/path/to/uv." >&2; exit 1; }
 COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate --group build pyproject.toml
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
 
 demo: install ## Show a run on example documents: no key, no network
 	@.venv/bin/deep-research demo
@@ -25,6 +26,10 @@ test: install-dev ## Run the tests but the long ones (two and a half minutes on 
 test-all: install-dev ## Run all tests, as CI does: also kills at every point, random machines, real browsers
 	@$(BYTECODE)
 	@.venv/bin/pytest -q
+
+test-newest: ## Run `make test` with the newest packages that pyproject.toml allows, in .venv-newest (needs uv; not in CI)
+	@$(NEEDS_UV)
+	@UV="$(UV)" sh .ci/newest -m "not slow"
 
 check: install-dev ## Check format, style, types and tests but the long ones
 	@.venv/bin/ruff format --check .
@@ -47,12 +52,12 @@ bench: install-dev ## Measure whole runs on fake servers, then index and search 
 	@.venv/bin/python -m deep_research_bench index
 
 lock: ## Refresh the lock files (needs uv)
-	@command -v "$(UV)" >/dev/null || { echo "make lock needs uv; name it with UV=/path/to/uv." >&2; exit 1; }
+	@$(NEEDS_UV)
 	@$(COMPILE) --extra serve --output-file requirements.lock
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## Remove .venv, builds and caches
-	@rm -rf .venv .typing build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .venv-newest .typing build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -type d -name __pycache__ -prune -exec rm -rf {} +
 
 install:

@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, convert_to_messages
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 from openai import APIConnectionError, APIStatusError, AsyncStream
@@ -205,7 +205,7 @@ class OpenAIChat(ChatOpenAI):
     def _get_request_payload(
         self, input_: LanguageModelInput, *, stop: list[str] | None = None, **settings: Any
     ) -> dict[str, Any]:
-        messages = self._convert_input(input_).to_messages()
+        messages = convert_to_messages([input_] if isinstance(input_, str) else input_)
         payload: dict[str, Any] = super()._get_request_payload(messages, stop=stop, **settings)
         payload.pop("temperature", None)
         if not payload.get("tools"):

@@ -69,5 +69,6 @@ def test_a_python_that_is_too_old_is_named(copy: Path) -> None:
 def test_make_alone_lists_the_targets(copy: Path) -> None:
     result = make(copy)
     listed = [line.split()[0] for line in result.stdout.splitlines()]
-    assert listed == ["help", "demo", "test", "test-all", "check", "format", "docs", "bench", "lock", "clean"]
+    tests = ["test", "test-all", "test-newest"]
+    assert listed == ["help", "demo", *tests, "check", "format", "docs", "bench", "lock", "clean"]
     assert result.stderr == ""

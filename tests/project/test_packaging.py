@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -9,9 +10,14 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterable
+from functools import cache
+from importlib import metadata
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
+from architecture import Module, read_package
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -27,6 +33,13 @@ FLOORS = {
 }
 """The first versions in which the holes are closed that were known when they were chosen."""
 NOT_PACKAGES = {"extras", "tests", "notebooks", "docs", "build", "dist"}
+EXTRAS_OF = {"app.mcp": ("mcp", "serve"), "app.server": ("serve",), "core.run.store.postgres": ("postgres",)}
+"""Modules that are loaded only where an extra is installed; whatever the others import at once is always installed."""
+NON_PUBLIC = {
+    *("aiosqlite", "langchain-openai", "langgraph", "langgraph-api", "langgraph-checkpoint"),
+    *("langgraph-checkpoint-postgres", "langgraph-checkpoint-sqlite", "mcp", "openai", "python-docx"),
+}
+"""Packages of whose parts we use some that are not public."""
 BUILD = "import setuptools.build_meta as b, sys; print(getattr(b, 'build_' + sys.argv[1])(sys.argv[2]))"
 
 
@@ -58,13 +71,15 @@ def build(kind: str, tree: Path, target: Path) -> Path:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel from an sdist of a copy of the tree in which strays lie about."""
     place = tmp_path_factory.mktemp("build")
-    ignored = shutil.ignore_patterns(".*_cache", ".venv", ".git", ".hypothesis", "__pycache__", "*.egg-info", "build")
+    ignored = shutil.ignore_patterns(".*_cache", ".venv*", ".git", ".hypothesis", "__pycache__", "*.egg-info", "build")
     tree = shutil.copytree(ROOT, place / "a tree", symlinks=True, ignore=ignored)
     for stray in ("stray.py", "conftest.py"):
         (tree / stray).write_text("raise SystemExit('not a part of the package')\n")
+    (tree / ".env").write_text("OPENAI_API_KEY=sk-CANARY\n")
     with tarfile.open(build("sdist", tree, place)) as sdist:
         sdist.extractall(place / "unpacked", filter="data")
     (unpacked,) = (place / "unpacked").iterdir()
+    assert not (unpacked / ".env").exists()
     (unpacked / "stray.py").write_text("raise SystemExit('not a part of the package')\n")
     return build("wheel", unpacked, place)
 
@@ -158,3 +173,56 @@ def test_no_lock_holds_a_version_with_known_holes() -> None:
 def test_both_locks_agree() -> None:
     small, large = pins(LOCKS["requirements.lock"]), pins(LOCKS["requirements-dev.lock"])
     assert {name: large.get(name) for name in small} == small
+
+
+OWNERS = cache(metadata.packages_distributions)
+
+
+@cache
+def files_of(distribution: str) -> set[str]:
+    return {str(file) for file in metadata.files(distribution) or ()}
+
+
+@cache
+def distribution_of(module: str) -> str:
+    """The installed package that a module comes from; several share the name `langgraph`."""
+    owners = sorted(set(OWNERS()[module.split(".")[0]]))
+    path = module.replace(".", "/")
+    own = [owner for owner in owners if len(owners) == 1 or {f"{path}.py", f"{path}/__init__.py"} & files_of(owner)]
+    return canonicalize_name(own[0])
+
+
+def imported(module: Module, nodes: Iterable[ast.AST]) -> dict[str, str]:
+    """The packages that these statements of a module import, each with the module."""
+    own = (*sys.stdlib_module_names, "deep_research")
+    found = (node.names[0].name if isinstance(node, ast.Import) else node.module for node in nodes if is_absolute(node))
+    return {distribution_of(name): module.name for name in found if name and name.split(".")[0] not in own}
+
+
+def is_absolute(node: ast.AST) -> TypeGuard[ast.Import | ast.ImportFrom]:
+    return isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level)
+
+
+@pytest.mark.fault("R30")
+def test_every_package_that_is_imported_is_declared_where_it_is_needed() -> None:
+    def declared(*extras: str) -> set[str]:
+        return {canonicalize_name(Requirement(text).name) for text in requirements(*extras)}
+
+    optional = [name for name in PROJECT["project"]["optional-dependencies"] if name != "dev"]
+    missing = dict[str, str]()
+    for module in read_package(ROOT):
+        extras = [extra for name, needed in EXTRAS_OF.items() if module.name.startswith(name) for extra in needed]
+        for known, nodes in ((declared(*extras), module.tree.body), (declared(*optional), ast.walk(module.tree))):
+            missing |= {name: where for name, where in imported(module, nodes).items() if name not in known}
+    assert missing == {}
+
+
+@pytest.mark.fault("R30")
+def test_packages_whose_inner_parts_are_used_have_an_upper_bound() -> None:
+    optional = [name for name in PROJECT["project"]["optional-dependencies"] if name != "dev"]
+    bounded = {
+        canonicalize_name(requirement.name)
+        for requirement in map(Requirement, requirements(*optional))
+        if any(specifier.operator == "<" for specifier in requirement.specifier)
+    }
+    assert bounded >= NON_PUBLIC
