@@ -60,6 +60,11 @@ _PLACES = {
 }
 
 
+def __dir__() -> list[str]:
+    """Return the public names too, which are imported when they are first used."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: importing the package alone stays cheap."""
     if name not in _PLACES and name != "errors":

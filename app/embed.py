@@ -198,8 +198,8 @@ def build_graph(
     it remembers the sources of earlier turns. Without `store`, and without that of a parent, page texts stay in memory
     and end with the process, unless `checkpointer` is a path or an address.
 
-    Raises `UnknownSetting` for an unknown strategy, `DatabaseUnusable` for a file that is not ours or a database that
-    cannot be reached, `ExtraMissing`.
+    Raises `UnknownSetting` for an unknown strategy, `DatabaseUnusable` for a missing folder, a file that is not ours or
+    a database that cannot be reached, `ExtraMissing`.
     """
     check_strategy(strategy)
     # What it reads, nobody should have to wait for later.

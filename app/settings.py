@@ -1,30 +1,14 @@
-"""Settings from a dict, from the environment and from the options of the command line."""
+"""Settings from the options of the command line."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
-from pydantic_settings import SettingsError
-
-from ..core.run.context import ROLES, Context
 from ..core.run.errors import UnknownSetting
-from ..core.run.limits import ENVIRONMENT_PREFIX, Limits
-from .words import nearest
+from ..core.run.settings import read_context as read_context
+from ..core.run.settings import read_settings as read_settings
 
-Kind = TypeVar("Kind", bound=BaseModel)
-
-EXAMPLES = {
-    "limits": '{"max_cycles": 4}',
-    "mcp": '{"NAME": {"command": "COMMAND", "args": []}}',
-    "prices": '{"NAME": [0.25, 2.0]}',
-}
-"""How the settings look in the environment that are JSON there."""
 SETTINGS = {
     "model": "models",
     "window": "window",
@@ -41,51 +25,6 @@ SETTINGS = {
     "data_dir": "data_dir",
 }
 """The setting that an option gives, by the option's name."""
-
-
-def read_context(given: Mapping[str, Any]) -> Context:
-    """Return the settings from a dict; raises `UnknownSetting` in one line for a name or value that is not known."""
-    return read_settings(Context, given)
-
-
-def read_settings(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
-    """Return settings of this kind from a dict; raises `UnknownSetting` as `read_context` does."""
-    try:
-        return kind(**given)
-    except ValidationError as error:
-        # The branches of a union each complain.
-        faults = dict.fromkeys(map(_in_words, error.errors()))
-        raise UnknownSetting(f"Wrong settings: {'; '.join(faults)}.") from error
-    except SettingsError as error:
-        # Its message is the only place that names the field.
-        field = str(error).split('"')[1]
-        raise UnknownSetting(
-            f"Wrong settings: {_variable(field)}: this is no JSON, as {EXAMPLES[field]} is."
-        ) from error
-
-
-def _in_words(fault: ErrorDetails) -> str:
-    """Return one fault in a line; a value from the environment is named by its variable."""
-    *above, name = map(str, fault["loc"])
-    is_limit = above == ["limits"]
-    if fault["type"] == "extra_forbidden":
-        if is_limit:
-            return (
-                f"{name}: there is no such limit{nearest(name, Limits.model_fields)}; `deep-research limits` lists all"
-            )
-        return f"{name}: there is no such setting"
-    if fault["loc"][0] == "models":
-        return f"models: give a name such as 'openai:NAME', or by role, of {', '.join(ROLES)}"
-    # A fault of one of several words bears the place of the word.
-    field = above[0] if above and not is_limit else name
-    value = os.environ.get(_variable(field), "")
-    is_from_environment = bool(value) and fault["input"] in (value, *re.split(r"[\s,]+", value))
-    place = _variable(field) if is_from_environment else f"limit {name}" if is_limit else ".".join([*above, name])
-    return f"{place}: {fault['msg'].removeprefix('Value error, ')} (given: {fault['input']!r})"
-
-
-def _variable(name: str) -> str:
-    return f"{ENVIRONMENT_PREFIX}{name.upper()}"
 
 
 def settings_from_options(

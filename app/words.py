@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
+
+from ..core.run.near_name import nearest
 
 DONE = 0
 FAILED = 1
@@ -47,12 +48,6 @@ def in_words(seconds: float) -> str:
     """Return a time in minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def nearest(name: str, known: Iterable[str], before: str = "") -> str:
-    """Return the known name most like this one as a hint in brackets; empty if none is like it."""
-    found = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {before}{found[0]}?)" if found else ""
 
 
 def check_strategy(name: str, place: str = "strategy") -> Strategy:

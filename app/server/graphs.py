@@ -25,12 +25,12 @@ async def open_saver() -> AsyncIterator[RunSaver]:
     """Open the saver on the data folder's file, or on the database that the operator names."""
     # Its folders are looked up here, once, since no run may block.
     await asyncio.to_thread(lambda: UserSettings().operator)
-    async with open_database(place_of_runs(Context().data_dir)) as database:
+    async with open_database(await asyncio.to_thread(place_of_runs, Context().data_dir)) as database:
         yield database.saver
 
 
 @asynccontextmanager
 async def open_store() -> AsyncIterator[BaseStore]:
     """Open the store in the same place."""
-    async with open_database(place_of_runs(Context().data_dir)) as database:
+    async with open_database(await asyncio.to_thread(place_of_runs, Context().data_dir)) as database:
         yield database.store

@@ -19,6 +19,7 @@ from ..records.research import Spent
 from ..run.concurrency import PerLoop, in_thread
 from ..run.context import ROLES, Context, Model, Price, Role
 from ..run.errors import DeepResearchError, KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
+from ..run.settings import read_settings, with_configurable
 from ..run.user_settings import UserSettings
 from .extractive import ExtractiveChatModel
 from .faults import host_in
@@ -340,14 +341,18 @@ def _user() -> str:
 
 
 def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
-    """Return the settings of this run; the defaults where there are none, or only the context of a parent graph.
+    """Return the settings of this run: from `context` and `configurable`, the defaults where the caller gave none.
 
     On the server they are the operator's, narrowed by the user. Depth `deep` widens the limits. Where a model with a
-    small window is allowed, everything is cut shorter.
+    small window is allowed, everything is cut shorter. In a node of another graph, `context` may be that graph's own.
     """
-    given: object = runtime.context
-    context = given if isinstance(given, Context) else Context()
-    context = (given.context_of(_user()) if isinstance(given, UserSettings) else context).at_depth()
+    given, configurable = runtime.context, get_config().get("configurable", {})
+    if not isinstance(given, Context | UserSettings):
+        # A server's clients fill `configurable`, and may only narrow what its operator allows.
+        known = {name: configurable[name] for name in UserSettings.model_fields if name in configurable}
+        given = read_settings(UserSettings, known) if runtime.server_info or _user() else None
+    context = given.context_of(_user()) if isinstance(given, UserSettings) else with_configurable(given, configurable)
+    context = context.at_depth()
     if not context.allow_small_window:
         return context
     window = min(profile_of(role, context).window for role in ROLES)

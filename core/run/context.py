@@ -22,7 +22,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from typing_extensions import TypedDict, Unpack
 
 from ..records.research import Depth, Scope
-from .limits import ENVIRONMENT_PREFIX, Limits
+from .limits import ENVIRONMENT_PREFIX, KnownNames, Limits
 
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -136,7 +136,7 @@ class Settings(TypedDict, total=False):
     clock: Clock
 
 
-class Context(BaseSettings):
+class Context(KnownNames, BaseSettings):
     """Settings of a run; each can be set by `DEEP_RESEARCH_<NAME>`, and what the call gives wins."""
 
     model_config = SettingsConfigDict(

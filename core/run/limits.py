@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from .near_name import nearest
 
 ENVIRONMENT_PREFIX = "DEEP_RESEARCH_"
 DATABASE = f"{ENVIRONMENT_PREFIX}DATABASE"
@@ -28,7 +33,26 @@ DEEP = {
 """The limits of depth `deep` that are not those of `standard`: more of the same."""
 
 
-class Limits(BaseSettings):
+class KnownNames(BaseModel):
+    """Settings that refuse an unknown name and suggest the known name that is most like it."""
+
+    noun: ClassVar[str] = "setting"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, given: Any) -> Any:
+        faults = list[InitErrorDetails]()
+        for name in given if isinstance(given, dict) else ():
+            if name not in cls.model_fields:
+                values = {"noun": cls.noun, "hint": nearest(name, cls.model_fields)}
+                words = PydanticCustomError("extra_forbidden", "there is no such {noun}{hint}", values)
+                faults.append(InitErrorDetails(type=words, loc=(name,), input=given[name]))
+        if faults:
+            raise ValidationError.from_exception_data(cls.__name__, faults)
+        return given
+
+
+class Limits(KnownNames, BaseSettings):
     """Limits of a run; each can be set by `DEEP_RESEARCH_<NAME>` and by `--limit NAME=VALUE`."""
 
     model_config = SettingsConfigDict(
@@ -39,6 +63,7 @@ class Limits(BaseSettings):
         use_attribute_docstrings=True,
         title="Limits",
     )
+    noun = "limit"
 
     max_cycles: int = Field(default=8, ge=2)
     """Orchestrator cycles of a model that does not reason; the last one writes the report."""

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from ..records.research import Depth
 from .context import AnyEngine, Context, Role, engine_name
 from .errors import UnknownSetting
-from .limits import DEEP, Limits
+from .limits import DEEP, KnownNames, Limits
 
 HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
 """Limits that are narrowed by raising them."""
@@ -42,7 +42,7 @@ def with_whole_paths(settings: Context) -> Context:
     return settings.model_copy(update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)})
 
 
-class UserSettings(BaseModel):
+class UserSettings(KnownNames):
     """A user's settings of a run on the server; what is left out is as the operator has set it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, title="Settings")

@@ -13,6 +13,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
+from pydantic import ValidationError
 
 import deep_research
 from deep_research.app.embed import build_graph, thread_config
@@ -95,10 +96,18 @@ def test_an_unknown_setting_is_one_line_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(UnknownSetting, match="modles"):
         deep_research.research(QUESTION, modles="extractive")  # type: ignore[call-arg]  # the mistake
     run = lab(tmp_path)
-    with pytest.raises(UnknownSetting, match=r"^Wrong settings: modles: there is no such setting\.$"):
+    with pytest.raises(UnknownSetting, match=r"^Wrong settings: modles: .* such setting \(did you mean models\?\)\.$"):
         list(run.graph.stream({"messages": [HumanMessage("x")]}, thread_config("t"), context={"modles": "extractive"}))
     with pytest.raises(UnknownSetting, match=r"limit max_cycles: .*\(given: 0\)"):
         run.graph.invoke({"messages": [HumanMessage("x")]}, context={"limits": {"max_cycles": 0}})
+    mistaken: dict[str, Any]
+    for mistaken, right in (({"model": "extractive"}, "models"), ({"limits": {"max_cycle": 4}}, "max_cycles")):
+        with pytest.raises(ValidationError, match=rf"did you mean {right}\?"):
+            deep_research.Context(**mistaken)
+
+
+def test_the_package_lists_its_public_names() -> None:
+    assert {*deep_research.__all__} <= {*dir(deep_research)}
 
 
 async def test_a_saver_of_another_loop_is_refused_for_sync_calls_in_that_loop(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 from deep_research.core.records.research import Plan, Run
 from deep_research.core.records.sources import Record
-from deep_research.core.run.errors import StateUnreadable
-from deep_research.core.run.store.database import open_database
+from deep_research.core.run.errors import DatabaseUnusable, StateUnreadable
+from deep_research.core.run.store.database import open_database, place_of_runs
 from deep_research.core.run.store.serializer import StrictSerializer, record_types
 
 COLUMNS = (("checkpoints", "checkpoint"), ("writes", "value"))
@@ -49,12 +49,23 @@ async def test_every_record_comes_back_from_the_file_as_it_was(tmp_path: Path) -
 
 @pytest.mark.fault("R20")
 async def test_folder_and_file_are_the_owners_alone(tmp_path: Path) -> None:
-    path = tmp_path / "new folder" / "runs.sqlite"
-    run = lab(tmp_path, graph=build_graph(checkpointer=path))
-    await run.ask()
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    for file in path.parent.iterdir():
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
+    folder = tmp_path / "new folder"
+    async with open_database(place_of_runs(folder)) as database:
+        await lab(tmp_path, graph=build_graph(checkpointer=database.saver, store=database.store)).ask()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        for file in folder.iterdir():
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
+
+
+def test_a_mistyped_path_makes_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = tmp_path / "runz" / "runs.sqlite"
+    message = rf"'{wrong}' cannot be opened: there is no folder '{wrong.parent}'"
+    with pytest.raises(DatabaseUnusable, match=message):
+        build_graph(checkpointer=wrong)
+    monkeypatch.setenv("DEEP_RESEARCH_DATABASE", str(wrong))
+    with pytest.raises(DatabaseUnusable, match=message):
+        place_of_runs(tmp_path)
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.slow

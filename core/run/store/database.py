@@ -45,8 +45,19 @@ def place_of_runs(data_dir: Path) -> Path | str:
 
 
 def place_named(name: str | Path) -> Path | str:
-    """Return the place of this name, which is a path or an address."""
-    return name if isinstance(name, str) and name.startswith(SCHEMES) else Path(name).expanduser()
+    """Return the path or the address of this name; raises `DatabaseUnusable` for a path into a folder that is missing.
+
+    Only the data folder is made where it is missing: any other path may be mistyped.
+    """
+    if isinstance(name, str) and name.startswith(SCHEMES):
+        return name
+    path = Path(name).expanduser()
+    if not path.parent.is_dir():
+        raise DatabaseUnusable(
+            f"The database {str(name)!r} cannot be opened: there is no folder {str(path.parent)!r}; create it, or "
+            "correct the path."
+        )
+    return path
 
 
 @asynccontextmanager
