@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from .words import INTERRUPTED, NOTHING_BEGAN, STRATEGIES, ExportFormat, Format, RefreshFormat
+from ..core.run.env_file import load_env_file
+from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, ExportFormat, Format, RefreshFormat
 
 if TYPE_CHECKING:
     from .commands import Outlet
@@ -118,8 +119,12 @@ def cli() -> None:
     Exit codes: 0 done, 1 failed (resume goes on), 2 wrong call or setting, 3 waiting for an answer, 4 at work in
     another process, 130 stopped.
 
-    Every setting can also be given in the environment as DEEP_RESEARCH_<NAME>.
+    Every setting can also be given in the environment as DEEP_RESEARCH_<NAME>, or in a file .env of the working
+    directory, which also takes OPENAI_API_KEY and the like.
     """
+    if fault := load_env_file():
+        click.echo(f"Error: {fault}", err=True)
+        click.get_current_context().exit(REFUSED)
 
 
 @cli.command()

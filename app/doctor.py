@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
+from dotenv import dotenv_values
 from langchain_core.language_models import BaseChatModel
 
 from ..core.library.library import Library
@@ -20,6 +22,7 @@ from ..core.models.resolve import EXTRACTIVE, check_models, host_of, profile_of,
 from ..core.models.retries import retry_budget_of
 from ..core.run.context import ROLES, Context, Role
 from ..core.run.conversation import clean
+from ..core.run.env_file import ENV_FILE
 from ..core.run.errors import DeepResearchError
 from ..core.run.events.call import CallEvents
 from ..core.run.events.log import Emitter
@@ -93,6 +96,7 @@ def diagnose(context: Context) -> list[Diagnosis]:
     to_search = [] if documents[0].stops_runs else [_diagnosis("something to search", lambda: _tools(context))]
     return [
         *_models(context),
+        *_env_file(),
         _diagnosis("language", lambda: _language(context)),
         _diagnosis("web search", lambda: _engines(context)),
         *documents,
@@ -117,6 +121,13 @@ def _models(context: Context) -> list[Diagnosis]:
     if any(one.stops_runs for one in by_role):
         return found
     return [*found, _diagnosis("windows", lambda: " ".join(check_models(ROLES, context)) or "large enough")]
+
+
+def _env_file() -> list[Diagnosis]:
+    """Return which variables the file `.env` has, and which of them the environment overrides; nothing without one."""
+    variables = dotenv_values(ENV_FILE) if ENV_FILE.is_file() else {}
+    names = [f"{name}{'' if os.environ.get(name) == variables[name] else ' (overridden)'}" for name in variables]
+    return [Diagnosis("ok", str(ENV_FILE.absolute()), ", ".join(names))] if names else []
 
 
 def _model(role: Role, context: Context) -> str:

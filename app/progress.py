@@ -89,8 +89,8 @@ class Progress(ABC):
         return None
 
     def begin(self, notices: Iterable[str] = ()) -> None:
-        """Print the title, and what the user should know before anything is spent."""
-        for text in filter(None, (self.title, *(f"Note: {notice}" for notice in notices))):
+        """Print what the user should know before anything is spent, and the title."""
+        for text in filter(None, (*(f"Note: {notice}" for notice in notices), self.title)):
             self.print(text)
 
     def __call__(self, packet: AnyPacket) -> None:

@@ -102,7 +102,7 @@ async def _start(
         is_quick=context.depth == "quick",
         active_seconds=context.clock.seconds() - started,
         notices=(
-            *(is_extract if one == QUOTES_ONLY else one for one in notices),
+            *(notice.replace(QUOTES_ONLY, is_extract) for notice in notices),
             *_left_out(status),
             *([MIXED] if context.mix_private and context.docs and choose_engines(context) else ()),
         ),

@@ -86,6 +86,8 @@ def pytest_configure() -> None:
     write_to_memory()
     os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
     os.environ["LANGSMITH_TRACING"] = "false"
+    # A `.env` in the checkout is its owner's.
+    os.environ["PYTHON_DOTENV_DISABLED"] = "true"
     is_ci = "CI" in os.environ
     examples = 100 if is_ci else EXAMPLES
     hypothesis.settings.register_profile(

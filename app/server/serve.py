@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ...core.library.index import open_roots
+from ...core.models.resolve import quotes_only
+from ...core.run.context import ROLES
 from ...core.run.errors import ExtraMissing, UnknownSetting
 from ...core.run.limits import ENVIRONMENT_PREFIX
 from ..endings import reports_errors
@@ -36,6 +38,8 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
         say("No documents are given (--docs): those of `deep-research demo` can be searched.")
         given["docs"] = (demo,)
     list(open_roots(read_context(given)))
+    if notice := quotes_only(ROLES, context):
+        say(f"Note: {notice}")
     if host not in LOOPBACK and LOCAL_USER in users().values():
         raise UnknownSetting(
             f"--host {host}: other machines need tokens; set DEEP_RESEARCH_SERVER_TOKENS to USER:TOKEN, and "

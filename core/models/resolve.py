@@ -46,6 +46,10 @@ UNKNOWN_WINDOW = 128_000
 SMALL_WINDOW = 8_000
 """Input tokens below which no run is possible, even where small windows are allowed."""
 QUOTES_ONLY = "No language model is at work: the report quotes the sources and draws no conclusions."
+CHOOSE_MODEL = (
+    "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models)."
+)
+"""What follows where the settings name no model and the environment has none."""
 
 
 class Server(NamedTuple):
@@ -296,7 +300,7 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
 
     Raises `UnknownModel`, `KeyRefused` or `WindowTooSmall`.
     """
-    notices: dict[str, None] = {}
+    notices = dict.fromkeys(filter(None, (quotes_only(roles, context),)))
     for role in roles:
         profile = profile_of(role, context)
         _check_window(role, profile, context)
@@ -307,9 +311,13 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
                 f"No price of the model {profile.name} is set (prices): max_usd holds only if its provider tells one."
             )
             notices[words] = None
-        if _chosen(role, context) == EXTRACTIVE:
-            notices[QUOTES_ONLY] = None
     return tuple(notices)
+
+
+def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
+    """Return the notice that a role has no language model, and how to configure one if none is; else nothing."""
+    given = [_given(role, context) for role in roles if _chosen(role, context) == EXTRACTIVE]
+    return "" if not given else QUOTES_ONLY if all(given) else f"{QUOTES_ONLY} {CHOOSE_MODEL}"
 
 
 def _check_window(role: Role, profile: Profile, context: Context) -> None:

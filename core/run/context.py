@@ -22,6 +22,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from typing_extensions import TypedDict, Unpack
 
 from ..records.research import Depth, Scope
+from .env_file import load_env_file
+from .errors import UnknownSetting
 from .limits import ENVIRONMENT_PREFIX, KnownNames, Limits
 
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
@@ -230,6 +232,16 @@ class Context(KnownNames, BaseSettings):
     """How much time, how many calls, how long a text."""
     clock: SkipJsonSchema[InstanceOf[Clock]] = Field(default_factory=SystemClock, exclude=True, repr=False)
     """The clock that the run goes by."""
+
+    @classmethod
+    def from_env(cls, **settings: Unpack[Settings]) -> Context:
+        """Add `.env` of the working directory to the environment, which wins, and return the settings.
+
+        Raises `UnknownSetting` for a line of the file that cannot be read.
+        """
+        if fault := load_env_file():
+            raise UnknownSetting(fault)
+        return cls(**settings)
 
     def at_depth(self) -> Context:
         """Return the settings with the limits of their depth."""

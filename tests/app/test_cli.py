@@ -50,8 +50,8 @@ def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(library: Desk, 
     (number,) = re.findall(r"- \[(\d)\] Skerry Light — lighthouse\.md", sources)
     assert f"\n[{number}]: <{(library.docs / 'lighthouse.md').as_uri()}>\n" in sources
     lines = light.err.splitlines()
-    assert lines[0] == "Run light"
-    assert lines[1].startswith("Note: No language model is at work: ")
+    assert lines[0] == "Note: No language model is at work: the report quotes the sources and draws no conclusions."
+    assert lines[1] == "Run light"
     assert lines[2:4] == ["documents indexed: 4 of 4", "plan:"]
     assert "[1.1] searching: What is known about the Skerry Light and its keeper?" in lines
     assert re.search(r"^\[1\.1\] found \d sources$", light.err, re.MULTILINE)

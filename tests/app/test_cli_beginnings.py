@@ -30,8 +30,8 @@ def test_what_limits_cannot_hold_is_said_before_the_run(tmp_path: Path) -> None:
         later = wire.desk.call("resume", "dear")
     for ended in (asked, again):
         first, second, *_, last = ended.err.splitlines()
-        assert (first, last.startswith("Error: ")) == ("Run dear", True)
-        assert second.startswith("Note: No price of the model fake-1 is set") and "max_usd holds only if" in second
+        assert (second, last.startswith("Error: ")) == ("Run dear", True)
+        assert first.startswith("Note: No price of the model fake-1 is set") and "max_usd holds only if" in first
     assert "Warning" not in later.err
 
 

@@ -16,7 +16,10 @@ from packet_check import faults, merged
 from deep_research.app.stream import read_packet
 from deep_research.core.run.events.packets import AnyPacket
 
-QUOTING = "Note: No language model is at work: the report quotes the sources and draws no conclusions.\n"
+QUOTING = (
+    "Note: No language model is at work: the report quotes the sources and draws no conclusions. To use a model, set "
+    "OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models).\n"
+)
 
 
 def packets_of(out: str) -> list[AnyPacket]:
