@@ -7,6 +7,7 @@ import atexit
 import uuid
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
+from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -16,20 +17,23 @@ from langchain_core.runnables import RunnableConfig
 from langgraph._internal._config import ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphInterrupt
+from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
 from typing_extensions import Unpack
 
 from ..core.records.report import Report
 from ..core.records.sources import Source
 from ..core.run.context import Settings
-from ..core.run.errors import SyncCallRefused, said_of
+from ..core.run.errors import QuestionRefused, SyncCallRefused, said_of
 from ..core.run.events.log import flush
 from ..core.run.store.database import Database, open_database, place_named
 from ..core.run.store.foreign_saver import usable_saver
 from ..core.run.store.lease import TOKEN, Lease
 from ..core.run.store.serializer import code_version
+from ..core.writing.answers import END_RUN
 from ..graph.drawable import DrawableGraph
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
@@ -54,6 +58,8 @@ class LeasedGraph(DrawableGraph):
     ) -> AsyncGenerator[Any, None]:
         """Stream as LangGraph's `astream`; raises `ThreadBusy`."""
         config = self._with_store(config)
+        if isinstance(input, Command) and input.goto in (END, (END,), [END]):
+            input = await self._ending(input, config)
         # LangGraph calls it an iterator.
         stream = cast(AsyncGenerator[Any, None], super().astream(input, config, **settings))
         failure = ""
@@ -74,6 +80,12 @@ class LeasedGraph(DrawableGraph):
         """Change a thread's state in several steps, as LangGraph's `abulk_update_state`; raises `ThreadBusy`."""
         async with self._lease(config):
             return await super().abulk_update_state(config, *args, **settings)
+
+    async def _ending(self, command: Command[Any], config: RunnableConfig | None) -> Command[Any]:
+        """Return the answer by which a waiting run ends: LangGraph itself would ask again."""
+        if config is None or not (await self.aget_state(config)).interrupts:
+            raise QuestionRefused('goto "__end__" ends a run that waits for an answer, and this one does not wait.')
+        return replace(command, goto=(), resume=END_RUN)
 
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
         given = self._configurable(config)

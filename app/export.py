@@ -94,13 +94,15 @@ def export_content(stored: StoredRun, export_format: str, name: RunName) -> str 
 
 def answer_content(stored: StoredRun, wanted: Format | None, path: Path | None, name: RunName) -> str | bytes:
     """Return the report for who has asked: in the wanted format, else as `export` would write the file."""
-    if wanted or path is None:
+    if wanted == "json" or (stored.state.report and (wanted or path is None)):
         return report_text(stored, wanted or "md")
     return export_content(stored, chosen_format(None, path), name)
 
 
 def no_report_yet(stored: StoredRun, name: RunName) -> NoReportYet:
     """Return the error for a run without a report, with how far it is and how it is resumed."""
+    if stored.status == "ended":
+        return NoReportYet(f"The run {name.thread!r} was ended without a report; put another question to it.")
     answer = " --answer TEXT" if stored.asks else ""
     return NoReportYet(
         f"The run {name.thread!r} has no report yet: {_how_far(stored)}. Go on: {name.command('resume')}{answer}"

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 from ..core.records.research import Run
 from ..core.run.context import Clock, Context, SystemClock
 from ..core.run.errors import UnknownThread, UserMistake, said_of
+from ..core.run.events.call import STOP_REASONS
 from ..core.run.events.log import read_log
 from ..core.run.events.packets import (
     AnyPacket,
@@ -247,10 +248,9 @@ class PacketReader:
 
     def end(self) -> OverallStop:
         """Return the stop of a run that came to its end or to a pause."""
-        if self._run is None or self._is_waiting or self._run.status in ("waiting", "running"):
+        if self._run is None or self._is_waiting or self._run.status not in STOP_REASONS:
             return self.stop("waiting_for_user")
-        reason: StopReason = "completed" if self._run.status == "completed" else "completed_with_gaps"
-        return self.stop(reason, self._run.stop_reason, is_resumable=False)
+        return self.stop(STOP_REASONS[self._run.status], self._run.stop_reason, is_resumable=False)
 
     def failure(self, error: Exception) -> OverallStop:
         """Return the stop of a run that an error ended."""

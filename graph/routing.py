@@ -33,11 +33,15 @@ def _route_quick(state: ResearchState) -> Literal["look_up", "write_report"]:
 
 def route_after_clarify(state: ResearchState) -> Literal["ask_user", "look_up", "plan"]:
     """Wait for the user if a question was put to them; a small question is looked up."""
-    return "ask_user" if state.run.status == "waiting" else route_after_ask_user(state)
+    if state.run.status == "waiting":
+        return "ask_user"
+    return "look_up" if state.run.is_quick else "plan"
 
 
-def route_after_ask_user(state: ResearchState) -> Literal["look_up", "plan"]:
-    """Look a small question up, and plan any other."""
+def route_after_ask_user(state: ResearchState) -> Literal["look_up", "plan", "__end__"]:
+    """Look a small question up, and plan any other, unless the user has ended it."""
+    if state.run.status == "ended":
+        return "__end__"
     return "look_up" if state.run.is_quick else "plan"
 
 
@@ -46,9 +50,11 @@ def route_after_plan(state: ResearchState) -> Literal["review_plan", "orchestrat
     return "review_plan" if last_mark(state.messages[-1:]) == "plan" else "orchestrate"
 
 
-def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrate"]:
-    """Have a rejected plan written anew."""
+def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrate", "__end__"]:
+    """Have a rejected plan written anew, unless the user has ended the question."""
     assert state.plan is not None
+    if state.run.status == "ended":
+        return "__end__"
     return "orchestrate" if state.plan.review == "approved" else "plan"
 
 
@@ -88,9 +94,10 @@ def route_after_clarify_planned(state: ResearchState) -> Literal["ask_user", "lo
     return "summarize" if following == "plan" else following
 
 
-def route_after_ask_user_planned(state: ResearchState) -> Literal["look_up", "summarize"]:
-    """Look a small question up, and plan any other."""
-    return "look_up" if route_after_ask_user(state) == "look_up" else "summarize"
+def route_after_ask_user_planned(state: ResearchState) -> Literal["look_up", "summarize", "__end__"]:
+    """Look a small question up, and plan any other, unless the user has ended it."""
+    following = route_after_ask_user(state)
+    return "summarize" if following == "plan" else following
 
 
 def route_after_plan_steps(state: ResearchState) -> Literal["review_plan", "schedule"]:
@@ -98,8 +105,10 @@ def route_after_plan_steps(state: ResearchState) -> Literal["review_plan", "sche
     return "review_plan" if route_after_plan(state) == "review_plan" else "schedule"
 
 
-def route_after_review_steps(state: ResearchState) -> Literal["plan_steps", "schedule"]:
-    """Have a plan that was rejected or edited typed anew."""
+def route_after_review_steps(state: ResearchState) -> Literal["plan_steps", "schedule", "__end__"]:
+    """Have a plan that was rejected or edited typed anew, unless the user has ended the question."""
+    if state.run.status == "ended":
+        return "__end__"
     return "schedule" if _is_settled(state) else "plan_steps"
 
 

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
-from langgraph.types import interrupt
 
 from ..core.models.resolve import settings_of
 from ..core.run.context import Context
-from ..core.run.conversation import clean, fault_in, latest_of
+from ..core.run.conversation import latest_of
+from ..core.writing.answers import ask, end_run, request
 from ..state import ResearchState, StateUpdate
+
+# Clients show these beside their buttons; the question itself stands in the message before.
+MEANING = {
+    "approve": "Research goes on without an answer, and the report says what stayed open.",
+    "reject": "The question ends without a report.",
+}
 
 
 async def ask_user(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Pause until there is an answer: words, or `{"answer": words}`; anything else is asked for again."""
-    asked = {"type": "clarification", "question": latest_of("clarification", state.messages)}
-    answer = _words(interrupt(asked))
-    # An error would not do: LangGraph keeps the refused answer and would give it again.
-    while fault := fault_in(answer, settings_of(runtime).limits.question_characters):
-        answer = _words(interrupt({**asked, "refused": fault}))
-    return {"messages": [HumanMessage(answer)], "run": state.run.model_copy(update={"status": "running"})}
-
-
-def _words(reply: Any) -> str:
-    if isinstance(reply, dict):
-        reply = reply.get("answer")
-    return clean(reply).strip() if isinstance(reply, str) else ""
+    """Pause until the question is answered, left open or ended."""
+    question = latest_of("clarification", state.messages)
+    form = request("clarification", MEANING, question, ("approve", "reject", "respond"))
+    asked = {"type": "clarification", "question": question, **form}
+    answer = ask(asked, settings_of(runtime).limits.question_characters)
+    if answer.decision in ("reject", "end"):
+        return await end_run(state, runtime)
+    run = state.run.model_copy(update={"status": "running"})
+    if answer.decision == "approve":
+        return {"run": run.model_copy(update={"assumptions": (question,)})}
+    return {"messages": [HumanMessage(answer.text)], "run": run}

@@ -21,12 +21,13 @@ from ..core.records.report import Brief
 from ..core.records.research import Entry, Progress, Run, Scope, Strategy
 from ..core.records.sources import NotRead
 from ..core.run.context import ROLES, Context, within_scope
-from ..core.run.conversation import check_question, clean, entry_of, question_of, read_review, refused
+from ..core.run.conversation import check_question, clean, entry_of, question_of, refused
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.run.spending import check_account
 from ..core.run.store.pages import pages_of
 from ..core.run.store.serializer import code_version
+from ..core.writing.answers import Answer, reviewed
 from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
@@ -64,8 +65,8 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     await _note_user(state.messages, runtime, run)
     update = StateUpdate(run=run, tasks=[], messages=_removed(drop))
     if entry == "plan_reply" and state.plan:
-        review = read_review(state.plan, state.messages[-1].text, context.limits.max_plan_steps)
-        update["plan"] = review.plan if review else state.plan
+        answer = Answer("respond", clean(state.messages[-1].text).strip())
+        update["plan"] = reviewed(state.plan, answer, context.limits.max_plan_steps)
     return update
 
 

@@ -1,4 +1,4 @@
-"""Waits for the user's word on the plan."""
+"""Waits for the user's decision on the plan."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
-from langgraph.types import interrupt
 
 from ..core.models.resolve import settings_of
 from ..core.run.context import Context
-from ..core.run.conversation import fault_in, read_review
+from ..core.writing.answers import NO_COMMENT, ask, end_run, request, reviewed
 from ..state import ResearchState, StateUpdate
+
+QUESTION = "Is this plan good? Approve it, edit it, or say what should be different."
 
 
 async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Pause until the plan is approved, edited or rejected; a reply that says nothing is asked for again."""
+    """Pause until the plan is approved, edited, rejected or ended."""
     assert state.plan is not None
-    limits = settings_of(runtime).limits
-    asked: dict[str, Any] = {"type": "plan", "plan": state.plan.text, "steps": list(state.plan.steps)}
+    plan, limits = state.plan, settings_of(runtime).limits
+    asked: dict[str, Any] = {"type": "plan", "plan": plan.text, "steps": list(plan.steps)}
     if state.run.estimate:
         asked["estimate"] = state.run.estimate.model_dump()
-    review = read_review(state.plan, interrupt(asked), limits.max_plan_steps)
-    # An error would not do: LangGraph keeps the refused reply and would give it again.
-    while fault := fault_in(review.text if review else "", limits.question_characters):
-        review = read_review(state.plan, interrupt({**asked, "refused": fault}), limits.max_plan_steps)
-    assert review is not None
+    asked |= request("research_plan", {"plan": plan.text}, QUESTION, ("approve", "edit", "reject", "respond"))
+    answer = ask(asked, limits.question_characters)
+    if answer.decision == "end":
+        return await end_run(state, runtime)
     run = state.run.model_copy(update={"status": "running"})
-    return {"messages": [HumanMessage(review.text)], "plan": review.plan, "run": run}
+    plan = reviewed(plan, answer, limits.max_plan_steps)
+    return {"messages": [HumanMessage(answer.text or NO_COMMENT)], "plan": plan, "run": run}

@@ -102,8 +102,9 @@ class ResearchResult(BaseModel):
 
     thread: str
     """Id of the research, for `answer`, `follow_up` and `read_report`."""
-    status: Literal["completed", "completed_with_gaps", "waiting", "running", "stopped", "failed"]
-    """`waiting`: it asks something back. `stopped` and `failed`: `follow_up` goes on with it."""
+    status: Literal["completed", "completed_with_gaps", "waiting", "running", "stopped", "failed", "ended"]
+    """`waiting`: it asks something back. `stopped` and `failed`: `follow_up` goes on with it. `ended`: `follow_up`
+    begins another question."""
     reason: str
     """Which limit ended the research, or why it failed; empty if neither."""
     question: str

@@ -92,9 +92,10 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
         _refuse("webhook: this server calls no other.")
     if sent is not None and not (isinstance(sent, dict) and sent.keys() <= {"messages"}):
         _refuse('input: a run takes {"messages": [...]} and nothing else.')
-    update = command.get("update")
-    if command.get("goto") or (update and not (isinstance(update, dict) and update.keys() <= {"messages"})):
-        _refuse('command: a run takes {"resume": ...} or {"update": {"messages": [...]}} and nothing else.')
+    update, goto = command.get("update"), command.get("goto")
+    has_foreign_update = update and not (isinstance(update, dict) and update.keys() <= {"messages"})
+    if has_foreign_update or (goto and goto not in ("__end__", ["__end__"])):
+        _refuse('command: a run takes {"resume": ...}, {"update": {"messages": [...]}} or {"goto": "__end__"}.')
     config = given.get("config") or {}
     thread = (config.get("configurable") or {}).get("thread_id")
     if thread and str(thread) != str(value.get("thread_id")):
@@ -131,10 +132,14 @@ def owner_of_checkpoints(thread_id: str) -> str | None:
 
 
 async def _check_load(user: str, value: Mapping[str, Any]) -> None:
-    """Refuse a run beyond what one user may have at once, and one that would throw away what a run under way has."""
+    """Refuse a run beyond what one user may have at once, and one that does not fit how its thread stands."""
     client, most = get_client(), server_settings().user_runs
     if await client.threads.count(metadata={"owner": user}, status="busy") >= most:
         _refuse(f"{user} has {most} runs at work, as many as one user may have (DEEP_RESEARCH_SERVER_USER_RUNS).", 429)
+    if ((value.get("kwargs") or {}).get("command") or {}).get("goto"):
+        thread = await client.threads.get_state(str(value.get("thread_id")))
+        if not thread["interrupts"]:
+            _refuse('goto "__end__" ends a run that waits for an answer, and this one does not wait.', 409)
     is_new_input = (value.get("kwargs") or {}).get("input") is not None
     if is_new_input and value.get("multitask_strategy") == "interrupt" and value.get("thread_id"):
         busy = await client.threads.search(ids=[str(value["thread_id"])], status="busy", limit=1)

@@ -12,7 +12,7 @@ from langgraph.channels.delta import DeltaChannel
 from .sources import NotRead, Record
 
 Value = TypeVar("Value")
-RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps"]
+RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps", "ended"]
 Ending = Literal["done", "partial", "failed"]
 Decision = Literal["again", "research", "report"]
 Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]

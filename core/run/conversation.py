@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
@@ -24,11 +24,10 @@ _END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 _NUMBERED = re.compile(r"^\s*(?:\*\*)?\d{1,2}[.)、．](?:\*\*)?\s*(?=\S)")
 _BULLET = re.compile(r"^\s*[-*•]\s+(?=\S)")
-_APPROVALS = frozenset({"approve", "approved", "ok", "okay", "yes", "y", "go", "go on", "accept", "looks good", "fine"})
 
 
 def mark_of(message: AnyMessage) -> str:
-    """Return what an assistant's message is: clarification, plan, report, or nothing of these."""
+    """Return what an assistant's message is: clarification, plan, report, ended, or nothing of these."""
     return str(message.additional_kwargs.get(MARK, "")) if isinstance(message, AIMessage) else ""
 
 
@@ -52,7 +51,7 @@ def entry_of(messages: Sequence[AnyMessage], run: Run) -> Entry:
     mark = last_mark(messages)
     if not run.id:
         return "answer" if mark == "clarification" else "question"
-    if run.status in ("completed", "completed_with_gaps"):
+    if run.status in ("completed", "completed_with_gaps", "ended"):
         return "follow_up"
     if run.status == "waiting":
         return "plan_reply" if mark == "plan" else "answer"
@@ -65,10 +64,10 @@ def question_of(messages: Sequence[AnyMessage]) -> str:
 
 
 def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return the user's messages since the last report, in their order."""
+    """Return the user's messages since the last report or ended question, in their order."""
     words: list[str] = []
     for message in reversed(messages):
-        if mark_of(message) == "report":
+        if mark_of(message) in ("report", "ended"):
             break
         if isinstance(message, HumanMessage):
             words.append(clean(message.text))
@@ -142,20 +141,6 @@ def clean_nested(value: Value) -> Value:
     return copy  # type: ignore[return-value]  # a number that is too long aside, each gives back what it got
 
 
-class Review(NamedTuple):
-    """What the user said of a plan."""
-
-    plan: Plan
-    """The plan, approved or rejected, edited where the user edited it."""
-    text: str
-    """The reply in words, for the conversation."""
-
-
-def is_approval(words: str) -> bool:
-    """Whether words say yes to a plan."""
-    return words.strip().lower().rstrip(".!") in _APPROVALS
-
-
 def read_plan(text: str, max_steps: int) -> Plan:
     """Parse a plan; the text stays as written unless it has more than `max_steps` steps."""
     steps = _items(text, _NUMBERED) or _items(text, _BULLET) or [" ".join(text.split())]
@@ -164,25 +149,6 @@ def read_plan(text: str, max_steps: int) -> Plan:
         steps = steps[:max_steps]
         text = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
     return Plan(text=text.strip(), steps=tuple(steps), left_out=left_out)
-
-
-def read_review(plan: Plan, reply: Any, max_steps: int) -> Review | None:
-    """Take a reply to a plan: words, or `{"action": "approve" | "edit" | "reject", "plan"?, "comment"?}`.
-
-    Returns none if the reply says nothing. Words that are not an approval count as the comment of a rejection.
-    """
-    if isinstance(reply, dict):
-        action, comment = str(reply.get("action", "")), str(reply.get("comment", "")).strip()
-        edited = str(reply.get("plan", "")).strip()
-        if action == "edit" and edited:
-            return Review(read_plan(edited, max_steps).model_copy(update={"review": "approved"}), edited)
-        reply = "approve" if action == "approve" else comment
-    words = str(reply or "").strip()
-    if not words:
-        return None
-    if is_approval(words):
-        return Review(plan.model_copy(update={"review": "approved"}), words)
-    return Review(plan.model_copy(update={"review": "rejected", "comment": words}), words)
 
 
 def _items(text: str, mark: re.Pattern[str]) -> list[str]:

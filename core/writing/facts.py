@@ -18,7 +18,8 @@ from ..records.sources import Source
 from ..run import tool_names
 from ..run.branches import ResearcherState, StepState
 from ..run.context import Context, Role, within_scope
-from ..run.conversation import is_approval, mark_of, question_of
+from ..run.conversation import mark_of, question_of
+from .answers import is_approval
 
 MOST_SHOWN = 25
 """Passages that a look into the documents brings."""

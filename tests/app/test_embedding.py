@@ -48,7 +48,8 @@ async def test_sync_and_async_work_inside_a_running_loop(tmp_path: Path) -> None
 def test_pause_and_answer_work_in_a_plain_script(tmp_path: Path) -> None:
     run = lab(tmp_path, clarifier=["Which light?"], graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
     last = parts(run, stream_mode="updates")[-1]
-    assert last["data"]["__interrupt__"][0].value == {"type": "clarification", "question": "Which light?"}
+    asked = last["data"]["__interrupt__"][0].value
+    assert (asked["type"], asked["question"]) == ("clarification", "Which light?")
     parts(run, Command(resume="The Skerry Light"))
     state = run.graph.get_state(thread_config("t"))
     assert state.next == ()

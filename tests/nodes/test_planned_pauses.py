@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from decisions import decided, edited
 from lab import QUESTION
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
@@ -41,7 +42,7 @@ def is_without_new_wishes(run: PlannedLab) -> bool:
 
 
 @pytest.mark.behaviour("A-12", "A-28")
-@pytest.mark.parametrize("reply", [Command(resume={"action": "approve"}), "ok"])
+@pytest.mark.parametrize("reply", [Command(resume={"action": "approve"}), decided("approve"), "ok"])
 async def test_a_plan_that_is_approved_is_carried_out_as_it_stands(tmp_path: Path, reply: Any) -> None:
     run = await asked_for_approval(tmp_path)
     state = await run.ask(reply)
@@ -54,13 +55,22 @@ async def test_a_plan_that_is_approved_is_carried_out_as_it_stands(tmp_path: Pat
 
 
 @pytest.mark.behaviour("A-25")
-async def test_a_plan_that_is_edited_keeps_the_steps_it_knows_and_searches_for_the_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["ours", "a decision", "typed as a message", "typed as an answer"])
+async def test_a_plan_that_is_edited_keeps_the_steps_it_knows_and_searches_for_the_others(
+    tmp_path: Path, way: str
+) -> None:
     run = await asked_for_approval(tmp_path)
     state = await run.state()
     assert state.plan
     first, thought = state.plan.text.split("\n2. ")[0], state.plan.text.split("\n3. ")[1]
-    edited = f"{first}\n2. The tides of Port Anlow\n3. {thought}"
-    state = await run.ask(Command(resume={"action": "edit", "plan": edited}))
+    plan = f"{first}\n2. The tides of Port Anlow\n3. {thought}"
+    replies: dict[str, Any] = {
+        "ours": Command(resume={"action": "edit", "plan": plan}),
+        "a decision": edited(plan),
+        "typed as a message": plan,
+        "typed as an answer": Command(resume=plan),
+    }
+    state = await run.ask(replies[way])
     assert [(one.title, one.kind) for one in state.steps] == [
         (f"About {LIGHT}", "independent"),
         ("The tides of Port Anlow", "independent"),
@@ -70,11 +80,13 @@ async def test_a_plan_that_is_edited_keeps_the_steps_it_knows_and_searches_for_t
     assert len(run.asked("make_plan")) == 1
     assert is_without_new_wishes(run)
     assert set(statuses(state).values()) == {"completed"}
-    assert state.plan and state.plan.text == edited
+    assert state.plan and state.plan.text == plan
 
 
 @pytest.mark.behaviour("A-12")
-@pytest.mark.parametrize("reply", [Command(resume={"action": "reject", "comment": FERRY}), FERRY])
+@pytest.mark.parametrize(
+    "reply", [Command(resume={"action": "reject", "comment": FERRY}), decided("reject", message=FERRY), FERRY]
+)
 async def test_a_plan_that_is_rejected_is_made_anew_and_shown_again(tmp_path: Path, reply: Any) -> None:
     plans = [step(LIGHT)], [step(HARBOUR)]
     rules: dict[str, Rule] = {"make_plan": lambda asked: {"steps": plans[asked.number - 1]}}

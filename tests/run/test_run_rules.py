@@ -16,10 +16,11 @@ from deep_research.core.records.plan import PlanStep
 from deep_research.core.records.report import Draft, Report
 from deep_research.core.records.research import NO_RUN, Plan, Progress, Run
 from deep_research.core.run.context import Context
-from deep_research.core.run.conversation import marked, read_plan, read_review
+from deep_research.core.run.conversation import marked, read_plan
 from deep_research.core.run.decisions import decide
 from deep_research.core.run.limits import Limits
 from deep_research.core.run.transcripts import read_calls, results_for
+from deep_research.core.writing.answers import read_answer, reviewed
 from deep_research.core.writing.facts import facts_of_run
 from deep_research.state import ResearchState
 
@@ -76,23 +77,30 @@ def test_the_steps_of_a_plan_are_read_in_any_common_form(text: str, steps: tuple
 
 
 @pytest.mark.parametrize(
-    ("reply", "review", "text"),
+    ("words", "review", "steps"),
     [
-        ("Approve", "approved", "Approve"),
-        ({"action": "approve"}, "approved", "approve"),
-        ({"action": "edit", "plan": "1. New"}, "approved", "1. New"),
-        ({"action": "reject", "comment": "shorter"}, "rejected", "shorter"),
-        ("Leave out step 2", "rejected", "Leave out step 2"),
-        ("", None, None),
-        ({}, None, None),
+        ("Approve", "approved", "a"),
+        ("  Looks good!\n", "approved", "a"),
+        ("Einverstanden.", "approved", "a"),
+        ("¡Sí, por favor!", "approved", "a"),
+        ("はい。", "approved", "a"),
+        ("D’accord !", "approved", "a"),
+        ("Yes, but leave out step 2", "rejected", "a"),
+        ("1. New\n2. Newer", "approved", "New, Newer"),
+        ("1) New\n   with a remark\n2) Newer", "approved", "New with a remark, Newer"),
+        ("1. is too broad", "rejected", "a"),
+        ("2. is too broad\n3. is dear", "rejected", "a"),
+        ("Do this:\n1. New\n2. Newer", "rejected", "a"),
     ],
 )
-def test_what_a_user_says_of_a_plan(reply: Any, review: str | None, text: str | None) -> None:
-    said = read_review(Plan(text="1. a", steps=("a",)), reply, 6)
-    assert (said.plan.review if said else None, said.text if said else None) == (review, text)
+def test_words_on_a_plan_approve_it_edit_it_or_comment_on_it(words: str, review: str, steps: str) -> None:
+    answer = read_answer(words, ("respond",), 100)
+    plan = reviewed(Plan(text="1. a", steps=("a",)), answer, 6)
+    assert (plan.review, ", ".join(plan.steps)) == (review, steps)
+    assert plan.comment == ("" if review == "approved" else words)
 
 
-@pytest.mark.parametrize("reply", ["yes", "Looks good!", "ok"])
+@pytest.mark.parametrize("reply", ["yes", "Looks good!", "ok", "Ja, bitte."])
 def test_a_word_on_the_plan_is_no_part_of_the_question(reply: str) -> None:
     run = Run(id="q", question="?", date="", language="English", is_resumable=True, version="0")
     shown: list[AnyMessage] = [HumanMessage("Who built Petra?"), marked("1. Petra", "plan"), HumanMessage(reply)]

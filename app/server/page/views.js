@@ -5,7 +5,7 @@ import { markdown } from "./markdown.js";
 
 export const STATES = {
   running: "At work", waiting: "Waits for you", completed: "Done", completed_with_gaps: "Done, with gaps",
-  stopped: "Stopped", failed: "Failed", unreadable: "Cannot be read", starting: "Starting",
+  stopped: "Stopped", failed: "Failed", ended: "Ended", unreadable: "Cannot be read", starting: "Starting",
 };
 const STRATEGIES = {
   deep_research: ["Orchestrated", "rounds of research until nothing is missing"],

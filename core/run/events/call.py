@@ -39,6 +39,12 @@ from .packets import (
     StopReason,
 )
 
+STOP_REASONS: Mapping[str, StopReason] = {
+    "completed": "completed",
+    "completed_with_gaps": "completed_with_gaps",
+    "ended": "user_cancelled",
+}
+"""How a stop calls the states of a run in which it is over."""
 _READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
 
 
@@ -125,11 +131,10 @@ def tool_result_packet(place: Placement, tool: str, sources: Iterable[Source]) -
 
 def stop_packet(run: Run, turn: int) -> OverallStop:
     """Return the packet that ends a run, or a part of it that ends in a pause."""
-    is_over = run.status in ("completed", "completed_with_gaps")
-    reasons: Mapping[str, StopReason] = {"completed": "completed", "completed_with_gaps": "completed_with_gaps"}
+    is_over = run.status in STOP_REASONS
     return OverallStop(
         placement=Placement(turn_index=turn),
-        stop_reason=reasons.get(run.status, "waiting_for_user"),
+        stop_reason=STOP_REASONS.get(run.status, "waiting_for_user"),
         message=run.stop_reason if is_over else "",
         is_resumable=not is_over and run.is_resumable,
         elapsed_seconds=run.active_seconds,
