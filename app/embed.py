@@ -45,6 +45,7 @@ RECURSION_LIMIT = 500
 """Supersteps of a run; several times what the default limits allow."""
 PARENT_TASK, PARENT_SAVER, PARENT_RUNTIME = "__pregel_task_id", "__pregel_checkpointer", "__pregel_runtime"
 """Where LangGraph tells a graph of the graph in whose node it runs; the saver also comes from the server."""
+NOT_WAITING = 'goto "__end__" ends a run that waits for an answer; this one does not wait.'
 
 
 class LeasedGraph(DrawableGraph):
@@ -83,8 +84,8 @@ class LeasedGraph(DrawableGraph):
 
     async def _ending(self, command: Command[Any], config: RunnableConfig | None) -> Command[Any]:
         """Return the answer by which a waiting run ends: LangGraph itself would ask again."""
-        if config is None or not (await self.aget_state(config)).interrupts:
-            raise QuestionRefused('goto "__end__" ends a run that waits for an answer, and this one does not wait.')
+        if not (await self.aget_state(config or {})).interrupts:
+            raise QuestionRefused(NOT_WAITING)
         return replace(command, goto=(), resume=END_RUN)
 
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:

@@ -13,6 +13,7 @@ from ..state import ResearchState, StateUpdate
 
 # Clients show these beside their buttons; the question itself stands in the message before.
 MEANING = {
+    "answer": "Type it as a message.",
     "approve": "Research goes on without an answer, and the report says what stayed open.",
     "reject": "The question ends without a report.",
 }

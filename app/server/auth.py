@@ -14,7 +14,7 @@ from ...core.run.errors import UserMistake
 from ...core.run.store.database import look_up, place_of_runs
 from ...core.run.store.pages import OWNER
 from ...core.run.user_settings import UserSettings
-from ..embed import RECURSION_LIMIT
+from ..embed import NOT_WAITING, RECURSION_LIMIT
 from ..settings import read_settings
 from .users import LOCAL_USER, server_settings, token_in, user_of
 
@@ -139,7 +139,7 @@ async def _check_load(user: str, value: Mapping[str, Any]) -> None:
     if ((value.get("kwargs") or {}).get("command") or {}).get("goto"):
         thread = await client.threads.get_state(str(value.get("thread_id")))
         if not thread["interrupts"]:
-            _refuse('goto "__end__" ends a run that waits for an answer, and this one does not wait.', 409)
+            _refuse(NOT_WAITING)
     is_new_input = (value.get("kwargs") or {}).get("input") is not None
     if is_new_input and value.get("multitask_strategy") == "interrupt" and value.get("thread_id"):
         busy = await client.threads.search(ids=[str(value["thread_id"])], status="busy", limit=1)

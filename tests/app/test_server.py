@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 from command import Desk
+from decisions import requested
 from langgraph_sdk.client import LangGraphClient
 from pages import Script, on_server
 from server import GRAPH, Conversation, Server
@@ -115,6 +116,50 @@ async def test_a_question_back_is_answered_by_a_plain_message(talk: Conversation
     assert values["run"]["question"] == UNCLEAR
     assert "1844. [" in values["report"]["text"]
     assert (await talk.client.threads.get(talk.thread))["status"] == "idle"
+
+
+async def waiting(talk: Conversation) -> dict[str, Any]:
+    """What the thread waits with."""
+    thread = await talk.client.threads.get(talk.thread)
+    assert thread["status"] == "interrupted"
+    [[interrupt]] = thread["interrupts"].values()
+    value: Any = interrupt["value"]
+    return dict(value)
+
+
+async def test_a_chat_client_answers_by_decisions_and_keeps_its_form_after_a_wrong_one(talk: Conversation) -> None:
+    def decide(kind: str, **more: Any) -> Any:
+        return {"resume": {"decisions": [{"type": kind, **more}]}}
+
+    await talk.ask(UNCLEAR, context={"review_plan": True})
+    question = await waiting(talk)
+    await talk.ask(None, command=decide("edit"), context={"review_plan": True})
+    again = await waiting(talk)
+    assert "'edit' is not one of those allowed here" in again["refused"]
+    assert requested(again) == requested(question)
+    await talk.ask(None, command=decide("respond", message=QUESTION), context={"review_plan": True})
+    assert requested(await waiting(talk))["action_requests"][0]["name"] == "research_plan"
+    action = {"name": "research_plan", "args": {"plan": "1. The spring tide at Port Anlow"}}
+    values = await talk.ask(None, command=decide("edit", edited_action=action))
+    assert values["plan"]["steps"] == ["The spring tide at Port Anlow"]
+    assert values["report"]
+    assert (await talk.client.threads.get(talk.thread))["status"] == "idle"
+
+
+async def test_a_waiting_thread_is_marked_as_resolved_and_takes_another_question(
+    talk: Conversation, server: Server
+) -> None:
+    resolve: Any = {"assistant_id": GRAPH, "input": {}, "command": {"goto": "__end__"}}
+    headers = {"X-Api-Key": server.token}
+    async with httpx.AsyncClient(base_url=f"{server.url}/threads/{talk.thread}", headers=headers) as web:
+        await talk.ask(UNCLEAR)
+        answered = await web.post("/runs/wait", json=resolve)
+    assert answered.json()["messages"][-1]["content"].startswith("Ended without a report")
+    assert (await talk.values())["run"]["status"] == "ended"
+    assert (await talk.client.threads.get(talk.thread))["status"] == "idle"
+    values = await talk.ask(QUESTION)
+    assert values["run"]["question"] == QUESTION
+    assert "1844. [" in values["report"]["text"]
 
 
 async def test_a_thread_goes_on_from_an_earlier_checkpoint(talk: Conversation) -> None:

@@ -251,6 +251,8 @@ async def test_narrower_choices_hold(alice: LangGraphClient, server: Server) -> 
     [
         {"command": {"update": {"run": None}}},
         {"command": {"goto": "verify_report"}},
+        {"command": {"goto": ["__end__", "plan"]}},
+        {"command": {"goto": "__end__"}},
         {"input": {"messages": [], "run": {}}},
         {"input": said(QUESTION), "webhook": "http://127.0.0.1:1/"},
         {"input": said(QUESTION), "config": {"recursion_limit": 5000}},
