@@ -43,6 +43,7 @@ from .stream import apackets, replay
 from .words import Strategy, default_strategy, strategy_of
 
 APPROVED = "yes"
+REVIEW = "Is this plan good? Write yes, what should be different, or the whole plan as a numbered list."
 KEY = "settings"
 """Key in the store, beside the page texts of the thread."""
 
@@ -111,7 +112,7 @@ class StoredRun(NamedTuple):
         if self.is_planned:
             known = self.waiting.get("estimate")
             line = f"\n\nEstimated: {estimate_line(Estimate(**known))}." if known else ""
-            return f"{self.waiting['plan']}{line}\n\nIs this plan good? Write yes, or what should be different."
+            return f"{self.waiting['plan']}{line}\n\n{REVIEW}"
         return str(self.waiting.get("question", ""))
 
     @property
