@@ -131,16 +131,17 @@ class NewerVersion(StateUnreadable):
 
 
 class ThreadBusy(DeepResearchError, RuntimeError):
-    """Another run is at work on the thread.
-
-    LangGraph's server tells its clients the texts of Python's own errors, and of others only the kind.
-    """
+    """Another run is at work on the thread."""
 
     exit_code = 4
 
 
-class RunFailed(DeepResearchError):
-    """The run stopped; what it found is kept and it can be resumed."""
+class RunFailed(DeepResearchError, RuntimeError):
+    """The run stopped; what it found is kept and it can be resumed.
+
+    It is a `RuntimeError` too, because LangGraph's server shows its clients the text of Python's own errors and of its
+    own; of all others it shows the kind.
+    """
 
 
 class NoPlan(RunFailed):
