@@ -19,7 +19,7 @@ DEEP = {
     "max_iterations": 14,
     "max_plan_steps": 10,
     "max_step_iterations": 8,
-    "max_follow_ups": 3,
+    "max_follow_ups": 2,
     "max_seconds": 5400,
     "max_seconds_planned": 1200,
     "researcher_seconds": 1440,
@@ -89,9 +89,9 @@ class Limits(KnownNames, BaseSettings):
     written."""
     max_step_iterations: int = Field(default=5, ge=1)
     """Rounds of queries of one step of a typed plan."""
-    max_follow_ups: int = Field(default=2, ge=0)
+    max_follow_ups: int = Field(default=1, ge=0)
     """Follow-up steps one below the other, under a step that searches."""
-    max_analysis_follow_ups: int = Field(default=3, ge=0)
+    max_analysis_follow_ups: int = Field(default=2, ge=0)
     """Follow-up steps one below the other, under a step of thought alone."""
     max_elements: int = Field(default=20, ge=1)
     """Insights, contradictions and thoughts that a step is shown, the most relevant ones; as many gaps beside them."""

@@ -184,7 +184,7 @@ async def test_the_learnings_of_a_step_are_there_before_those_of_its_follow_up(t
 
 
 @pytest.mark.behaviour("A-29", "A-57")
-@pytest.mark.parametrize(("limits", "expected"), [({}, 2), ({"max_follow_ups": 0}, 0)])
+@pytest.mark.parametrize(("limits", "expected"), [({}, 1), ({"max_follow_ups": 0}, 0)])
 async def test_a_follow_up_that_would_be_too_deep_is_not_made(
     tmp_path: Path, limits: dict[str, int], expected: int
 ) -> None:
@@ -213,5 +213,5 @@ async def test_below_a_thought_follow_ups_go_one_step_deeper_than_below_a_search
     steps = plan(step(LIGHT), step(THOUGHT_OVER, search=False))
     judging = of_task(LIGHT, judged(1.0, 1.0), always_further(search=False))
     _, state = await followed(tmp_path, make_plan=steps, evaluate_outcome=judging)
-    assert ids(state) == ["1", "2", "2.1", "2.1.1", "2.1.1.1"]
+    assert ids(state) == ["1", "2", "2.1", "2.1.1"]
     assert {step.status for step in state.steps} == {"completed"}
