@@ -131,7 +131,8 @@ def _env_file() -> list[Diagnosis]:
 
 
 def _model(role: Role, context: Context) -> str:
-    profile, model = profile_of(role, context), resolve_model(role, context)
+    model = resolve_model(role, context)
+    tool_calls, profile = _tool_calls(model, role, context), profile_of(role, context)
     if profile.name == EXTRACTIVE:
         return (
             "extractive: quotes the sources, needs no key; for a language model set OPENAI_API_KEY, or OPENAI_BASE_URL "
@@ -141,7 +142,7 @@ def _model(role: Role, context: Context) -> str:
     window = f"{profile.window} tokens" if profile.is_window_known else f"window not known, {profile.window} assumed"
     kind = "reasons by itself, " if profile.reasons else ""
     at = f" at {server}" if server else ""
-    return f"{profile.name}{at}: {window}, {kind}{_tool_calls(model, role, context)}"
+    return f"{profile.name}{at}: {window}, {kind}{tool_calls}"
 
 
 def _tool_calls(model: BaseChatModel, role: Role, context: Context) -> str:

@@ -19,7 +19,7 @@ from .caller import Caller
 from .faults import explain_any
 from .ladder import Ability, RungName
 from .ladder.probe import find_ability
-from .resolve import host_of, is_named, profile_of, resolve_model
+from .resolve import is_named, name_at_server, profile_of, remember_reasoning, resolve_model
 
 _known: dict[Location, Ability | None] = {}
 _writing = threading.Lock()
@@ -38,12 +38,16 @@ async def load_ability(place: Location) -> Ability | None:
     """Return what is known of the model; None if nothing is."""
     if place not in _known:
         _known[place] = await asyncio.to_thread(_read, place)
-    return _known[place]
+    if (known := _known[place]) and known.reasons:
+        remember_reasoning(place.model)
+    return known
 
 
 async def save_ability(place: Location, ability: Ability) -> None:
     """Keep an ability: in the file, or for the life of the process where that cannot be written."""
     _known[place] = ability
+    if ability.reasons:
+        remember_reasoning(place.model)
     await asyncio.to_thread(_write, place, ability)
 
 
@@ -105,6 +109,11 @@ async def other_ability(caller: Caller, refused: Ability) -> Ability:
         return known if known and known.rung != refused.rung else await _try_out(model, caller)
 
 
+async def recall_ability(role: Role, context: Context) -> None:
+    """Load what is known of the role's model, so that `profile_of` says whether it reasons."""
+    await load_ability(location_of(resolve_model(role, context), role, context))
+
+
 async def remember_ability(role: Role, context: Context, ability: Ability) -> None:
     """Keep the ability of the role's model."""
     await save_ability(location_of(resolve_model(role, context), role, context), ability)
@@ -129,7 +138,6 @@ async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
 
 def location_of(model: BaseChatModel, role: Role, context: Context) -> Location:
     """Return where the ability of the role's model is kept."""
-    server = host_of(model) or type(model).__name__
     # What a set way of calling tools shows says nothing about the best one.
     way = "" if context.tool_calls == "auto" else f" by {context.tool_calls}"
-    return Location(context.data_dir / FILE_NAME, f"{profile_of(role, context).name} at {server}{way}")
+    return Location(context.data_dir / FILE_NAME, f"{name_at_server(profile_of(role, context).name, model)}{way}")

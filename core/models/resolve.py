@@ -45,6 +45,13 @@ UNKNOWN_WINDOW = 128_000
 """Input tokens that a model without a profile is taken to read."""
 SMALL_WINDOW = 8_000
 """Input tokens below which no run is possible, even where small windows are allowed."""
+REASONING_NAME = re.compile(
+    r"(?<![a-z\d])(?:o[1-9]|gpt-[5-9](?!\S*chat)|gpt-oss|r1|qwq|magistral|reason(?:er|ing)|(?<!non-)thinking)(?![a-z\d])",
+    re.IGNORECASE,
+)
+"""Part of the names of models that reason by themselves, for those that no profile describes."""
+_reasoning = set[str]()
+"""Models, each with its server, that showed a thought when they were tried."""
 QUOTES_ONLY = "No language model is at work: the report quotes the sources and draws no conclusions."
 CHOOSE_MODEL = (
     "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models)."
@@ -253,20 +260,35 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
 
 
 def profile_of(role: Role, context: Context) -> Profile:
-    """Return what the role's model can do; the settings `window` and `reasoning` win over its own profile."""
+    """Return what the role's model can do; the settings `window` and `reasoning` win over its own profile.
+
+    Where neither says whether it reasons, its name does, or the answer to its trial.
+    """
     model = resolve_model(role, context)
     known = dict(getattr(model, "profile", None) or {})
     window = context.window or known.get("max_input_tokens")
-    reasons = known.get("reasoning_output", False) if context.reasoning is None else context.reasoning
-    name = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
+    name = str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type)
+    reasons = known.get("reasoning_output") if context.reasoning is None else context.reasoning
+    if reasons is None:
+        reasons = bool(REASONING_NAME.search(name)) or name_at_server(name, model) in _reasoning
     return Profile(
-        str(name),
+        name,
         int(window or UNKNOWN_WINDOW),
         window is not None,
         bool(reasons),
         known.get("tool_calling"),
         known.get("max_output_tokens"),
     )
+
+
+def name_at_server(name: str, model: BaseChatModel) -> str:
+    """Return the name of a model with its server; two servers may have different models of one name."""
+    return f"{name} at {host_of(model) or type(model).__name__}"
+
+
+def remember_reasoning(name: str) -> None:
+    """Count a model as one that reasons; `name` as of `name_at_server`."""
+    _reasoning.add(name)
 
 
 def output_tokens(role: Role, wanted: int | None, context: Context) -> int | None:

@@ -75,13 +75,13 @@ async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_tha
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:secret@local.example:8000/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-    inside = Ability("schema", begins_inside=True)
+    inside = Ability("schema", begins_inside=True, reasons=True)
     await remember_ability("writer", caller(tmp_path).context, inside)
     await remember_ability("writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
     assert kept == {
-        "fake-1 at local.example:8000": {"rung": "schema", "begins_inside": True},
-        "fake-1 at local.example:8000 by tags": {"rung": "tags", "begins_inside": True},
+        "fake-1 at local.example:8000": {"rung": "schema", "begins_inside": True, "reasons": True},
+        "fake-1 at local.example:8000 by tags": {"rung": "tags", "begins_inside": True, "reasons": False},
     }
     assert await ability_of(caller(tmp_path), may_try=False) == inside
     assert await ability_of(caller(tmp_path, tool_calls="schema"), may_try=False) == Ability("schema")
@@ -91,7 +91,7 @@ async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None
     places = [Location(tmp_path / "models.json", f"model {number}") for number in range(20)]
     await asyncio.gather(*(save_ability(place, Ability("tags")) for place in places))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
-    assert kept == {place.model: {"rung": "tags", "begins_inside": False} for place in places}
+    assert kept == {place.model: {"rung": "tags", "begins_inside": False, "reasons": False} for place in places}
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"]
 
 

@@ -73,6 +73,22 @@ def test_the_profile_of_a_known_model_is_known(monkeypatch: pytest.MonkeyPatch) 
     assert "window of the model llama-4 is not known" in check_models(("planner",), Context(models="openai:llama-4"))[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "reasons"),
+    [
+        *((one, True) for one in ("o9-mini", "openai/gpt-5-next", "gpt-oss:20b", "deepseek/deepseek-r1:free")),
+        *((one, True) for one in ("DeepSeek-Reasoner", "QwQ-32B", "qwen3-4b-thinking-2507", "phi-4-mini-reasoning")),
+        *((one, False) for one in ("gpt-5.9-chat", "qwen3-4b-non-thinking", "gpt-4o", "r10b", "solo1", "unreasonable")),
+    ],
+)
+def test_a_model_that_no_profile_describes_is_known_to_reason_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, reasons: bool
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert profile_of("planner", Context(models=f"openai:{name}")).reasons is reasons
+    assert profile_of("planner", Context(models=f"openai:{name}", reasoning=not reasons)).reasons is not reasons
+
+
 @pytest.mark.parametrize("key", ["", "  ", "\n"])
 async def test_a_key_that_is_set_to_nothing_is_not_sent(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     with openai_server([say("Yes.")]) as server:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from openai_server import Received, Reply, fail, say
-from wire import Habit, Wires, is_right, wire_lab
+from wire import Habit, Wires, is_right, role_of, wire_lab
 from wire_checks import all_faults
 
 from deep_research.core.run.context import ToolCalls
@@ -98,6 +98,19 @@ async def again_elsewhere(wire: Any, folder: Path) -> None:
     (folder / "second" / "models.json").write_text(kept, "utf-8")
     wire.settings["data_dir"] = folder / "second"
     assert (await wire.ask("And who kept it?")).report
+
+
+async def test_a_model_that_shows_a_thought_in_its_trial_is_offered_no_think_tool(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    def thinking(reply: Reply, request: Received) -> Reply:
+        return replace(reply, reasoning="So it is.") if role_of(request) == "trial" else reply
+
+    with wire_lab(tmp_path / "first", monkeypatch, habit=thinking, tool_calls="auto") as wire:
+        assert is_right(wire, await wire.ask())
+        await again_elsewhere(wire, tmp_path)
+        assert wire.asked()["trial"] == 1
+        assert not any("think_tool" in request.tools for request in wire.requests("orchestrator", "researcher"))
 
 
 @pytest.mark.fault(21)

@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 from ...run.transcripts import CHARACTERS_PER_TOKEN, was_cut_off
 from ..caller import bind_call
 from ..faults import ToolsUnbound, kind_of, message_of
-from .reply import read_reply, split
+from .reply import read_reply, reasoning_of, split
 from .rungs import LADDER, Ability, RungName, prepare
 
 TRIAL_TOKENS = (200, 2000)
@@ -77,7 +77,7 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
     `call` makes each call and lets foreign errors through: those that mean that a server cannot do something are
     answers here, all others are raised.
     """
-    begins_inside = False
+    begins_inside = reasons = False
     for rung in LADDER:
         try:
             message = await _have_called(model, call, rung)
@@ -89,8 +89,9 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
                 raise
             continue
         begins_inside |= split(message.text).began_inside
+        reasons |= bool(reasoning_of(message))
         if _has_called(rung, message):
-            return Ability(rung, begins_inside)
+            return Ability(rung, begins_inside, reasons)
     return None
 
 

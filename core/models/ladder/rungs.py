@@ -300,6 +300,8 @@ class Ability(NamedTuple):
     rung: RungName = "native"
     begins_inside: bool = False
     """Whether its answers begin within a thought, without a tag that opens it."""
+    reasons: bool = False
+    """Whether it showed a thought of its own when it was tried."""
 
 
 class Prepared(NamedTuple):
