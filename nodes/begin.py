@@ -21,7 +21,17 @@ from ..core.records.report import Brief
 from ..core.records.research import Entry, Progress, Run, Scope, Strategy
 from ..core.records.sources import NotRead
 from ..core.run.context import ROLES, Context, within_scope
-from ..core.run.conversation import check_question, clean, entry_of, question_of, refused
+from ..core.run.conversation import (
+    DRAFT,
+    check_question,
+    clean,
+    entry_of,
+    house_rules,
+    mark_of,
+    question_of,
+    refused,
+    without_attachments,
+)
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.run.spending import check_account
@@ -45,6 +55,8 @@ FIRST = 5
 """Those of them that are emitted at once."""
 MIXED = "Web queries may use words that only your documents say (mix_private)."
 
+RULES_CUT = "Only the beginning of the system message was read (question_characters)."
+
 
 async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: Strategy) -> StateUpdate:
     """Start a question, or take a message into the one under way."""
@@ -55,6 +67,8 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
     drop = refused(state.messages, context.limits.question_characters)
+    # The report is written anew, wherever the run goes on.
+    drop += [message for message in state.messages if mark_of(message) == DRAFT]
     if not state.run.id or entry == "follow_up":
         return await _start(state, runtime, strategy, entry, drop)
     # The question goes on with today's keys and models, whatever it was begun with.
@@ -63,9 +77,10 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     check_models(ROLES, context)
     run = state.run.model_copy(update={"entry": entry, "status": "running"})
     await _note_user(state.messages, runtime, run)
-    update = StateUpdate(run=run, tasks=[], messages=_removed(drop))
+    update = StateUpdate(run=run, tasks=[], messages=_changed(state.messages, drop))
     if entry == "plan_reply" and state.plan:
-        answer = Answer("respond", clean(state.messages[-1].text).strip())
+        reply = [message.text for message in state.messages if isinstance(message, HumanMessage)][-1]
+        answer = Answer("respond", clean(reply).strip())
         update["plan"] = reviewed(state.plan, answer, context.limits.max_plan_steps)
     return update
 
@@ -105,13 +120,14 @@ async def _start(
         notices=(
             *(notice.replace(QUOTES_ONLY, is_extract) for notice in notices),
             *_left_out(status),
+            *([RULES_CUT] if len(house_rules(messages)) > context.limits.question_characters else []),
             *([MIXED] if context.mix_private and context.docs and choose_engines(context) else ()),
         ),
         not_read=_not_read(status.left_out[:LISTED]),
     )
     await _note_user(messages, runtime, run)
     return StateUpdate(
-        messages=_removed(drop),
+        messages=_changed(state.messages, drop),
         run=run,
         plan=None,
         progress=Progress(),
@@ -148,8 +164,10 @@ async def _note_user(messages: Sequence[AnyMessage], runtime: Runtime[Context], 
     await note_user(pages, messages, run)
 
 
-def _removed(messages: list[AnyMessage]) -> list[BaseMessage]:
-    return [RemoveMessage(id=str(message.id)) for message in messages]
+def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[BaseMessage]:
+    """Return the removal of what is dropped, and the other messages that do not stay as they came in."""
+    removed = [RemoveMessage(id=str(message.id)) for message in drop]
+    return [*removed, *without_attachments([message for message in messages if message not in drop])]
 
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:

@@ -9,7 +9,7 @@ from ..core.evidence.memory.learned import fitting_learnings, is_confident, own_
 from ..core.evidence.memory.observations import insights, open_gaps
 from ..core.records.plan import PlanStep, StepOutcome
 from ..core.run.context import Context
-from ..core.run.conversation import clean, mark_of
+from ..core.run.conversation import clean, mark_of, text_only
 from ..core.run.schedule import revise_steps, set_status, with_follow_up
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import UpdatePlan
@@ -70,7 +70,8 @@ def _steering(state: ResearchState) -> list[AnyMessage]:
     """Return the user's messages since the plan was last revised, without replies to the plan itself."""
     new = state.messages[state.progress.seen_messages :]
     before = [None, *new]
-    return [m for m, last in zip(new, before, strict=False) if isinstance(m, HumanMessage) and not _is_plan(last)]
+    said = [m for m, last in zip(new, before, strict=False) if isinstance(m, HumanMessage) and not _is_plan(last)]
+    return text_only(said)
 
 
 def _is_plan(message: AnyMessage | None) -> bool:

@@ -18,7 +18,7 @@ from ..core.models.resolve import profile_of
 from ..core.records.research import Progress, Task
 from ..core.run import tool_names
 from ..core.run.context import Context
-from ..core.run.conversation import clean, latest_messages
+from ..core.run.conversation import clean, latest_messages, text_only
 from ..core.run.decisions import PENDING, Order, decide
 from ..core.run.events.call import CallEvents
 from ..core.run.events.packets import Placement, TopLevelBranching
@@ -81,7 +81,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateU
 def _steering(state: ResearchState) -> list[AnyMessage]:
     """Return the user's messages since the orchestrator's last turn."""
     seen = state.progress.seen_messages
-    return [message for message in state.messages[seen:] if isinstance(message, HumanMessage)] if seen else []
+    return text_only([one for one in state.messages[seen:] if isinstance(one, HumanMessage)]) if seen else []
 
 
 def _request(

@@ -28,8 +28,8 @@ from .users import LOCAL_USER, LOOPBACK, server_settings, token_in, user_of, use
 
 LISTENING_SECONDS = 0.05
 """Seconds between two looks whether the server listens."""
-BODY_BYTES = 256 * 1024
-"""Size of a request's body; the longest question takes half of it."""
+BODY_BYTES = 16 * 1024**2
+"""Size of a request's body: a question with a photo or a PDF that a chat client attaches."""
 PUBLIC = frozenset({"/ok"})
 """Paths that need no token."""
 PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")

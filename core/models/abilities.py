@@ -19,7 +19,7 @@ from .caller import Caller
 from .faults import explain_any
 from .ladder import Ability, RungName
 from .ladder.probe import find_ability
-from .resolve import is_named, name_at_server, profile_of, remember_reasoning, resolve_model
+from .resolve import is_named, known_to_reason, name_at_server, profile_of, resolve_model
 
 _known: dict[Location, Ability | None] = {}
 _writing = threading.Lock()
@@ -39,7 +39,7 @@ async def load_ability(place: Location) -> Ability | None:
     if place not in _known:
         _known[place] = await asyncio.to_thread(_read, place)
     if (known := _known[place]) and known.reasons:
-        remember_reasoning(place.model)
+        known_to_reason.add(place.model)
     return known
 
 
@@ -47,7 +47,7 @@ async def save_ability(place: Location, ability: Ability) -> None:
     """Keep an ability: in the file, or for the life of the process where that cannot be written."""
     _known[place] = ability
     if ability.reasons:
-        remember_reasoning(place.model)
+        known_to_reason.add(place.model)
     await asyncio.to_thread(_write, place, ability)
 
 

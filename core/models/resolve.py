@@ -50,8 +50,8 @@ REASONING_NAME = re.compile(
     re.IGNORECASE,
 )
 """Part of the names of models that reason by themselves, for those that no profile describes."""
-_reasoning = set[str]()
-"""Models, each with its server, that showed a thought when they were tried."""
+known_to_reason = set[str]()
+"""Models by `name_at_server` that showed a thought when they were tried."""
 QUOTES_ONLY = "No language model is at work: the report quotes the sources and draws no conclusions."
 CHOOSE_MODEL = (
     "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models)."
@@ -270,7 +270,7 @@ def profile_of(role: Role, context: Context) -> Profile:
     name = str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type)
     reasons = known.get("reasoning_output") if context.reasoning is None else context.reasoning
     if reasons is None:
-        reasons = bool(REASONING_NAME.search(name)) or name_at_server(name, model) in _reasoning
+        reasons = bool(REASONING_NAME.search(name)) or name_at_server(name, model) in known_to_reason
     return Profile(
         name,
         int(window or UNKNOWN_WINDOW),
@@ -284,11 +284,6 @@ def profile_of(role: Role, context: Context) -> Profile:
 def name_at_server(name: str, model: BaseChatModel) -> str:
     """Return the name of a model with its server; two servers may have different models of one name."""
     return f"{name} at {host_of(model) or type(model).__name__}"
-
-
-def remember_reasoning(name: str) -> None:
-    """Count a model as one that reasons; `name` as of `name_at_server`."""
-    _reasoning.add(name)
 
 
 def output_tokens(role: Role, wanted: int | None, context: Context) -> int | None:

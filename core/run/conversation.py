@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from ..records.research import Entry, Plan, Run, Value
+from ..records.sources import NotRead
 from .errors import QuestionRefused
 
 MARK = "deep_research"
@@ -17,6 +18,18 @@ MARK = "deep_research"
 NUMBERS = "deep_research_sources"
 """The same for the thread's numbers of the sources of a report, in the order of its own."""
 
+ATTACHED = "deep_research_attached"
+"""The same for the names of what a user's message held beside text."""
+DRAFT = "draft"
+"""Mark of a report that is not checked yet; the checked one takes its place."""
+PROGRESS = "progress"
+"""Mark of a streamed line that says what is under way; no state holds it."""
+
+NAME_CHARACTERS = 80
+"""Of the name of something attached."""
+_ATTACHMENTS = {"image": "picture", "image_url": "picture", "audio": "recording", "input_audio": "recording"}
+"""Types of blocks in words; all others are files."""
+_NAME_KEYS = ("filename", "name", "title", "mimeType", "mime_type")
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 LONG = 200
 """Characters from which on a question is named by its first sentence."""
@@ -65,13 +78,12 @@ def question_of(messages: Sequence[AnyMessage]) -> str:
 
 def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
     """Return the user's messages since the last report or ended question, in their order."""
-    words: list[str] = []
-    for message in reversed(messages):
-        if mark_of(message) in ("report", "ended"):
-            break
-        if isinstance(message, HumanMessage):
-            words.append(clean(message.text))
-    return words[::-1]
+    return [clean(message.text) for message in _said_since_report(messages)]
+
+
+def _said_since_report(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
+    ends = [place for place, message in enumerate(messages, 1) if mark_of(message) in ("report", "ended")]
+    return [message for message in messages[max(ends, default=0) :] if isinstance(message, HumanMessage)]
 
 
 def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
@@ -93,21 +105,86 @@ def subject_of(question: str) -> str:
 
 
 def latest_messages(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:
-    """Return the conversation from the user's n-th last message on."""
+    """Return the conversation from the user's n-th last message on, as models are shown it."""
     places = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    return list(messages[places[-user_messages] :]) if len(places) > user_messages else list(messages)
+    return text_only(messages[places[-user_messages] :] if len(places) > user_messages else messages)
+
+
+def text_only(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the words of user and assistant, which is all that models are shown of a conversation.
+
+    What a message of the user holds beside text is named. System messages count as `house_rules`.
+    """
+    shown: list[AnyMessage] = []
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            names = attachments(message)
+            note = f"\n\n(Attached, but not read: {', '.join(names)}.)" if names else ""
+            is_plain = isinstance(message.content, str) and not names
+            shown.append(message if is_plain else HumanMessage(f"{message.text}{note}".strip()))
+        elif isinstance(message, AIMessage) and message.text:
+            kept = {key: value for key, value in message.additional_kwargs.items() if key in (MARK, NUMBERS)}
+            shown.append(AIMessage(message.text, additional_kwargs=kept))
+    return shown
+
+
+def house_rules(messages: Sequence[AnyMessage]) -> str:
+    """Return the text of the system messages in the input."""
+    return "\n".join(clean(message.text) for message in messages if isinstance(message, SystemMessage)).strip()
+
+
+def attachments(message: HumanMessage) -> list[str]:
+    """Return the names of what a message holds, or held when it came in, beside text."""
+    known = message.additional_kwargs.get(ATTACHED)
+    blocks = message.content if isinstance(message.content, list) else []
+    found = [_name_of(one) for one in blocks if isinstance(one, dict) and one.get("type") != "text"]
+    return [*(clean(str(name)) for name in (known if isinstance(known, list) else ())), *found]
+
+
+def _name_of(block: dict[str, Any]) -> str:
+    kind = str(block.get("type"))
+    holders = (block, *(block.get(key) for key in ("metadata", "extras", kind)))
+    named = [holder.get(key) for key in _NAME_KEYS for holder in holders if isinstance(holder, dict)]
+    name = next((" ".join(clean(one).split())[:NAME_CHARACTERS] for one in named if isinstance(one, str) and one), "")
+    return f"{_ATTACHMENTS.get(kind, 'file')} {name}".strip()
+
+
+def without_attachments(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the user's messages that hold anything beside text with its names instead.
+
+    Each checkpoint would hold it again.
+    """
+    return [
+        one.model_copy(
+            update={"content": one.text, "additional_kwargs": {**one.additional_kwargs, ATTACHED: attachments(one)}}
+        )
+        for one in messages
+        if isinstance(one, HumanMessage) and not isinstance(one.content, str) and attachments(one)
+    ]
+
+
+def attached_to_question(messages: Sequence[AnyMessage]) -> tuple[NotRead, ...]:
+    """Return what the user attached since the last report."""
+    names = [name for message in _said_since_report(messages) for name in attachments(message)]
+    return tuple(NotRead(path=name, reason="of messages only the text is read", code="attached") for name in names)
 
 
 def refused(messages: Sequence[AnyMessage], max_characters: int) -> list[AnyMessage]:
     """Return the user's earlier messages that were refused when they came in; a thread keeps its input even then."""
-    return [m for m in messages[:-1] if isinstance(m, HumanMessage) and fault_in(m.text, max_characters)]
+    return [m for m in messages[:-1] if isinstance(m, HumanMessage) and _fault_of(m, max_characters)]
 
 
 def check_question(messages: Sequence[AnyMessage], max_characters: int) -> None:
     """Refuse a message that says nothing or too much."""
-    last = messages[-1] if messages else None
-    if fault := fault_in(last.text if isinstance(last, HumanMessage) else "", max_characters):
+    last = next((message for message in reversed(messages) if not isinstance(message, SystemMessage)), None)
+    if fault := _fault_of(last if isinstance(last, HumanMessage) else HumanMessage(""), max_characters):
         raise QuestionRefused(fault)
+
+
+def _fault_of(message: HumanMessage, max_characters: int) -> str:
+    if (names := attachments(message)) and not message.text.strip():
+        return f"Only text is read, and the message has none beside {', '.join(names)}: say in words what is meant."
+    return fault_in(message.text, max_characters)
 
 
 def fault_in(text: str, max_characters: int) -> str:

@@ -24,6 +24,7 @@ from ..models.resolve import profile_of
 from ..records.research import Finding
 from ..records.sources import Source
 from ..run.context import Context
+from ..run.conversation import text_only
 from ..run.errors import DeepResearchError
 from ..run.events.call import CallEvents, SilentEvents
 from ..run.transcripts import (
@@ -120,10 +121,10 @@ def report_request(
     progress = state.progress
     messages = [
         SystemMessage(system),
-        *state.messages[: progress.opening or len(state.messages)],
+        *text_only(state.messages[: progress.opening or len(state.messages)]),
         *(report_basis(state, refused) if state.has_typed_plan else earlier_findings(findings, run.id)),
         *with_findings(research_calls(state.transcript), findings),
-        *(state.messages[progress.seen_messages :] if progress.opening else []),
+        *(text_only(state.messages[progress.seen_messages :]) if progress.opening else []),
         *partial,
         HumanMessage(_reminder(state, context, asked, draft, has_findings=_has_findings(state, findings.values()))),
     ]
