@@ -19,12 +19,13 @@ from starlette.routing import Route
 from ...core.evidence.citations.rendering import link_to, shown_title
 from ...core.records.research import Depth
 from ...core.run.context import Context, engine_name
-from ...core.run.conversation import clean, clean_nested, mark_of
+from ...core.run.conversation import DRAFT, clean, clean_nested, mark_of
 from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...core.run.events.log import LogTail
 from ...core.run.spending import total
 from ...core.run.store.pages import Pages
 from ...core.run.user_settings import UserSettings
+from ...core.writing.basis import source_texts
 from ..export import export_content
 from ..progress import estimate_line
 from ..run_name import RunName
@@ -127,16 +128,24 @@ async def export_run(request: Request) -> Response:
 
 
 async def show_source(request: Request) -> Response:
-    """Return a source of a run's report by its number: title, address, and the text of it that was read."""
+    """Return a source of a run: title, address, the text of it that was read, and what the latest report quotes.
+
+    It goes by its number in that report or, `of=thread`, by the one that it has in the whole thread.
+    """
     stored, number = await _run(request), request.path_params["number"]
-    report = stored.state.report
-    if report is None or not 1 <= number <= len(report.sources):
-        raise HTTPException(404, f"The report has no source {number}.")
-    key = report.sources[number - 1]
-    source, texts = stored.state.sources[key], await _book(request).texts(stored, report)
-    link = link_to(source)
+    report, sources = stored.state.report, stored.state.sources
+    cited = report.sources if report else ()
+    in_thread = {source.number: key for key, source in sources.items() if source.number}
+    key = (in_thread if request.query_params.get("of") == "thread" else dict(enumerate(cited, 1))).get(number)
+    if key is None:
+        raise HTTPException(404, f"There is no source {number}.")
+    texts = await source_texts(sources, [key], Pages(_book(request).database.store, stored.thread))
+    passages = [passage for claim in (report.claims if report else ()) for passage in claim.passages]
+    source, link = sources[key], link_to(sources[key])
     shown = {
+        "number": cited.index(key) + 1 if key in cited else 0,
         "title": shown_title(source),
+        "quotes": [passage.quote for passage in passages if passage.source == key and passage.quote],
         # A browser opens no file for a page of the web.
         "link": link if link.startswith(("http://", "https://")) else "",
         "read_at": source.read_at,
@@ -175,7 +184,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "estimate": estimate_line(state.run.estimate) if state.run.estimate else "",
         "spent": {"calls": spent.calls, "tokens": spent.input_tokens + spent.output_tokens, "usd": spent.usd},
         "has_report": state.report is not None,
-        "messages": [_message(message) for message in state.messages],
+        "messages": [_message(message) for message in state.messages if mark_of(message) != DRAFT],
     }
     return clean_nested(shown)
 

@@ -130,6 +130,7 @@ class Settings(TypedDict, total=False):
     clarify: Literal["ask", "assume", "off"]
     verify: Literal["off", "check", "repair"]
     review_plan: bool
+    server_address: str | None
     user_daily_tokens: int | None
     user_daily_usd: float | None
     user: str
@@ -219,6 +220,9 @@ class Context(KnownNames, BaseSettings):
     marked, or so that they are first cited anew or given back to the writer once."""
     review_plan: bool = Field(default=False, title="Review the plan")
     """Show the plan for approval before research starts."""
+    server_address: str | None = Field(default=None, title="Server address")
+    """Address under which clients reach the server, `https://research.example.org`: its reports link documents to the
+    page there that shows them. Not set: where the server listens."""
     user_daily_tokens: int | None = Field(default=None, gt=0, title="Tokens of a user in a day")
     """Tokens, input and output, that the runs of one user of the server may take in a day (UTC) before no new question
     of theirs is begun; unlimited if not set."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -31,7 +32,9 @@ def _no_limits() -> Limits:
 
 @cache
 def _operator() -> Context:
-    return with_whole_paths(Context())
+    settings = with_whole_paths(Context())
+    address = settings.server_address or os.environ.get("LANGGRAPH_API_URL", "")
+    return settings.model_copy(update={"server_address": address})
 
 
 def with_whole_paths(settings: Context) -> Context:

@@ -169,8 +169,8 @@ function leave() {
 }
 
 async function go() {
-  const thread = /^#\/run\/([\w-]+)$/.exec(location.hash)?.[1];
-  if (thread && thread === current?.thread) return;
+  const [, thread, linked] = /^#\/run\/([\w-]+)(?:\/source\/(\d+))?$/.exec(location.hash) ?? [];
+  if (thread && thread === current?.thread) return linked && openLinked(linked);
   if (location.hash && !location.hash.startsWith("#/")) return;
   leave();
   toggleRuns(false);
@@ -180,6 +180,7 @@ async function go() {
   offer ??= await server.ask("/research/offer");
   if (thread) {
     follow(thread);
+    if (linked) await openLinked(linked);
   } else {
     place("talk").hidden = true;
     document.title = "Deep Research";
@@ -206,7 +207,11 @@ function settings(form) {
   return context;
 }
 
-function marked(text, quote) {
+function marked(text, quotes) {
+  return quotes.reduce((pieces, quote) => pieces.flatMap((piece) => typeof piece === "string" ? markedOnce(piece, quote) : piece), [text]);
+}
+
+function markedOnce(text, quote) {
   const words = quote.trim().split(/\s+/).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("\\s+");
   const found = words ? new RegExp(words).exec(text) : null;
   if (!found) return text;
@@ -214,9 +219,18 @@ function marked(text, quote) {
 }
 
 async function openSource(number, quote) {
-  const source = await server.ask(`/research/runs/${current.thread}/sources/${number}`);
+  showSource(await server.ask(`/research/runs/${current.thread}/sources/${number}`), [quote]);
+}
+
+// What a report's message links to: its numbers are those of the report, but the thread's name a source for good.
+async function openLinked(number) {
+  const source = await server.ask(`/research/runs/${current.thread}/sources/${number}?of=thread`);
+  showSource(source, source.quotes);
+}
+
+function showSource(source, quotes) {
   const dialog = place("source");
-  dialog.replaceChildren(...sourceView(source, number, (text) => marked(text, quote)).flat().filter(Boolean));
+  dialog.replaceChildren(...sourceView(source, source.number || "", (text) => marked(text, quotes)).flat().filter(Boolean));
   dialog.showModal();
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
 }

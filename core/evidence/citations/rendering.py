@@ -118,23 +118,35 @@ def plain_citations(text: str) -> str:
     return plain
 
 
-def source_list(sources: Sequence[Source], labels: Labels) -> str:
+def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = None) -> str:
     """Return a numbered list of the sources with the definitions of their links below; empty without sources.
 
     Each is shown with its title, path or host, and date, whether it is in force, and how it was read if not to its end.
+    `reader` as in `links_of`.
     """
     if not sources:
         return ""
     lines = [_line(number, source, labels) for number, source in enumerate(sources, start=1)]
     # What looks like an entity in an address is none.
-    plain = {number: _ENTITY.sub("&amp;", link) for number, link in links_of(sources).items()}
+    plain = {number: _ENTITY.sub("&amp;", link) for number, link in links_of(sources, reader).items()}
     links = [f"[{number}]: <{link}>" for number, link in plain.items()]
     return "\n".join([f"## {labels.sources}", "", *lines, "", *links]).rstrip() + "\n"
 
 
-def links_of(sources: Sequence[Source]) -> dict[str, str]:
-    """Return the links of sources by their numbers, for those that have one."""
-    return {str(number): link for number, one in enumerate(sources, 1) if (link := safe_link(one.location))}
+def links_of(sources: Sequence[Source], reader: str | None = None) -> dict[str, str]:
+    """Return the links of sources by their numbers, for those that have one.
+
+    `reader` is the beginning of the address of a page that shows a document by its number in the thread; empty if there
+    is no such page, none where the reader can open the file.
+    """
+    links = {}
+    for number, source in enumerate(sources, 1):
+        link = safe_link(source.location)
+        if reader is not None and link.lower().startswith("file:"):
+            link = f"{reader}{source.number}" if reader else ""
+        if link:
+            links[str(number)] = link
+    return links
 
 
 def source_name(source: Source, number: int | None) -> str:
@@ -273,21 +285,27 @@ def without_marks(text: str) -> str:
 
 
 def write_document(
-    report: Report, cited: Sequence[Source], notes: Sequence[str], labels: Labels, was_researched: bool, table: str = ""
+    report: Report,
+    cited: Sequence[Source],
+    notes: Sequence[str],
+    labels: Labels,
+    was_researched: bool,
+    table: str = "",
+    reader: str | None = None,
 ) -> str:
     """Return the report in Markdown.
 
     `cited` are its sources in the order of their numbers, `notes` what a reader should know about the run, `table` one
     of claims that contradict each other, which follows the answer if related passages come after it. `was_researched`
-    says whether any source was found at all; see `said_above`.
+    says whether any source was found at all; see `said_above`. `reader` as in `links_of`.
     """
     answer, heading, rest = report.text.partition(f"## {labels.related}\n")
     texts = [answer.strip(), table, f"{heading}{rest}"]
     parts = [part if part is table else plain_citations(part) for part in texts]
     if above := said_above(report, labels, was_researched=was_researched):
         parts.insert(0, f"*{above}*")
-    body = sanitized("\n\n".join(part for part in parts if part), links_of(cited))
-    parts = [body, source_list(cited, labels).strip()]
+    body = sanitized("\n\n".join(part for part in parts if part), links_of(cited, reader))
+    parts = [body, source_list(cited, labels, reader).strip()]
     if notes:
         parts.append("\n".join([f"## {labels.notes}", "", *(f"- {plain_line(note)}" for note in notes)]))
     return "\n\n".join(part for part in parts if part)

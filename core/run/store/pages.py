@@ -52,6 +52,7 @@ class Pages:
         self._store = store
         self.user = user
         """The user of the server for whom the run is; empty elsewhere."""
+        self.thread = thread_id
         self.place = page_namespace(thread_id)
         """The namespace in the store."""
 
