@@ -22,7 +22,7 @@ from ..core.models.resolve import check_models
 from ..core.records.report import Report
 from ..core.records.research import Estimate
 from ..core.run.context import ROLES, Context
-from ..core.run.conversation import check_question, clean
+from ..core.run.conversation import DRAFT, check_question, clean, mark_of
 from ..core.run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
 from ..core.run.events.log import read_failure
 from ..core.run.events.packets import AnyPacket
@@ -367,7 +367,7 @@ def _message(snapshot: StateSnapshot, words: str) -> Any:
     if not _is_unfinished(snapshot):
         return {"messages": [HumanMessage(words)]}
     # New input would throw away what finished researchers of the round brought.
-    last = snapshot.values["messages"][-1]
+    last = next(message for message in reversed(snapshot.values["messages"]) if mark_of(message) != DRAFT)
     is_repeated = isinstance(last, HumanMessage) and last.text == words
     return None if is_repeated else Command(update={"messages": [HumanMessage(words)]})
 

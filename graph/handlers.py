@@ -9,16 +9,19 @@ from langchain_core.messages import ToolMessage
 from langgraph.config import get_store
 from langgraph.errors import NodeError
 from langgraph.graph import END
+from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
+from ..core.models.resolve import settings_of
 from ..core.records.research import Action, Task
 from ..core.run.branches import BranchUpdate, ResearcherState, StepState, StepTask, place_of
+from ..core.run.context import Context
 from ..core.run.errors import failure_of
 from ..core.run.events.call import researcher_failed, step_failed
 from ..core.run.events.log import emitter
 from ..core.run.store.pages import pages_of
 from ..core.run.transcripts import NOT_RUN
-from ..core.writing.report import end_packets, report_message, unchecked
+from ..core.writing.report import end_packets, reader_of, report_messages, unchecked
 from ..core.writing.steps import emit_end, finding_of, not_found, outcome_of
 from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
@@ -97,7 +100,9 @@ async def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command
     state = replace(state, run=run, report=report)
     emitter(run.id).emit(*end_packets(state, was_checked=True))
     progress = state.progress.model_copy(update={"turn": state.progress.turn + 1})
-    update = StateUpdate(messages=[report_message(state, report)], run=run, report=report, progress=progress)
+    reader = reader_of(settings_of(get_runtime(Context)), pages_of(get_store(), run.id))
+    messages = report_messages(state, report, reader)
+    update = StateUpdate(messages=messages, run=run, report=report, progress=progress)
     return Command(update=update, goto=END)
 
 

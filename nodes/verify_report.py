@@ -20,7 +20,7 @@ from ..core.writing.estimate import record_finished
 from ..core.writing.examination import Examination, Examined
 from ..core.writing.fill_in import Filler
 from ..core.writing.language import into_one_language
-from ..core.writing.report import audit_of, end_packets, report_message, unchecked
+from ..core.writing.report import audit_of, end_packets, reader_of, report_messages, unchecked
 from ..core.writing.turn import begin_turn
 from ..state import ResearchState, StateUpdate
 
@@ -50,8 +50,8 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
         state = replace(state, report=report)
     turn.emit(*end_packets(state, was_checked=was_checked))
     await record_finished(turn.pages, state, context)
-    message = await asyncio.to_thread(report_message, state, report)
-    return {**update, "messages": [message], "report": report}
+    messages = await asyncio.to_thread(report_messages, state, report, reader_of(context, turn.pages))
+    return {**update, "messages": messages, "report": report}
 
 
 def _affordable(context: Context, run: Run) -> Context:

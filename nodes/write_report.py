@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
 from ..core.evidence.citations.citing import by_number, numbered_draft
 from ..core.evidence.citations.draft import clean_draft
+from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import settle_fences, unwrapped
-from ..core.evidence.citations.rendering import without_marks
+from ..core.evidence.citations.rendering import source_list, without_marks
 from ..core.evidence.citations.sanitizing import sanitized
 from ..core.evidence.memory.observations import gaps_of, missing_of
 from ..core.records.report import Draft
 from ..core.records.research import Finding, Run
 from ..core.run.context import Context
+from ..core.run.conversation import attached_to_question
 from ..core.run.errors import NoReport
 from ..core.run.schedule import NOTHING_TO_THINK_OVER
 from ..core.run.transcripts import mark_withheld
 from ..core.writing.basis import withheld_notes as left_out_of_basis
-from ..core.writing.report import ReportEvents
+from ..core.writing.report import ReportEvents, draft_message, reader_of
 from ..core.writing.turn import begin_turn
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
@@ -41,11 +44,17 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> State
         unshown = left_out_of_basis(state, writer.refused) if state.has_typed_plan else []
         update = turn.update(
             stop_reason=state.run.stop_reason or cut,
+            not_read=(*state.run.not_read, *attached_to_question(state.messages)),
             notices=(*state.run.notices, *unshown, *_shortened(writer.shortened)),
         )
         findings = {**state.findings, **left_out}.values()
         draft = await asyncio.to_thread(_draft, state, update["run"], events, findings, is_any_unshown=bool(unshown))
-    return {**update, "draft": draft, "findings": left_out}
+        state = replace(state, run=update["run"], findings={**state.findings, **left_out})
+        reader = reader_of(turn.context, turn.pages)
+        message = await asyncio.to_thread(draft_message, state, draft, reader, events)
+    sources = [state.sources[key] for key in draft.streamed_sources]
+    events.stream("\n\n" + source_list(sources, labels(state.run.language_code), reader))
+    return {**update, "draft": draft, "findings": left_out, "messages": [message]}
 
 
 def _shortened(count: int) -> list[str]:

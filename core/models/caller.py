@@ -193,10 +193,10 @@ class Caller(NamedTuple):
 
     @property
     def config(self) -> RunnableConfig:
-        """The tags and metadata for tracers, and whether LangGraph's `messages` mode streams the words."""
+        """The tags and metadata for tracers; LangGraph's `messages` mode is given the report by `ReportEvents`."""
         who = {"user_id": self.context.user, "session_id": self.context.session}
         return {
-            "tags": [self.role, *([] if self.events.is_report else [TAG_NOSTREAM])],
+            "tags": [self.role, TAG_NOSTREAM],
             "metadata": {"role": self.role, **{name: value for name, value in who.items() if value}},
         }
 

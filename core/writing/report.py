@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import quote
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, RemoveMessage
+from langgraph.config import get_config
+from langgraph.graph.message import push_message
 from typing_extensions import override
 
 from ...state import ResearchState
@@ -22,7 +26,8 @@ from ..evidence.text.sentences import sentences_of
 from ..evidence.text.similarity import independent, reprints
 from ..records.report import Audit, Disagreement, Draft, Report
 from ..records.sources import Source
-from ..run.conversation import NUMBERS, marked
+from ..run.context import Context
+from ..run.conversation import DRAFT, NUMBERS, mark_of, marked
 from ..run.events.call import ProseEvents, final_document, stop_packet
 from ..run.events.log import Emitter
 from ..run.events.packets import (
@@ -37,6 +42,8 @@ from ..run.events.packets import (
     ReportRevised,
 )
 from ..run.spending import total
+from ..run.store.pages import Pages
+from ..run.transcripts import REASONING
 from .basis import disagreement, disagreement_of
 from .examination import Examined
 
@@ -99,6 +106,8 @@ class ReportEvents(ProseEvents):
         self.sources, self.seconds_before = sources, seconds
         keys = {number: source.key for number, source in by_number(sources.values()).items()}
         self.citations = CitationStream(keys)
+        self.message_id = f"report-{uuid.uuid4()}"
+        """Id of the report in the conversation, under which LangGraph's `messages` mode streams its words."""
         self.written = ""
         """The text as it was shown, without its links."""
         self.raw = ""
@@ -109,8 +118,6 @@ class ReportEvents(ProseEvents):
         self._line: str | None = None
         """The last line of a section that is being written, as far as it has come."""
         self._seam = Continuation("")
-
-    is_report = True
 
     @override
     def start(self) -> MessageStart:
@@ -153,6 +160,11 @@ class ReportEvents(ProseEvents):
         self.end_section(was_cut=False)
         self._show(self.citations.finish())
 
+    def stream(self, words: str) -> None:
+        """Add words to the report in LangGraph's `messages` mode; its events of version 3 hold the draft as a whole."""
+        if words and not get_config()["configurable"].get("__pregel_stream_messages_v2"):
+            push_message(AIMessageChunk(content=words, id=self.message_id), state_key=None)
+
     def _take(self, words: str) -> None:
         self.draft += words
         if self._line is not None:
@@ -170,17 +182,46 @@ class ReportEvents(ProseEvents):
 
     def _show(self, pieces: list[Piece]) -> None:
         for piece in pieces:
-            self.written += f"[{piece.number}]" if isinstance(piece, Cited) else piece.text
+            words = f"[{piece.number}]" if isinstance(piece, Cited) else piece.text
+            self.written += words
+            self.stream(words)
             self.emit(*piece_packets(piece, self.placement))
 
 
-def report_message(state: ResearchState, report: Report) -> AIMessage:
-    """Return the report as a message for the user; `state` has the run as it ends."""
+def draft_message(state: ResearchState, draft: Draft, reader: str | None, events: ReportEvents) -> AIMessage:
+    """Return the draft as a message, under the id under which it was streamed."""
+    thought = events.thoughts.strip() or state.progress.thought
+    return _message(state, unchecked(draft), reader, DRAFT, thought).model_copy(update={"id": events.message_id})
+
+
+def report_messages(state: ResearchState, report: Report, reader: str | None) -> list[BaseMessage]:
+    """Return the change of the conversation that hands over the report; `state` has the run as it ends.
+
+    The report takes the place of its draft, but stands behind what the user has said since.
+    """
+    draft = next((message for message in reversed(state.messages) if mark_of(message) == DRAFT), None)
+    if draft is None:
+        # The run was stored when drafts were no messages.
+        return [_message(state, report, reader, "report", state.progress.thought)]
+    message = _message(state, report, reader, "report", str(draft.additional_kwargs.get(REASONING, "")))
+    if draft is state.messages[-1]:
+        return [message.model_copy(update={"id": draft.id})]
+    return [RemoveMessage(id=str(draft.id)), message]
+
+
+def _message(state: ResearchState, report: Report, reader: str | None, mark: str, thought: str) -> AIMessage:
     words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
     numbers = {key: number for number, key in enumerate(report.sources, 1)}
     table = comparison_table(disagreement_of(state, report), words, numbers)
-    document = write_document(report, cited, notes_of(state), words, bool(state.sources), table)
-    return marked(document, "report", **{NUMBERS: [source.number for source in cited]})
+    document = write_document(report, cited, notes_of(state), words, bool(state.sources), table, reader)
+    more = {REASONING: thought} if thought else {}
+    return marked(document, mark, **{NUMBERS: [source.number for source in cited]}, **more)
+
+
+def reader_of(context: Context, pages: Pages) -> str | None:
+    """Return the beginning of the addresses at which the server shows the documents of a thread; see `links_of`."""
+    address = context.server_address
+    return f"{address.rstrip('/')}/#/run/{quote(pages.thread, safe='')}/source/" if address else address
 
 
 def unchecked(draft: Draft) -> Report:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
+from langchain_core.messages import AIMessageChunk
+from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
 from ...state import ResearchState, StateUpdate
+from ..evidence.citations.rendering import plain_line
 from ..models.resolve import settings_of
 from ..records.research import Progress, Scope, Spent, Task, Value
 from ..run.branches import place_of
 from ..run.concurrency import Failed, attempt
 from ..run.context import Context, Watch, within_scope
+from ..run.conversation import MARK, PROGRESS, house_rules
 from ..run.events.activities import ActivityKind, activity
 from ..run.events.call import CallEvents, SilentEvents
 from ..run.events.log import Emitter, emitter
@@ -23,6 +28,8 @@ from ..run.spending import UnsettledCosts, recorded, unsettled_costs
 from ..run.store.pages import pages_of
 from .fill_in import Filler
 
+LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
+"""Types of packets of which chat clients are shown a line, and the field that holds it."""
 Events = TypeVar("Events", bound=CallEvents)
 
 
@@ -45,8 +52,13 @@ class NodeTurn(Generic[Events]):
         """Follow its calls of models, and hold their bill."""
 
     def emit(self, *packets: Packet) -> None:
-        """Emit packets."""
+        """Emit packets; chat clients of the server are shown a line of some, until they are sent the next values."""
         self.emitter.emit(*packets)
+        shown = [getattr(packet, LINES[packet.type]) for packet in packets if self.pages.user and packet.type in LINES]
+        for line in shown:
+            words = f"*{plain_line(line)}*\n\n"
+            chunk = AIMessageChunk(content=words, id=str(uuid.uuid4()), additional_kwargs={MARK: PROGRESS})
+            push_message(chunk, state_key=None)
 
 
 class Turn(NodeTurn[CallEvents]):
@@ -56,6 +68,9 @@ class Turn(NodeTurn[CallEvents]):
         """`lost` is what turns that failed or were stopped have cost."""
         run, place = lost.settled(state.run), Placement(turn_index=state.progress.turn)
         super().__init__(run.id, run.scope, place, runtime, SilentEvents)
+        if rules := house_rules(state.messages)[: self.context.limits.question_characters]:
+            both = "\n".join(filter(None, (self.context.instructions, rules)))
+            self.context = self.context.model_copy(update={"instructions": both})
         self._lost = lost.new(state.spending)
         self._watch = Watch(self.context.clock, run.active_seconds)
         self.state = replace(state, run=run, spending={**state.spending, **self._lost})

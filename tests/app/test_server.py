@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -18,13 +20,16 @@ from command import Desk
 from decisions import requested
 from langgraph_sdk.client import LangGraphClient
 from pages import Script, on_server
-from server import GRAPH, Conversation, Server
+from server import GRAPH, Conversation, Server, said
 
 from deep_research.app.stream import read_packet
 from deep_research.core.run.events.packets import OverallStop
 
 UNCLEAR = "Compare them?"
 QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
+
+LINK = re.compile(r"^\[\d+\]: <([^>]+)>$", re.MULTILINE)
+CHROMIUM = Path("/usr/bin/chromium")
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +195,64 @@ async def test_deleting_and_copying_a_thread_takes_its_page_texts_along(server: 
     values = await copy.ask("How tall is the Skerry Light?")
     assert "38 metres" in values["report"]["text"]
     assert pages(server, talk.thread) == set()
+
+
+async def hear(talk: Conversation, question: str) -> tuple[str, str]:
+    """All that a chat client is sent of a question, and the link of the report's first source."""
+    modes: Any = ["messages-tuple", "values"]
+    settings: Any = {"stream_mode": modes, "stream_subgraphs": True}
+    parts = [part async for part in talk.client.runs.stream(talk.thread, GRAPH, input=said(question), **settings)]
+    assert "error" not in {part.event for part in parts}
+    values = [part.data["messages"] for part in parts if part.event == "values"]
+    streamed = [part.data[0] for part in parts if part.event.split("|")[0] == "messages"]
+    marks = {message["id"]: message["additional_kwargs"].get("deep_research") for message in streamed}
+    # Beside the report come lines that say what is under way; no state holds them.
+    assert [key for key, mark in marks.items() if mark != "progress"] == [values[-1][-1]["id"]]
+    lines = {key for key, mark in marks.items() if mark == "progress"}
+    assert lines and lines.isdisjoint(one["id"] for messages in values for one in messages)
+    return json.dumps([values, streamed]), LINK.findall(values[-1][-1]["content"])[0]
+
+
+async def test_citations_in_messages_lead_to_a_page_of_the_server_that_shows_the_passage(
+    server: Server, talk: Conversation
+) -> None:
+    links = dict[str, str]()
+    for question, passage in (
+        ("When was the Skerry Light lit?", "for the first time in 1844"),
+        ("How high does the spring tide at Port Anlow reach?", "reaches 5.2 metres"),
+    ):
+        sent, link = await hear(talk, question)
+        assert "file:" not in sent and str(server.folder) not in sent
+        links[link] = passage
+    # Also the link of the earlier report leads to its own source.
+    assert len(links) == 2
+    async with httpx.AsyncClient() as web:
+        for link, passage in links.items():
+            page, _, place = link.partition("#/run/")
+            # The page itself is nobody's, and asks for the passage.
+            shown = await web.get(page, headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
+            assert (shown.status_code, page) == (200, f"{server.url}/")
+            thread, number = place.split("/source/")
+            asked = f"{page}research/runs/{thread}/sources/{number}?of=thread"
+            source = (await web.get(asked, headers={"X-Api-Key": server.token})).json()
+            assert passage in source["texts"][0]
+    await asyncio.to_thread(follow_in_browser, server, links)
+
+
+def follow_in_browser(server: Server, links: dict[str, str]) -> None:
+    if not CHROMIUM.exists():
+        return
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        page = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"]).new_page()
+        page.goto(f"{server.url}/#token={server.token}")
+        page.locator("#question").wait_for()
+        for link, passage in links.items():
+            page.goto("about:blank")
+            page.goto(link)
+            page.locator("dialog[open] mark").first.wait_for()
+            assert passage in page.locator("dialog[open] .source-text").inner_text()
+            assert passage in " ".join(page.locator("dialog[open] mark").all_inner_texts())
 
 
 @pytest.mark.slow

@@ -1,53 +1,145 @@
-"""LangGraph's `messages` mode, which chat clients read: the words of the report as they come, and no internal call."""
+"""Clients that read LangGraph's `messages` mode, or its `values`, end with one report, whatever happens to the run."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pytest
 from lab import PLANNED, REPORT, Lab, lab, research
-from langchain_core.messages import AIMessageChunk, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage
+from langgraph.types import Command
 from planned_lab import plan, planned_lab, step
 
 from deep_research.core.models.scripted import calls
+from deep_research.core.run.conversation import mark_of
 
 THREAD: Any = {"configurable": {"thread_id": "chat"}}
+QUESTION = "When was the Skerry Light lit?"
+FIRST = "The Skerry Light, so its own page tells, was lit for the first time in 1844. [1]"
+AGAIN = "In 1844 the Skerry Light was lit for the first time, as its own page says. [1]"
 
 
-async def heard(run: Lab) -> list[tuple[Any, str]]:
-    """The messages, inner graphs included, each with the node that it comes from."""
-    asked = {"messages": [HumanMessage("When was the Skerry Light lit?")]}
-    stream = run.graph.astream(asked, THREAD, context=run.context, stream_mode="messages", subgraphs=True)
-    found: list[tuple[Any, str]] = []
-    async for _, said in stream:
-        message, about = said
-        found.append((message, about["langgraph_node"]))
-    return found
-
-
-def is_the_report(said: list[tuple[Any, str]], words: str) -> None:
-    """It comes word by word, then whole as the message of the thread."""
-    parts = [message for message, node in said if node == "write_report"]
-    assert len(parts) > 1 and all(isinstance(part, AIMessageChunk) for part in parts)
-    assert "".join(part.text for part in parts) == words
-    assert {node for _, node in said} == {"write_report", "verify_report"}
-    [whole] = [message for message, node in said if node == "verify_report"]
-    assert whole.text.startswith(words)
-
-
-async def test_of_an_orchestrated_research_only_the_report_is_streamed_as_a_message(tmp_path: Path) -> None:
-    run = lab(
+def orchestrated(tmp_path: Path, **settings: Any) -> Lab:
+    return lab(
         tmp_path,
         clarifier=[calls(PLANNED)],
         planner=["1. When"],
-        orchestrator=[research("When was it lit?"), REPORT],
-        writer=["It was lit in 1844. [1]"],
-        verify="off",
+        orchestrator=[research("When was it lit?"), REPORT, REPORT],
+        writer=[FIRST, AGAIN],
+        **settings,
     )
-    is_the_report(await heard(run), "It was lit in 1844. [1]")
 
 
-async def test_of_a_planned_research_only_the_report_is_streamed_as_a_message(tmp_path: Path) -> None:
-    words = "The Skerry Light, so its own page tells, was lit for the first time in 1844. [1]"
-    rules = {"make_plan": plan(step("Skerry Light"), step("Judge it", search=False)), "report": lambda _: words}
-    is_the_report(await heard(planned_lab(tmp_path, rules, verify="off")), words)
+def planned(tmp_path: Path, **settings: Any) -> Lab:
+    written = iter([FIRST, AGAIN])
+    rules = {"make_plan": plan(step("Skerry Light"), step("Judge it", search=False)), "report": lambda _: next(written)}
+    return planned_lab(tmp_path, rules, **settings)
+
+
+class Client(NamedTuple):
+    """A chat client: one part of it merges what is streamed by id, the other takes the values as they come."""
+
+    merged: dict[str | None, str]
+    """The assistant's messages by id."""
+    values: list[AnyMessage]
+    nodes: set[str]
+
+    async def read(self, run: Lab, message: Any, config: Any = None, **settings: Any) -> None:
+        """Read a run to its end or to a stop, inner graphs included."""
+        given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
+        stream: AsyncIterator[Any] = run.graph.astream(
+            given,
+            config or THREAD,
+            context=run.context,
+            stream_mode=["messages", "values"],
+            subgraphs=True,
+            **settings,
+        )
+        async for inner, mode, part in stream:
+            if mode == "values" and not inner:
+                self.values[:] = part["messages"]
+            elif mode == "messages":
+                said, about = part
+                before = self.merged.get(said.id, "") if isinstance(said, AIMessageChunk) else ""
+                self.merged[said.id] = before + said.text
+                self.nodes.add(about["langgraph_node"])
+
+    def reports(self, mark: str = "report") -> list[AnyMessage]:
+        return [message for message in self.values if mark_of(message) == mark]
+
+    def has_one_report(self, words: str) -> bool:
+        """Whether both parts show one, under one id, as the last message."""
+        [report] = self.reports()
+        assert self.values[-1] is report and report.text.startswith(words), report.text
+        assert self.reports("draft") == []
+        [(key, streamed)] = self.merged.items()
+        return key == report.id and streamed.startswith(words) and "[1]: <file:" in streamed
+
+
+def client() -> Client:
+    return Client({}, [], set())
+
+
+@pytest.mark.parametrize("make", [orchestrated, planned])
+@pytest.mark.parametrize("verify", ["repair", "off"])
+async def test_the_report_is_one_message_under_the_id_under_which_it_was_streamed(
+    tmp_path: Path, make: Any, verify: str
+) -> None:
+    run, chat = make(tmp_path, verify=verify), client()
+    await chat.read(run, QUESTION)
+    assert chat.has_one_report(FIRST)
+    assert chat.nodes == {"write_report"}, "no internal call is streamed"
+
+
+@pytest.mark.parametrize("make", [orchestrated, planned])
+async def test_a_run_that_is_stopped_between_writing_and_checking_ends_with_one_report(
+    tmp_path: Path, make: Any
+) -> None:
+    run, chat = make(tmp_path), client()
+    await chat.read(run, QUESTION, interrupt_before=["verify_report"])
+    [draft] = chat.reports("draft")
+    # The links can be followed while the report is checked.
+    assert chat.merged[draft.id].strip() == draft.text and "[1]: <file:" in draft.text
+    assert chat.reports() == []
+    await chat.read(run, None)
+    assert chat.has_one_report(FIRST)
+
+
+@pytest.mark.parametrize("make", [orchestrated, planned])
+async def test_refresh_in_a_chat_client_writes_the_report_anew(tmp_path: Path, make: Any) -> None:
+    run, chat = make(tmp_path), client()
+    await chat.read(run, QUESTION)
+    # As Agent Chat UI does it: from the parent of the first checkpoint that holds the message.
+    states = [state async for state in run.graph.aget_state_history(THREAD)]
+    holding = [state for state in states if chat.values[-1].id in [one.id for one in state.values["messages"]]]
+    refreshed = client()
+    await refreshed.read(run, None, holding[-1].parent_config)
+    assert refreshed.has_one_report(AGAIN)
+    assert refreshed.values[-1].id != chat.values[-1].id, "two branches, two messages"
+
+
+async def test_what_the_user_says_between_writing_and_checking_stands_before_the_report(tmp_path: Path) -> None:
+    run, chat = orchestrated(tmp_path), client()
+    await chat.read(run, QUESTION, interrupt_before=["verify_report"])
+    await chat.read(run, Command(update={"messages": [HumanMessage("Hurry up.")]}))
+    assert [one.text for one in chat.values[:-1] if isinstance(one, HumanMessage)] == [QUESTION, "Hurry up."]
+    [report] = chat.reports()
+    assert chat.values[-1] is report and chat.reports("draft") == []
+
+
+async def test_a_question_that_comes_before_the_check_leaves_no_draft_behind(tmp_path: Path) -> None:
+    run, chat = orchestrated(tmp_path), client()
+    await chat.read(run, QUESTION, interrupt_before=["verify_report"])
+    await chat.read(run, "And say it in one sentence.")
+    assert [one.text.partition("\n")[0] for one in chat.values if isinstance(one, AIMessage)] == [AGAIN]
+
+
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+async def test_the_events_of_version_3_hold_the_report_once(tmp_path: Path) -> None:
+    run = orchestrated(tmp_path)
+    given = {"messages": [HumanMessage(QUESTION)]}
+    stream = await run.graph.astream_events(given, THREAD, context=run.context, version="v3")
+    [words] = [await said.text async for said in stream.messages]
+    assert words.startswith(FIRST) and "[1]: <file:" in words

@@ -152,9 +152,6 @@ class CallEvents:
     Words beside tool calls count as thoughts; `ProseEvents` emits words as words.
     """
 
-    is_report = False
-    """Whether the words are the report's, which LangGraph's `messages` mode streams as well."""
-
     def __init__(self, emitter: Emitter, placement: Placement) -> None:
         self.emitter = emitter
         self.placement = placement
