@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import uuid
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
 from dataclasses import replace
 from functools import cache, partial, wraps
@@ -21,7 +21,7 @@ from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
+from langgraph.types import Command, StateUpdate
 from typing_extensions import Unpack
 
 from ..core.records.report import Report
@@ -37,6 +37,7 @@ from ..core.writing.answers import END_RUN
 from ..graph.drawable import DrawableGraph
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
+from .edits import check_nothing_is_lost, read_values
 from .loops import aiterate, background_loop, hand_over, iterate, wait_for
 from .settings import read_context
 from .words import GRAPHS, MARK, Strategy, check_strategy
@@ -77,10 +78,26 @@ class LeasedGraph(DrawableGraph):
                 # Why a run stopped that another process has taken over is that process's to note.
                 await flush(thread, None if lease and lease.is_lost else failure)
 
-    async def abulk_update_state(self, config: RunnableConfig, *args: Any, **settings: Any) -> Any:
-        """Change a thread's state in several steps, as LangGraph's `abulk_update_state`; raises `ThreadBusy`."""
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """Change a thread's state in several steps, as LangGraph's `abulk_update_state`; values may be JSON.
+
+        Raises `ThreadBusy` and `EditRefused`.
+        """
         async with self._lease(config):
-            return await super().abulk_update_state(config, *args, **settings)
+            given = config.get("configurable", {})
+            # In a branch, or within another graph, the state is not that of a thread of ours.
+            if not given.get("checkpoint_ns"):
+                thread = {name: value for name, value in given.items() if name != "checkpoint_id"}
+                latest = await self.aget_state({"configurable": thread})
+                check_nothing_is_lost(latest, given.get("checkpoint_id"))
+                values = (await self.aget_state(config) if given.get("checkpoint_id") else latest).values
+                supersteps = [
+                    [update._replace(values=read_values(update.values, values)) for update in updates]
+                    for updates in supersteps
+                ]
+            return await super().abulk_update_state(config, supersteps)
 
     async def _ending(self, command: Command[Any], config: RunnableConfig | None) -> Command[Any]:
         """Return the answer by which a waiting run ends: LangGraph itself would ask again."""

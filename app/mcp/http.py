@@ -61,9 +61,9 @@ class Sessions:
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
 
-        token = token_in(dict(Headers(scope=scope)))
-        user = user_of(token, (scope.get("client") or [""])[0]) or ""
-        owner = AuthenticatedUser(AccessToken(token=token, client_id=user, scopes=[]))
+        headers = Headers(scope=scope)
+        user = user_of(headers, (scope.get("client") or [""])[0]) or ""
+        owner = AuthenticatedUser(AccessToken(token=token_in(headers), client_id=user, scopes=[]))
         await self._manager.handle_request({**scope, "user": owner}, receive, send)
 
 

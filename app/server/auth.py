@@ -16,7 +16,7 @@ from ...core.run.store.pages import OWNER
 from ...core.run.user_settings import UserSettings
 from ..embed import NOT_WAITING, RECURSION_LIMIT
 from ..settings import read_settings
-from .users import LOCAL_USER, server_settings, token_in, user_of
+from .users import LOCAL_USER, server_settings, user_of
 
 auth = Auth()
 BUSY_SECONDS = 5.0
@@ -27,9 +27,9 @@ NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkp
 
 @auth.authenticate
 async def authenticate(headers: dict[bytes, bytes], scope: dict[str, Any]) -> Auth.types.MinimalUserDict:
-    """Return the user whose token a request carries; refuse it with status 401 if there is none."""
+    """Return the user that a request comes from; refuse it with status 401 if there is none."""
     given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers.items()}
-    user = user_of(token_in(given), (scope.get("client") or ("",))[0])
+    user = user_of(given, (scope.get("client") or ("",))[0])
     if user is None:
         raise Auth.exceptions.HTTPException(status_code=401, detail="A token is needed.")
     return {"identity": user}

@@ -16,8 +16,9 @@ from ...core.run.user_settings import UserSettings
 from ..embed import compile_graph
 
 load_all()
-deep_research = compile_graph("orchestrated").copy({"context_schema": UserSettings})
-planned_research = compile_graph("planned").copy({"context_schema": UserSettings})
+# The names are those of the assistants.
+deep_research = compile_graph("orchestrated").copy({"context_schema": UserSettings, "name": "Deep research"})
+planned_research = compile_graph("planned").copy({"context_schema": UserSettings, "name": "Planned research"})
 
 
 @asynccontextmanager

@@ -10,21 +10,36 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import reduce
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...core.run.errors import UserMistake
+from ...core.run.errors import ThreadBusy, UserMistake
 from ..mcp.http import PATH, SESSIONS, served
 from .page import serve_page
 from .routes import ROUTES, opened_book
-from .users import LOCAL_USER, LOOPBACK, server_settings, token_in, user_of, users
+from .users import (
+    ADDRESS,
+    LOCAL_USER,
+    LOOPBACK,
+    STUDIO,
+    allowed_origins,
+    is_from_allowed_page,
+    is_open,
+    server_settings,
+    user_of,
+    user_of_token,
+    users,
+)
 
 LISTENING_SECONDS = 0.05
 """Seconds between two looks whether the server listens."""
@@ -36,15 +51,16 @@ PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")
 """Paths of the page, which needs none either: it holds nothing of anybody's."""
 SERVED = re.compile(r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)")
 """Paths that are served at all: the server's others deploy, measure, reset or serve other protocols."""
+ALLOW_ORIGIN = "its operator can allow them: DEEP_RESEARCH_SERVER_ORIGINS."
 STATE_WRITES = re.compile(r"/threads/[^/]+/state")
 REFUSED_STATE = (
-    "The state of a thread is not written from outside: send a message as the input of a run, or steer a run under "
-    'way by the command {"update": {"messages": [...]}}.'
+    "The state of a thread, or of a branch in it, is not written from outside here: send a message as the input of a "
+    'run, or steer a run under way by the command {"update": {"messages": [...]}}.'
 )
 
 
 class Guard:
-    """Refuses requests that no client of ours makes; what it lets through has a user's token."""
+    """Refuses requests that no client of ours makes; what it lets through comes from a user."""
 
     def __init__(self, app: ASGIApp, page: ASGIApp | None = None) -> None:
         """`page` answers requests for the files of the page, which need no token."""
@@ -57,12 +73,13 @@ class Guard:
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
         page = self._page if _is_of_page(scope) else None
-        refused = _refused(scope, headers, is_public=page is not None or scope["path"] in PUBLIC)
+        user = user_of(headers, (scope.get("client") or ("",))[0])
+        refused = _refused(scope, headers, user, is_public=page is not None or scope["path"] in PUBLIC)
         if refused is None and page:
             return await page(scope, receive, send)
         if refused is None and scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
             body = await _body(receive)
-            refused = _refused_body(scope, headers, body)
+            refused = _refused_body(scope, headers, body, user)
             receive = _once(body or b"", receive)
         if refused is None:
             return await self._app(scope, receive, send)
@@ -71,24 +88,21 @@ class Guard:
         return await JSONResponse({"detail": refused[1]}, status_code=refused[0])(scope, receive, send)
 
 
-def _refused(scope: Scope, headers: Headers, *, is_public: bool) -> tuple[int, str] | None:
+def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: bool) -> tuple[int, str] | None:
     """Return status and reason if a request is refused for its head; else none."""
     settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
     name = urlsplit(f"//{host}").hostname or ""
     if name not in LOOPBACK and name not in settings.hosts and host not in settings.hosts:
         return 421, f"The server is not reached as {host!r}; its operator can allow it: DEEP_RESEARCH_SERVER_HOSTS."
-    is_own = origin is not None and urlsplit(origin).netloc == host
-    if origin is not None and not is_own and origin not in settings.origins:
-        return (
-            403,
-            f"Pages of {origin!r} may not use this server; its operator can allow it: DEEP_RESEARCH_SERVER_ORIGINS.",
-        )
+    if origin is not None and origin not in allowed_origins(host):
+        return 403, f"Pages of {origin!r} may not use this server; {ALLOW_ORIGIN}"
     if is_public:
         return None
     if not SERVED.fullmatch(scope["path"]):
         return 404, "Nothing is served here."
-    client = scope.get("client") or ("",)
-    if user_of(token_in(dict(headers)), client[0]) is None:
+    if user is None and is_open() and not is_from_allowed_page(headers):
+        return 403, f"Pages of other sites may not use this server; {ALLOW_ORIGIN}"
+    if user is None:
         return (
             401,
             "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/server.md.",
@@ -100,26 +114,28 @@ def _is_of_page(scope: Scope) -> bool:
     return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and bool(PAGE.fullmatch(scope["path"]))
 
 
-def _refused_body(scope: Scope, headers: Headers, body: bytes | None) -> tuple[int, str] | None:
+def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str | None) -> tuple[int, str] | None:
     if body is None:
         return 413, f"The request is longer than {BODY_BYTES} bytes."
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if body and kind != "application/json":
+    # A page may send a body of another type without asking the browser for leave.
+    is_of_page = "origin" in headers or "sec-fetch-site" in headers
+    if body and kind != "application/json" and is_of_page and user_of_token(headers) is None:
         return 415, "The body of a request is JSON (`Content-Type: application/json`)."
-    path, method = scope["path"].rstrip("/"), scope["method"]
-    if method != "GET" and STATE_WRITES.fullmatch(path):
+    path = scope["path"].rstrip("/")
+    if STATE_WRITES.fullmatch(path) and (user != LOCAL_USER or _read(body, "checkpoint", "checkpoint_ns")):
         return 403, REFUSED_STATE
-    if path == "/threads" and _names(body, "supersteps"):
+    if path == "/threads" and _read(body, "supersteps") is not None:
         return 403, REFUSED_STATE
     return None
 
 
-def _names(body: bytes, key: str) -> bool:
+def _read(body: bytes, *keys: str) -> Any:
     try:
-        return key in json.loads(body)
-    except (ValueError, TypeError, RecursionError):
+        return reduce(lambda value, key: value.get(key), keys, json.loads(body))
+    except (ValueError, AttributeError, RecursionError):
         # The server says what is wrong with it.
-        return False
+        return None
 
 
 async def _body(receive: Receive) -> bytes | None:
@@ -152,17 +168,18 @@ def _once(body: bytes, receive: Receive) -> Receive:
 
 @asynccontextmanager
 async def starting(page: str = "") -> AsyncIterator[None]:
-    """Begin a server: print the token if it has made one, and where its page is; what it writes is its user's alone."""
+    """Begin a server: print where it is used, and the token if one is needed; what it writes is its user's alone."""
     # LangGraph keeps questions and reports in `.langgraph_api` as well, under the rights that the process gives.
     os.umask(0o077)
-    tokens = [token for token, user in (await asyncio.to_thread(users)).items() if user == LOCAL_USER]
+    made = [token for token, user in (await asyncio.to_thread(users)).items() if user == LOCAL_USER]
+    tokens = [] if is_open() else made
     greeting = asyncio.create_task(_greet(urlsplit(page), tokens))
     yield
     greeting.cancel()
 
 
 async def _greet(place: SplitResult, tokens: list[str]) -> None:
-    """Print token and address once the server listens: before, a browser would be refused."""
+    """Print addresses and token once the server listens: before, a browser would be refused."""
     while place.port:
         try:
             _, writer = await asyncio.open_connection(place.hostname, place.port)
@@ -171,10 +188,13 @@ async def _greet(place: SplitResult, tokens: list[str]) -> None:
             continue
         writer.close()
         break
+    url = place.geturl()
+    lines = [f"Deep Research: open {url}/ or {STUDIO}/studio/?baseUrl={url}"] if place.port else []
     for token in tokens:
-        where = f"\nIts page: {place.geturl()}/#token={token}" if place.port else ""
-        sys.stderr.write(f"\nToken of this server, for clients on this machine: {token}{where}\n\n")
-        sys.stderr.flush()
+        where = f"\nIts page: {url}/#token={token}" if place.port else ""
+        lines = [f"Token of this server, for clients on this machine: {token}{where}"]
+    sys.stderr.write("".join(f"\n{line}\n\n" for line in lines))
+    sys.stderr.flush()
 
 
 class AllowedOrigins(CORSMiddleware):
@@ -183,11 +203,19 @@ class AllowedOrigins(CORSMiddleware):
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(
             app,
-            allow_origins=server_settings().origins,
+            allow_origins=allowed_origins(),
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["*"],
+            allow_private_network=True,
             expose_headers=["content-location", "x-pagination-total", "x-pagination-next"],
         )
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        """Answer a preflight; pages of other origins are not let into the private network either."""
+        response = super().preflight_response(request_headers)
+        if response.status_code != 200:
+            del response.headers["Access-Control-Allow-Private-Network"]
+        return response
 
 
 MIDDLEWARE = (Middleware(AllowedOrigins), Middleware(Guard))
@@ -207,11 +235,17 @@ class WithoutTraceback(logging.Filter):
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     logging.getLogger("langgraph_api.worker").addFilter(WithoutTraceback())
-    async with starting(os.environ.get("LANGGRAPH_API_URL", "")), served(), opened_book(app):
+    logging.getLogger("deep_research").setLevel(logging.WARNING)
+    async with starting(os.environ.get(ADDRESS, "")), served(), opened_book(app):
         yield
 
 
+async def _answer_mistake(_: Request, error: Exception) -> Response:
+    return JSONResponse({"detail": str(error)}, status_code=409 if isinstance(error, ThreadBusy) else 422)
+
+
 app = Starlette(
+    exception_handlers={UserMistake: _answer_mistake, ThreadBusy: _answer_mistake},
     routes=[*ROUTES, Route(PATH, SESSIONS)],
     lifespan=_lifespan,
     middleware=[Middleware(AllowedOrigins), Middleware(Guard, page=serve_page)],

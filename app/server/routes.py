@@ -32,7 +32,7 @@ from ..run_name import RunName
 from ..runs import RunBook, StoredRun, open_runs
 from ..words import GRAPHS, STRATEGIES, ExportFormat
 from .auth import owner_of_checkpoints
-from .users import LOCAL_USER, token_in, user_of
+from .users import LOCAL_USER, user_of
 
 LISTED = 50
 """Runs in the list, the latest."""
@@ -261,4 +261,4 @@ def _book(request: Request) -> RunBook:
 
 def _user(request: Request) -> str:
     client = request.client.host if request.client else ""
-    return user_of(token_in(dict(request.headers)), client) or LOCAL_USER
+    return user_of(request.headers, client) or LOCAL_USER

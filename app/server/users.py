@@ -6,9 +6,11 @@ import hmac
 import os
 import re
 import secrets
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -18,10 +20,13 @@ from ...core.run.errors import UnknownSetting
 from ...core.run.limits import ENVIRONMENT_PREFIX
 
 LOCAL_USER = "local"
-"""The user whose token is made at the first start, if no tokens are set."""
+"""The only user if no tokens are set; the token is made at the first start."""
 TOKEN_FILE = "server-token"  # noqa: S105 - a name
 STUDIO = "https://smith.langchain.com"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+ADDRESS = "LANGGRAPH_API_URL"
+"""Variable in which LangGraph's command passes the server the address at which it listens."""
+REQUIRE_TOKEN = f"{ENVIRONMENT_PREFIX}SERVER_REQUIRE_TOKEN"
 SHORTEST = 16
 """Characters that a token has at least."""
 
@@ -37,8 +42,10 @@ class ServerSettings(BaseSettings):
     """A file with one such pair in a line."""
     hosts: Annotated[tuple[str, ...], NoDecode] = ()
     """Names under which the server is reached, beside those of this machine."""
-    origins: Annotated[tuple[str, ...], NoDecode] = (STUDIO,)
-    """Origins whose pages may use the server, beside its own."""
+    origins: Annotated[tuple[str, ...], NoDecode] = ()
+    """Origins whose pages may use the server, beside its own and Studio's."""
+    require_token: bool = False
+    """Whether clients on this machine need the token even if the server is open to them otherwise."""
     user_runs: int = Field(default=50, ge=1)
     """Runs of one user at the same time."""
 
@@ -70,15 +77,53 @@ def users() -> dict[str, str]:
     return dict(map(_pair, pairs))
 
 
-def user_of(token: str, client: str) -> str | None:
-    """Return the user of a token, none if there is none; a token that was made here is good on this machine alone."""
-    for known, user in users().items():
-        if hmac.compare_digest(known.encode(), token.encode()):
-            return user if user != LOCAL_USER or client in ("127.0.0.1", "::1") else None
-    return None
+@cache
+def is_open() -> bool:
+    """Return whether clients on this machine need no token.
+
+    They need none if no tokens are configured and the server listens on loopback only, as it does under
+    `langgraph dev`; configured host names mean that a proxy forwards requests of others.
+    """
+    settings, listens_at = server_settings(), urlsplit(os.environ.get(ADDRESS, "")).hostname
+    has_tokens = set(users().values()) != {LOCAL_USER}
+    return listens_at in LOOPBACK and not (has_tokens or settings.hosts or settings.require_token)
 
 
-def token_in(headers: dict[str, str]) -> str:
+def user_of(headers: Mapping[str, str], client: str) -> str | None:
+    """Return the user that a request comes from, by its token or because it needs none; else none.
+
+    `headers` have names in lower case. Nobody but clients on this machine is the local user.
+    """
+    user = user_of_token(headers)
+    if user is None and is_open() and is_from_allowed_page(headers):
+        user = LOCAL_USER
+    return user if user != LOCAL_USER or client in ("127.0.0.1", "::1") else None
+
+
+def user_of_token(headers: Mapping[str, str]) -> str | None:
+    """Return the user of the token in a request; none without a token that is known."""
+    token = token_in(headers).encode()
+    return next((user for known, user in users().items() if hmac.compare_digest(known.encode(), token)), None)
+
+
+def allowed_origins(host: str = "") -> tuple[str, ...]:
+    """Return the origins whose pages may use the server, its own included, which follows from its host."""
+    own = (f"http://{host}", f"https://{host}") if host else ()
+    return (STUDIO, *server_settings().origins, *own)
+
+
+def is_from_allowed_page(headers: Mapping[str, str]) -> bool:
+    """Return whether a request comes from no web page at all, or from one that may use the server.
+
+    Browsers send `Origin` with all that changes something or can be read by a page of another site, and
+    `Sec-Fetch-Site` with all else; other clients send neither.
+    """
+    if (origin := headers.get("origin")) is not None:
+        return origin in allowed_origins(headers.get("host", ""))
+    return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+
+
+def token_in(headers: Mapping[str, str]) -> str:
     """Return the token of a request: `Authorization: Bearer TOKEN`, or `X-Api-Key: TOKEN` as LangGraph's clients do."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")

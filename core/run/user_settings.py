@@ -19,6 +19,15 @@ from .limits import DEEP, KnownNames, Limits
 
 HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
 """Limits that are narrowed by raising them."""
+FORM_LIMITS = {
+    "max_seconds": "Time of research (s)",
+    "max_seconds_planned": "Time of planned research (s)",
+    "max_cycles": "Rounds of research",
+    "max_parallel_researchers": "Researchers at the same time",
+    "max_tokens": "Tokens",
+    "max_usd": "US dollars",
+}
+"""Limits that people set, with their titles; a form with all of them would hide these."""
 USER = "{user}"
 """What stands for the user's name in the paths of the operator's documents."""
 _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
@@ -45,37 +54,60 @@ def with_whole_paths(settings: Context) -> Context:
     return settings.model_copy(update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)})
 
 
+def _as_form(schema: dict[str, Any]) -> None:
+    """Make the schema a form: no choice between types, and of the limits those that people set."""
+    fields = schema["properties"]
+    limits = Limits.model_json_schema()
+    shown = {name: limits["properties"][name] | {"title": title} for name, title in FORM_LIMITS.items()}
+    fields["limits"] = {
+        **{key: limits[key] for key in ("title", "type")},
+        "description": fields["limits"]["description"],
+        "properties": shown,
+    }
+    for field in (*fields.values(), *shown.values()):
+        # The first type is the plain one; what is not set is as the operator has set it.
+        field.update(field.pop("anyOf", [{}])[0])
+        if field.get("default") is None or field in shown.values():
+            field.pop("default", None)
+
+
 class UserSettings(KnownNames):
     """A user's settings of a run on the server; what is left out is as the operator has set it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, title="Settings")
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        title="Settings",
+        json_schema_extra=_as_form,
+    )
 
-    language: str = Field(default="", title="Language", max_length=200)
+    language: str = Field(default="", title="Report: language", max_length=200)
     """Language of plan and report, by name or code; empty: the operator's, or that of the question."""
-    instructions: str = Field(default="", title="Instructions", max_length=4000)
+    instructions: str = Field(default="", title="Report: instructions", max_length=4000)
     """Tone, length and audience of plan and report, after the operator's house rules."""
-    depth: Depth | None = Field(default=None, title="Depth")
-    """`quick` (one search, two calls of models), `standard`, `deep` (within the operator's limits) or `auto`."""
-    clarify: Literal["ask", "assume", "off"] | None = Field(default=None, title="Clarify")
-    """`ask` back when a question is unclear, `assume` (state assumptions instead), or `off`."""
-    verify: Literal["off", "check", "repair"] | None = Field(default=None, title="Verify")
+    verify: Literal["off", "check", "repair"] | None = Field(default=None, title="Report: check")
     """Hold each sentence of the report against its sources: `off`, `check` (mark it) or `repair` (correct it)."""
-    review_plan: bool | None = Field(default=None, title="Review the plan")
+    depth: Depth | None = Field(default=None, title="Research: depth")
+    """`quick` (one search, two calls of models), `standard`, `deep` (within the operator's limits) or `auto`."""
+    clarify: Literal["ask", "assume", "off"] | None = Field(default=None, title="Research: unclear questions")
+    """`ask` back when a question is unclear, `assume` (state assumptions instead), or `off`."""
+    review_plan: bool | None = Field(default=None, title="Research: review the plan")
     """Show the plan for approval before research starts."""
-    models: str | dict[Role, str] | None = Field(default=None, title="Models")
+    models: str | dict[Role, str] | None = Field(default=None, title="Research: model")
     """One of the models that the operator allows (`allow_models`) for all roles, or one by role."""
-    docs: tuple[str, ...] | None = Field(default=None, title="Documents")
+    docs: tuple[str, ...] | None = Field(default=None, title="Sources: documents")
     """Names of the operator's folders and files, or of folders and files below them such as `handbook/2024`."""
-    engines: tuple[str, ...] | None = Field(default=None, title="Search engines")
+    engines: tuple[str, ...] | None = Field(default=None, title="Sources: search engines")
     """Some of the operator's engines; none to search the operator's documents only."""
-    domains_allow: tuple[str, ...] = Field(default=(), title="Only these domains")
+    domains_allow: tuple[str, ...] = Field(default=(), title="Sources: only these domains")
     """Domains, with their subdomains, that the web is searched and read in."""
-    domains_deny: tuple[str, ...] = Field(default=(), title="Not these domains")
+    domains_deny: tuple[str, ...] = Field(default=(), title="Sources: not these domains")
     """Domains, with their subdomains, that are neither searched nor read."""
-    published_after: date | None = Field(default=None, title="Published after")
+    published_after: date | None = Field(default=None, title="Sources: published after")
     """Web results that are known to be older are left out."""
     limits: Limits = Field(default_factory=_no_limits, title="Limits")
-    """Limits no wider than the operator's."""
+    """Limits no wider than the operator's; beside those of the form, all others can be given by name."""
 
     @property
     def operator(self) -> Context:

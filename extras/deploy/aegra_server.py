@@ -21,7 +21,7 @@ from starlette.middleware import Middleware
 from deep_research.app.embed import LeasedGraph, compile_graph
 from deep_research.app.server.auth import check_run, check_unclaimed
 from deep_research.app.server.guard import AllowedOrigins, Guard
-from deep_research.app.server.users import server_settings, token_in, user_of
+from deep_research.app.server.users import server_settings, user_of
 from deep_research.app.words import Strategy
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
@@ -46,7 +46,7 @@ opened = AsyncExitStack()
 @auth.authenticate
 async def authenticate(headers: dict[str, str]) -> Auth.types.MinimalUserDict:
     """Return the user whose token a request carries; the guard has refused all others."""
-    user = user_of(token_in(headers), "")
+    user = user_of(headers, "")
     if user is None:
         _refuse("A token is needed.", 401)
     return {"identity": user}
