@@ -96,8 +96,8 @@ class Server:
         return (self.data / TOKEN_FILE).read_text("utf-8")
 
     def client(self, token: str = "") -> LangGraphClient:
-        """A client as any app would make it."""
-        return get_client(url=self.url, api_key=token or self.token)
+        """A client as any app would make it; without a token, as for a server that needs none."""
+        return get_client(url=self.url, api_key=token or None)
 
     def complaints(self) -> list[str]:
         """What a user should not see in the log."""

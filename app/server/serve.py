@@ -19,7 +19,7 @@ from ..endings import reports_errors
 from ..settings import read_context, settings_from_options
 from ..terminal import say
 from ..words import DONE
-from .users import LOCAL_USER, LOOPBACK, REQUIRE_TOKEN, users
+from .users import LOCAL_USER, LOOPBACK, REQUIRE_TOKEN, server_settings, users
 
 PORT = 2024
 """Where the server listens if nothing else is asked for; another port if that is taken."""
@@ -30,8 +30,6 @@ JOBS = 50
 @reports_errors
 def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
     """Start the server and wait until it is stopped; raises `UnknownSetting` or `ExtraMissing` before it starts."""
-    # Whoever opens the printed address need not trust all others on the machine.
-    os.environ[REQUIRE_TOKEN] = "true"
     given = settings_from_options(**options) | ({"data_dir": data_dir.absolute()} if data_dir else {})
     context = read_context(given)
     folder = context.data_dir.absolute()
@@ -94,3 +92,6 @@ def _set_environment(given: dict[str, Any]) -> None:
         os.environ[f"{ENVIRONMENT_PREFIX}{name.upper()}"] = str(value)
     os.environ |= {"LANGGRAPH_NO_VERSION_CHECK": "1", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGSMITH_TRACING": "false"}
     os.environ.setdefault("LOG_LEVEL", "WARNING")
+    # Its page is opened by an address with the token, so nothing else on the machine has to be let in.
+    os.environ[REQUIRE_TOKEN] = "true"
+    server_settings.cache_clear()

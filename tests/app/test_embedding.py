@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 import deep_research
+from deep_research.app.edits import EditRefused
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.run.errors import SyncCallRefused, UnknownSetting
+from deep_research.state import ResearchState
 
 HANGS_AFTER = 60.0
 """Seconds after which a run that does not begin or end is taken to hang."""
@@ -57,6 +60,24 @@ def test_pause_and_answer_work_in_a_plain_script(tmp_path: Path) -> None:
     history = list(run.graph.get_state_history(thread_config("t")))
     assert history[0].values["report"] == state.values["report"]
     assert len(history) > 5
+
+
+def test_the_state_is_edited_by_the_json_that_shows_it_and_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+    run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
+    place = thread_config("t")
+    parts(run)
+    before = run.graph.get_state(place).values
+    shown = json.loads(TypeAdapter(ResearchState).dump_json(ResearchState(**before)))
+    shown["plan"]["text"], shown["transcript"][0]["content"] = "1. Another", "Another thought"
+    run.graph.update_state(place, shown)
+    after = run.graph.get_state(place).values
+    assert {name for name, value in after.items() if value != before[name]} == {"plan", "transcript"}
+    assert after["plan"] == before["plan"].model_copy(update={"text": "1. Another"})
+    assert after["transcript"][0].text == "Another thought"
+    assert len(after["transcript"]) == len(before["transcript"]) > 1
+    with pytest.raises(EditRefused, match=r"findings\.x: .* \(given: 'no finding'\)"):
+        run.graph.update_state(place, {"findings": {"x": "no finding"}})
+    assert run.graph.get_state(place).values == after
 
 
 def test_invoke_returns_messages_and_report_alone(tmp_path: Path) -> None:

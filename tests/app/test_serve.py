@@ -33,6 +33,7 @@ def test_one_command_after_the_demo_serves_the_page_and_its_documents(tmp_path: 
             said_by_it += line
         url, token = found.groups()
         assert "<title>Deep Research</title>" in httpx.get(url, timeout=SECONDS).text
+        assert httpx.get(f"{url}/research/offer", timeout=SECONDS).status_code == 401
         headers = {"X-Api-Key": token}
         offered = httpx.get(f"{url}/research/offer", headers=headers, timeout=SECONDS).json()
         assert (offered["user"], [folder["name"] for folder in offered["docs"]]) == ("local", ["python-reference"])

@@ -1,16 +1,18 @@
-"""`langgraph dev` serves the graph of `langgraph.json`: no key, no network, no warning."""
+"""`langgraph dev` serves the graphs of `langgraph.json`: no key, no token, no network, no warning."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,46 @@ from server import GRAPH, Conversation, Server, said
 from deep_research.app.stream import read_packet
 from deep_research.core.run.events.packets import OverallStop
 
+ATTACKS = """async ([server, token]) => {
+  const got = {};
+  const send = async (name, path, options) => {
+    try {
+      const answer = await fetch(server + path, options);
+      got[name] = answer.type === "opaque" ? "nothing" : `${answer.status} ${await answer.text()}`;
+    } catch { got[name] = "nothing"; }
+  };
+  const json = {"Content-Type": "application/json"}, post = {method: "POST", body: "{}"};
+  await send("read", "/threads/search", {...post, headers: json});
+  await send("read with the token", "/threads/search", {...post, headers: {...json, "X-Api-Key": token}});
+  await send("simple", "/threads", {...post, headers: {"Content-Type": "text/plain"}});
+  await send("blind", "/threads", {...post, mode: "no-cors", headers: {"Content-Type": "text/plain"}});
+  await send("get", "/info", {});
+  await send("form", "/threads", {method: "POST", mode: "no-cors", body: new FormData()});
+  got["socket"] = await new Promise(done => {
+    const socket = new WebSocket(server.replace("http", "ws") + `/threads/${crypto.randomUUID()}/stream/events`);
+    socket.onopen = () => done("open");
+    socket.onerror = () => done("nothing");
+  });
+  return got;
+}"""
+"""What a page of another origin may try; who knows the token as well gets no further."""
+CHROMIUM = Path("/usr/bin/chromium")
+STUDIO = {"Origin": "https://smith.langchain.com", "Sec-Fetch-Site": "cross-site", "x-auth-scheme": "langsmith"}
+"""What a browser and Studio send with each request."""
+PLAIN = {"Content-Type": "text/plain"}
+REFUSED: dict[int, list[dict[str, str]]] = {
+    403: [
+        {"Origin": "https://evil.example"},
+        {**STUDIO, "Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "x-auth-scheme": "langsmith", "X-Api-Key": "a-key-of-something-else"},
+    ],
+    415: [{**STUDIO, **PLAIN}, {"Sec-Fetch-Site": "same-origin", **PLAIN}, {**STUDIO, "Content-Type": ""}],
+    421: [{"Host": "evil.example"}, {**STUDIO, "Host": "evil.example"}],
+}
+"""Requests that no web page may send but by Studio, by the status of the answer."""
 UNCLEAR = "Compare them?"
 QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
 
@@ -59,16 +101,116 @@ def pages(server: Server, thread: str) -> set[str]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the machine has one loopback address")
 @pytest.mark.fault("R24")
-def test_it_listens_on_loopback_and_takes_the_token_that_it_made_from_its_own_address_alone(server: Server) -> None:
+def test_it_listens_on_loopback_and_needs_no_token_from_its_own_address_alone(server: Server) -> None:
     sockets = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
     port = f":{server.port:04X}"
     assert [place for _, place, _, state, *_ in sockets if place.endswith(port) and state == "0A"] == [
         f"0100007F{port}"
     ]
+    studio = f"https://smith.langchain.com/studio/?baseUrl={server.url}"
+    assert f"Deep Research: open {server.url}/ or {studio}\n" in server.log.read_text("utf-8")
     for address, status in (("127.0.0.1", 200), ("127.0.0.2", 401)):
-        way = httpx.HTTPTransport(local_address=address)
-        with httpx.Client(base_url=server.url, transport=way, headers={"X-Api-Key": server.token}) as web:
-            assert web.get("/info").status_code == status
+        for headers in ({}, {"X-Api-Key": server.token}):
+            way = httpx.HTTPTransport(local_address=address)
+            with httpx.Client(base_url=server.url, transport=way, headers=headers) as web:
+                assert web.get("/info").status_code == status
+
+
+async def test_studio_asks_answers_edits_and_forks_as_it_comes(server: Server) -> None:
+    async with httpx.AsyncClient(base_url=server.url, headers=STUDIO, timeout=60) as web:
+        asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true"}
+        leave = (await web.options("/assistants/search", headers=asked)).headers
+        assert leave["Access-Control-Allow-Origin"] == STUDIO["Origin"]
+        assert leave["Access-Control-Allow-Private-Network"] == "true"
+        info = await web.get("/info")
+        assert (info.status_code, info.headers["Access-Control-Allow-Origin"]) == (200, STUDIO["Origin"])
+        assistants = {one["graph_id"]: one for one in (await web.post("/assistants/search", json={})).json()}
+        assert {one["name"] for one in assistants.values()} == {"Deep research", "Planned research"}
+        assert all("every sentence is traced" in one["description"] for one in assistants.values())
+        assistant = assistants[GRAPH]["assistant_id"]
+        for path in ("schemas", "subgraphs", "graph?xray=true"):
+            assert (await web.get(f"/assistants/{assistant}/{path}")).json()
+        thread = f"/threads/{(await web.post('/threads', json={})).json()['thread_id']}"
+        run = {"assistant_id": assistant, "stream_mode": ["values", "messages-tuple", "custom"]}
+        streamed = await web.post(f"{thread}/runs/stream", json={**run, "input": said(UNCLEAR)})
+        assert "__interrupt__" in streamed.text
+        await web.post(f"{thread}/runs/stream", json={**run, "command": {"resume": QUESTION}})
+        state = (await web.get(f"{thread}/state")).json()
+        assert "1844. [" in state["values"]["report"]["text"] and state["next"] == []
+
+        # It sends back all that it has shown, with what the user has changed in it.
+        edited = state["values"] | {
+            "messages": [*state["values"]["messages"][:-1], {**state["values"]["messages"][-1]}]
+        }
+        edited["messages"][-1]["content"] = "Edited."
+        answer = await web.post(f"{thread}/state", json={"values": edited, "checkpoint": state["checkpoint"]})
+        assert answer.status_code == 200, answer.text
+        assert (await web.get(f"{thread}/state")).json()["values"] == edited
+
+        history = (await web.post(f"{thread}/history", json={"limit": 100})).json()
+        first = next(state for state in history if state["next"] == ["begin"])
+        first["values"]["messages"][0]["content"] = "How tall is the Skerry Light?"
+        answer = await web.post(f"{thread}/state", json={"values": first["values"], "checkpoint": first["checkpoint"]})
+        forked = {**run, "input": None, "checkpoint": answer.json()["checkpoint"]}
+        await web.post(f"{thread}/runs/stream", json=forked)
+        values = (await web.get(f"{thread}/state")).json()["values"]
+        assert values["run"]["question"] == "How tall is the Skerry Light?" and "38 metres" in values["report"]["text"]
+        assert [message["type"] for message in values["messages"]] == ["human", "ai"]
+        assert (await web.post(f"{thread}/state", json={"values": {}, "checkpoint": {"checkpoint_ns": "researcher:x"}})
+        ).status_code == 403  # fmt: skip
+
+
+@pytest.mark.fault("R26")
+async def test_no_other_page_gets_in_and_clients_that_are_no_page_do(server: Server) -> None:
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as web:
+        before = (await web.post("/threads/count", json={})).json()
+        for status, requests in REFUSED.items():
+            for headers in requests:
+                sent = {"Content-Type": "application/json", **headers}
+                answer = await web.post("/threads", content="{}", headers=sent)
+                assert answer.status_code == status, (headers, answer.text)
+                if status == 403:
+                    assert "DEEP_RESEARCH_SERVER_ORIGINS" in answer.text
+                    assert "Access-Control-Allow-Origin" not in answer.headers
+                if status != 415:
+                    assert (await web.get("/info", headers=headers)).status_code == status
+        asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true"}
+        answer = await web.options("/threads", headers={**asked, "Origin": "https://evil.example"})
+        assert (answer.status_code, "Access-Control-Allow-Private-Network" in answer.headers) == (400, False)
+        assert (await web.post("/threads/count", json={})).json() == before
+        for headers in ({}, {"X-Api-Key": "a-key-of-something-else", **PLAIN}, {"Sec-Fetch-Site": "none"}):
+            answer = await web.post(
+                "/threads/count", content="{}", headers={"Content-Type": "application/json", **headers}
+            )
+            assert answer.status_code == 200, (headers, answer.text)
+        own = {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
+        assert (await web.post("/threads/count", json={}, headers=own)).status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.fault("R26")
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium here")
+def test_another_page_in_a_browser_gets_nothing_and_changes_nothing_and_our_own_works(
+    server: Server, tmp_path: Path
+) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    (tmp_path / "page.html").write_text("<title>A page</title>", "utf-8")
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    threads = httpx.post(f"{server.url}/threads/count", json={}).json()
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as pages, playwright.sync_playwright() as driver:
+        threading.Thread(target=pages.serve_forever, daemon=True).start()
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        page = started.new_page()
+        # Of the same site by the browser's reckoning, and of another one.
+        for host in ("127.0.0.1", "localhost"):
+            page.goto(f"http://{host}:{pages.server_port}/page.html")
+            got = page.evaluate(ATTACKS, [server.url, server.token])
+            assert got == dict.fromkeys(got, "nothing") and len(got) == 7
+        page.goto(server.url)
+        page.locator("#question").wait_for()
+        started.close()
+        pages.shutdown()
+    assert httpx.post(f"{server.url}/threads/count", json={}).json() == threads
 
 
 async def test_a_client_sees_schemas_in_which_everything_is_described(client: LangGraphClient) -> None:
@@ -81,10 +223,13 @@ async def test_a_client_sees_schemas_in_which_everything_is_described(client: La
         schema = schemas[name]
         assert (schema["title"], set(schema["properties"])) == (title, fields)
         assert all(field["title"] and field["description"] for field in schema["properties"].values())
-    context = schemas["context_schema"]
-    for schema in (context, context["$defs"]["Limits"]):
-        lacking = [name for name, field in schema["properties"].items() if not field.get("description")]
-        assert lacking == []
+    context = schemas["context_schema"]["properties"]
+    assert {field["title"].split(":")[0] for field in context.values()} == {"Report", "Research", "Sources", "Limits"}
+    limits = context["limits"]["properties"]
+    assert len(limits) == 6
+    for field in (*context.values(), *limits.values()):
+        assert field["title"] and field["description"] and isinstance(field["type"], str)
+    assert context["depth"]["enum"] == ["quick", "standard", "deep", "auto"]
 
 
 @pytest.mark.slow
@@ -260,8 +405,7 @@ def follow_in_browser(server: Server, links: dict[str, str]) -> None:
 def test_a_script_of_the_docs_asks_the_server_and_prints_a_cited_report(script: Script, server: Server) -> None:
     assert "http://127.0.0.1:2024" in script.text
     here = script.text.replace("http://127.0.0.1:2024", server.url)
-    environment = {**os.environ, "LANGGRAPH_API_KEY": server.token}
-    done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "1844. [1]" in done.stdout
 

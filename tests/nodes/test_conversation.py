@@ -11,6 +11,8 @@ from lab import PLANNED, REPORT, Lab, every_call_has_one_result, in_order, lab, 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command
 
+from deep_research.app.edits import EditRefused
+from deep_research.app.embed import thread_config
 from deep_research.core.models.scripted import calls
 
 
@@ -100,6 +102,8 @@ async def test_a_message_during_research_is_seen_in_the_next_turn_and_nothing_ru
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    with pytest.raises(EditRefused, match=r"1 of 2 branches have finished.*Command\(update"):
+        await run.graph.aupdate_state(thread_config(run.thread), {"messages": ["Mind the keeper."]}, as_node="plan")
     state = await run.ask(Command(update={"messages": [HumanMessage("Mind the keeper above all.")]}))
     assert [finding.text for finding in in_order(state)] == ["Fast. [1]", "Slow. [1]"]
     assert len(run.calls("researcher")) == 3 + 4

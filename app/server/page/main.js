@@ -176,7 +176,6 @@ async function go() {
   toggleRuns(false);
   place("main").replaceChildren();
   place("talk").replaceChildren();
-  if (!server.hasToken()) return showToken("");
   offer ??= await server.ask("/research/offer");
   if (thread) {
     follow(thread);
@@ -324,6 +323,6 @@ document.addEventListener("keydown", (event) => {
 
 addEventListener("hashchange", () => go().catch(fail));
 setInterval(() => current?.run.status === "running" && draw(), 1000);
-setInterval(() => !document.hidden && server.hasToken() && refreshRuns().catch(() => {}), 60_000);
+setInterval(() => !document.hidden && offer && refreshRuns().catch(() => {}), 60_000);
 server.takeToken();
 go().catch(fail);

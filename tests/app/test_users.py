@@ -1,0 +1,56 @@
+"""Clients on this machine need no token, unless the operator has said who may use the server or who reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from deep_research.app.server.users import ADDRESS, is_open, server_settings, user_of, users
+
+HERE = "http://127.0.0.1:2024"
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """Settings are read once a process."""
+    for read in (server_settings, users, is_open):
+        read.cache_clear()
+    yield
+    for read in (server_settings, users, is_open):
+        read.cache_clear()
+
+
+@pytest.mark.fault("R24")
+@pytest.mark.parametrize(
+    ("environment", "client", "user"),
+    [
+        ({ADDRESS: HERE}, "127.0.0.1", "local"),
+        ({ADDRESS: "https://localhost:2024/mounted"}, "::1", "local"),
+        ({ADDRESS: HERE}, "192.0.2.1", None),
+        ({ADDRESS: HERE}, "", None),
+        ({ADDRESS: "http://0.0.0.0:2024"}, "127.0.0.1", None),
+        ({ADDRESS: "https://a-tunnel.example"}, "127.0.0.1", None),
+        ({}, "127.0.0.1", None),
+        ({ADDRESS: HERE, "DEEP_RESEARCH_SERVER_TOKENS": "alice:alice-has-a-long-token"}, "127.0.0.1", None),
+        ({ADDRESS: HERE, "DEEP_RESEARCH_SERVER_HOSTS": "research.example"}, "127.0.0.1", None),
+        ({ADDRESS: HERE, "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true"}, "127.0.0.1", None),
+    ],
+)
+def test_who_needs_no_token(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], client: str, user: str | None
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert user_of({"host": "127.0.0.1:2024"}, client) == user
+
+
+@pytest.mark.fault("R26")
+@pytest.mark.parametrize(("origin", "user"), [("http://localhost:3000", "local"), ("http://localhost:3001", None)])
+def test_pages_of_further_origins_are_let_in_by_name_and_studio_stays(
+    monkeypatch: pytest.MonkeyPatch, origin: str, user: str | None
+) -> None:
+    monkeypatch.setenv(ADDRESS, HERE)
+    monkeypatch.setenv("DEEP_RESEARCH_SERVER_ORIGINS", "http://localhost:3000")
+    for asking, expected in ((origin, user), ("https://smith.langchain.com", "local")):
+        assert user_of({"host": "127.0.0.1:2024", "origin": asking}, "127.0.0.1") == expected
