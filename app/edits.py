@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_type_hints
 
-from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.types import Overwrite, StateSnapshot
 from pydantic import TypeAdapter, ValidationError
 
+from ..core.records.research import NO_RUN
 from ..core.run.errors import UserMistake
 from ..state import ResearchState
 
-MESSAGES = frozenset({"messages", "transcript"})
-"""Channels that hold messages."""
 RESULTS_WAIT = (
     "The thread is in the middle of a step: {finished} of {all} branches have finished, and an edit of the state would "
     "lose what they found. Resume the run first, send a message by a run with the command "
     '{{"update": {{"messages": [...]}}}} (in Python Command(update=...)), or edit an earlier checkpoint: these keep it.'
+)
+SCOPE_IS_FIXED = (
+    "The state is not changed: `scope`, what a question may search, is fixed when the question begins. Ask again with "
+    "other settings."
 )
 
 
@@ -48,39 +50,32 @@ def read_values(values: Any, current: Mapping[str, Any]) -> Any:
         return values
     read = {name: _read(name, value) for name, value in values.items()}
     changed = {name: value for name, value in read.items() if name not in current or value != current[name]}
-    if all(isinstance(message, BaseMessage) for message in changed.get("transcript", [None])):
-        # A node adds lists of messages; a list that is all messages is the whole.
+    scope = current.get("run", NO_RUN).scope
+    for name in changed.keys() & {"run", "tasks"}:
+        given, records = (value if isinstance(value, list) else [value] for value in (values[name], changed[name]))
+        # A program may pass any records of its own.
+        is_json = any(isinstance(record, Mapping) for record in given)
+        if is_json and any(record.scope != scope for record in records):
+            raise EditRefused(SCOPE_IS_FIXED)
+    if isinstance(changed.get("transcript"), list):
         changed["transcript"] = Overwrite(changed["transcript"])
     return changed
 
 
 def _read(name: str, value: Any) -> Any:
-    if name in MESSAGES:
-        return [_message(message) for message in (value if isinstance(value, list) else [value])]
-    channel = _channels().get(name)
-    if channel is None or isinstance(value, Overwrite):
+    if name not in _channels() or isinstance(value, Overwrite):
         return value
     try:
-        return channel.validate_python(value)
-    except ValidationError as error:
-        fault = error.errors()[0]
+        return _channels()[name].validate_python(value)
+    except (TypeError, ValidationError) as error:
+        # LangGraph reads messages in further forms, such as one with role and content.
+        if name == "messages":
+            return value
+        fault = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": error, "input": value}
         where = ".".join(map(str, (name, *fault["loc"])))
         raise EditRefused(f"The state is not changed: {where}: {fault['msg']} (given: {fault['input']!r}).") from None
 
 
-def _message(value: Any) -> Any:
-    try:
-        return _message_kind().validate_python(value)
-    except (TypeError, ValidationError):
-        # LangGraph reads further forms, such as one with role and content.
-        return value
-
-
-@cache
-def _message_kind() -> TypeAdapter[Any]:
-    return TypeAdapter(AnyMessage)
-
-
 @cache
 def _channels() -> dict[str, TypeAdapter[Any]]:
-    return {name: TypeAdapter(kind) for name, kind in get_type_hints(ResearchState).items() if name not in MESSAGES}
+    return {name: TypeAdapter(kind) for name, kind in get_type_hints(ResearchState, include_extras=True).items()}

@@ -97,7 +97,7 @@ class Server:
 
     def client(self, token: str = "") -> LangGraphClient:
         """A client as any app would make it; without a token, as for a server that needs none."""
-        return get_client(url=self.url, api_key=token or None)
+        return get_client(url=self.url, api_key=token) if token else get_client(url=self.url)
 
     def complaints(self) -> list[str]:
         """What a user should not see in the log."""

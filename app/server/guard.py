@@ -100,7 +100,7 @@ def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: boo
         return None
     if not SERVED.fullmatch(scope["path"]):
         return 404, "Nothing is served here."
-    if user is None and is_open() and not is_from_allowed_page(headers):
+    if user is None and not is_from_allowed_page(headers):
         return 403, f"Pages of other sites may not use this server; {ALLOW_ORIGIN}"
     if user is None:
         return (
@@ -133,9 +133,12 @@ def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str 
 def _read(body: bytes, *keys: str) -> Any:
     try:
         return reduce(lambda value, key: value.get(key), keys, json.loads(body))
-    except (ValueError, AttributeError, RecursionError):
+    except (ValueError, AttributeError):
         # The server says what is wrong with it.
         return None
+    except RecursionError:
+        # The server's own parser goes deeper.
+        return body
 
 
 async def _body(receive: Receive) -> bytes | None:

@@ -75,6 +75,11 @@ def test_the_state_is_edited_by_the_json_that_shows_it_and_what_does_not_fit_is_
     assert after["plan"] == before["plan"].model_copy(update={"text": "1. Another"})
     assert after["transcript"][0].text == "Another thought"
     assert len(after["transcript"]) == len(before["transcript"]) > 1
+    wide = {"scope": {"docs": ["/etc"]}}
+    task = {"id": "t", "question_id": "q", "cycle": 0, "position": 0, "text": "?", "turn": 0, "seconds": 1}
+    for wider in ({"run": shown["run"] | wide}, {"tasks": [{"date": "", "language": "", **task, **wide}]}):
+        with pytest.raises(EditRefused, match="scope"):
+            run.graph.update_state(place, wider)
     with pytest.raises(EditRefused, match=r"findings\.x: .* \(given: 'no finding'\)"):
         run.graph.update_state(place, {"findings": {"x": "no finding"}})
     assert run.graph.get_state(place).values == after

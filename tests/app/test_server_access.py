@@ -18,6 +18,8 @@ ALICE, BOB = "alice-has-a-long-token", "bob-has-another-token"
 QUESTION = "When was the Skerry Light lit?"
 STUDIO = "https://smith.langchain.com"
 EVIL = "https://evil.example"
+DEEP = f'{{"supersteps": [{{"updates": [{{"values": {"[" * 1000}{"]" * 1000}, "as_node": "begin"}}]}}]}}'
+"""A state that Python's parser of JSON finds too deep."""
 HIDDEN = (
     *(("GET", "/metrics"), ("POST", "/internal/truncate"), ("POST", "/deploy"), ("GET", "/store/items")),
     *(("POST", "/store/items/search"), ("POST", "/a2a/x"), ("POST", "/ui/x"), ("GET", "/profile")),
@@ -251,6 +253,7 @@ async def test_the_state_of_a_thread_is_not_written(alice: LangGraphClient, web:
         await web.patch(f"/threads/{talk.thread}/state", json={}),
         await web.post("/threads", json={"supersteps": [{"updates": [forged]}]}),
         await web.post("/threads/", json={"supersteps": [{"updates": [forged]}]}),
+        await web.post("/threads", content=DEEP),
     ]
     assert {answer.status_code for answer in answers} <= {403, 404, 405}
     assert await talk.values() == before
