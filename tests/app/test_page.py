@@ -49,7 +49,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
 
 @pytest.fixture(scope="module")
 def server(desk: WireDesk) -> Iterator[Server]:
-    server = Server(desk.desk.folder, DEEP_RESEARCH_DOCS="")
+    server = Server(desk.desk.folder, DEEP_RESEARCH_DOCS="", DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true")
     server.start()
     yield server
     server.stop()
@@ -256,5 +256,7 @@ def test_whoever_has_no_token_is_asked_for_it(reader: Reader) -> None:
         page.goto("about:blank")
         page.goto(reader.server.url)
         page.get_by_label("Token").fill(reader.server.token)
+        assert reader.said and all("401" in words for words in reader.said)
+        reader.said.clear()
         page.get_by_role("button", name="Go on").click()
         page.locator("#question").wait_for()
