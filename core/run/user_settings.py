@@ -56,14 +56,10 @@ def with_whole_paths(settings: Context) -> Context:
 
 def _as_form(schema: dict[str, Any]) -> None:
     """Make the schema a form: no choice between types, and of the limits those that people set."""
-    fields = schema["properties"]
-    limits = Limits.model_json_schema()
-    shown = {name: limits["properties"][name] | {"title": title} for name, title in FORM_LIMITS.items()}
-    fields["limits"] = {
-        **{key: limits[key] for key in ("title", "type")},
-        "description": fields["limits"]["description"],
-        "properties": shown,
-    }
+    fields, limits = schema["properties"], Limits.model_json_schema()["properties"]
+    shown = {name: limits[name] | {"title": title} for name, title in FORM_LIMITS.items()}
+    described = fields["limits"]["description"]
+    fields["limits"] = {"title": "Limits", "type": "object", "description": described, "properties": shown}
     for field in (*fields.values(), *shown.values()):
         # The first type is the plain one; what is not set is as the operator has set it.
         field.update(field.pop("anyOf", [{}])[0])
@@ -75,11 +71,7 @@ class UserSettings(KnownNames):
     """A user's settings of a run on the server; what is left out is as the operator has set it."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        use_attribute_docstrings=True,
-        title="Settings",
-        json_schema_extra=_as_form,
+        extra="forbid", frozen=True, use_attribute_docstrings=True, title="Settings", json_schema_extra=_as_form
     )
 
     language: str = Field(default="", title="Report: language", max_length=200)
