@@ -22,7 +22,7 @@ from command import Desk
 from decisions import requested
 from langgraph_sdk.client import LangGraphClient
 from pages import Script, on_server
-from server import GRAPH, Conversation, Server, said
+from server import GRAPH, Conversation, Server, said, until
 
 from deep_research.app.stream import read_packet
 from deep_research.core.run.events.packets import OverallStop
@@ -107,13 +107,20 @@ def test_it_listens_on_loopback_and_needs_no_token_from_its_own_address_alone(se
     assert [place for _, place, _, state, *_ in sockets if place.endswith(port) and state == "0A"] == [
         f"0100007F{port}"
     ]
-    studio = f"https://smith.langchain.com/studio/?baseUrl={server.url}"
-    assert f"Deep Research: open {server.url}/ or {studio}\n" in server.log.read_text("utf-8")
     for address, status in (("127.0.0.1", 200), ("127.0.0.2", 401)):
         for headers in ({}, {"X-Api-Key": server.token}):
             way = httpx.HTTPTransport(local_address=address)
             with httpx.Client(base_url=server.url, transport=way, headers=headers) as web:
                 assert web.get("/info").status_code == status
+
+
+async def test_it_says_where_to_click(server: Server) -> None:
+    studio = f"https://smith.langchain.com/studio/?baseUrl={server.url}"
+
+    async def is_printed() -> bool:
+        return f"Deep Research: open {server.url}/ or {studio}\n" in server.log.read_text("utf-8")
+
+    await until(is_printed)
 
 
 async def test_studio_asks_answers_edits_and_forks_as_it_comes(server: Server) -> None:
