@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 from langchain_core.tools import BaseTool, InjectedToolArg
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -35,6 +37,8 @@ DESCRIPTION = (
     "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "
     "sources. It sees nothing of this conversation."
 )
+PLACE = ("thread_id", "checkpoint", "langgraph_", "run_id", "task_id")
+"""How the names of metadata begin that say where in a graph something runs."""
 Checkpointer = BaseCheckpointSaver[Any] | str | Path | None
 
 
@@ -125,14 +129,20 @@ class NestedResearch:
         return self._graph._loop()
 
     async def run(self, question: str) -> Outcome:
-        """Run it on a thread of its own; a cancellation stops it, and errors that are not ours are raised."""
-        # LangGraph looks up thread, checkpointer and callbacks in the context: in an empty one it finds none.
-        return await asyncio.create_task(self._run(question), context=contextvars.Context())
+        """Run it on a thread of its own; a cancellation stops it, and errors that are not ours are raised.
 
-    async def _run(self, question: str) -> Outcome:
+        The caller's callbacks see what it does, under the caller's tags and metadata.
+        """
+        config: RunnableConfig = {**_of_caller(ensure_config()), "configurable": {"thread_id": self._thread}}
+        # Where LangGraph finds the caller's config, it takes thread, checkpointer and time from it.
+        context = contextvars.copy_context()
+        context.run(var_child_runnable_config.set, None)
+        return await asyncio.create_task(self._run(question, config), context=context)
+
+    async def _run(self, question: str, config: RunnableConfig) -> Outcome:
         failure = ""
         try:
-            async with aclosing(apackets(self._graph, question, self._thread, context=self._context)) as packets:
+            async with aclosing(apackets(self._graph, question, config, context=self._context)) as packets:
                 async for packet in packets:
                     if isinstance(packet, OverallStop):
                         self._stop = packet
@@ -170,6 +180,12 @@ class NestedResearch:
             output_tokens=sum(call.output_tokens for call in calls),
             usd=sum(call.usd for call in calls),
         )
+
+
+def _of_caller(config: RunnableConfig) -> RunnableConfig:
+    """Return what a caller's config says to those who watch, without its place in the caller's graph."""
+    metadata = {key: value for key, value in config.get("metadata", {}).items() if not key.startswith(PLACE)}
+    return {"callbacks": config.get("callbacks"), "tags": config.get("tags", []), "metadata": metadata}
 
 
 def caller_writer() -> Callable[[dict[str, Any]], object]:

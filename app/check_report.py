@@ -22,6 +22,7 @@ from ..core.run.context import Context
 from ..core.run.conversation import clean
 from ..core.run.store.pages import Pages, text_hash
 from ..core.run.store.serializer import StrictSerializer
+from ..core.run.tracing import tracing_if
 from ..core.writing.language import named_language
 from .embed import build_graph, thread_config
 from .endings import reports_errors, run_interruptibly
@@ -95,7 +96,8 @@ async def _checked(
             has_gaps=False,
         ),
     }
-    await graph.aupdate_state(config, values, as_node="write_report")
+    with tracing_if(context.tracing):
+        await graph.aupdate_state(config, values, as_node="write_report")
     async for _ in graph.astream(None, config, context=context):
         pass
     report: Report = (await graph.aget_state(config)).values["report"]

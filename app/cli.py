@@ -32,6 +32,9 @@ LIMIT = click.option(
     metavar="NAME=VALUE",
     help="Set a limit, e.g. max_cycles=4 (repeatable); `deep-research limits` lists all.",
 )
+NO_TRACE = click.option(
+    "--no-trace", is_flag=True, help="Send no prompts and passages to the tracing that the environment switches on."
+)
 OPTIONS = (
     click.option("--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder to search (repeatable)."),
     click.option("--attach", multiple=True, type=click.Path(), metavar="FILE", help="File to search (repeatable)."),
@@ -70,6 +73,7 @@ OPTIONS = (
         "--allow-small-window", is_flag=True, help="Run a model that reads less than 50 000 tokens, down to 8 000."
     ),
     LIMIT,
+    NO_TRACE,
 )
 GARBAGE = (50_000, 50)
 """New objects from which on the youngest are searched for garbage, and such searches until older ones are, too."""
@@ -175,6 +179,7 @@ def ask(question: str, out: Path | None, output_format: Format | None, as_json: 
 )
 @MODEL
 @LIMIT
+@NO_TRACE
 @OUT
 @REPORT_FORMAT
 @JSON
@@ -254,6 +259,7 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
 @click.argument("thread")
 @MODEL
 @LIMIT
+@NO_TRACE
 @OUT
 @click.option(
     "--format",

@@ -29,6 +29,7 @@ from ..core.run.events.log import Emitter
 from ..core.run.events.packets import CallDelayed, Placement
 from ..core.run.limits import Limits
 from ..core.run.store.database import open_database, place_of_runs
+from ..core.run.tracing import tracing_notices
 from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed
 from ..tools.engines.tavily import Tavily
@@ -101,6 +102,7 @@ def diagnose(context: Context) -> list[Diagnosis]:
         _diagnosis("web search", lambda: _engines(context)),
         *documents,
         *to_search,
+        _diagnosis("tracing", lambda: " ".join(tracing_notices(context)) or "off"),
         _data_folder(context.data_dir),
         _diagnosis("runs", lambda: counted(_count_runs(context.data_dir), "run")),
     ]

@@ -33,6 +33,7 @@ from ..core.run.store.database import Database, open_database, place_named
 from ..core.run.store.foreign_saver import usable_saver
 from ..core.run.store.lease import TOKEN, Lease
 from ..core.run.store.serializer import code_version
+from ..core.run.tracing import is_traced, tracing_if, untraced, without_tracers
 from ..core.writing.answers import END_RUN
 from ..graph.drawable import DrawableGraph
 from ..graph.orchestrated import build_orchestrated_graph
@@ -62,8 +63,11 @@ class LeasedGraph(DrawableGraph):
         config = self._with_store(config)
         if isinstance(input, Command) and input.goto in (END, (END,), [END]):
             input = await self._ending(input, config)
+        is_seen = self._is_traced(config, settings.get("context"))
+        own = config if is_seen or not config else without_tracers(config)
         # LangGraph calls it an iterator.
-        stream = cast(AsyncGenerator[Any, None], super().astream(input, config, **settings))
+        stream = cast(AsyncGenerator[Any, None], super().astream(input, own, **settings))
+        stream = stream if is_seen else untraced(stream, is_run=True)
         failure = ""
         async with self._lease(config) as lease, aclosing(stream):
             try:
@@ -97,7 +101,8 @@ class LeasedGraph(DrawableGraph):
                     [update._replace(values=read_values(update.values, values)) for update in updates]
                     for updates in supersteps
                 ]
-            return await super().abulk_update_state(config, supersteps)
+            with tracing_if(self._is_traced(config)):
+                return await super().abulk_update_state(config, supersteps)
 
     async def _ending(self, command: Command[Any], config: RunnableConfig | None) -> Command[Any]:
         """Return the answer by which a waiting run ends: LangGraph itself would ask again."""
@@ -113,6 +118,10 @@ class LeasedGraph(DrawableGraph):
             return nullcontext()
         held: AbstractAsyncContextManager[Lease] = leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
         return held
+
+    def _is_traced(self, config: RunnableConfig | None, context: object = None) -> bool:
+        given = merge_configs(self.config, config).get("configurable", {})
+        return is_traced(context, getattr(given.get(PARENT_RUNTIME), "context", None), given)
 
     def _with_store(self, config: RunnableConfig | None) -> RunnableConfig | None:
         """Return the config with our store in it where a parent graph has none."""

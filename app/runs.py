@@ -30,6 +30,7 @@ from ..core.run.limits import Limits
 from ..core.run.store.database import Database, open_database, place_of_runs
 from ..core.run.store.lease import Lease
 from ..core.run.store.pages import OWNER, Pages, note_value, page_namespace
+from ..core.run.tracing import tracing_notices
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
 from ..state import ResearchState
@@ -186,6 +187,7 @@ class RunBook(NamedTuple):
             if not snapshot.values:
                 await asyncio.to_thread(list, open_roots(context))
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
+            notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
             context = _paused(context) if is_estimate else context
             view.begin(notices)
@@ -220,7 +222,7 @@ class RunBook(NamedTuple):
             choices = await self._notes(thread).choices(given)
             context = self._context(choices)
             # Where nothing is given, they were shown when the run began.
-            notices = check_models(ROLES, context) if given else ()
+            notices = (*(check_models(ROLES, context) if given else ()), *tracing_notices(context))
             if answer and not stored.asks:
                 raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
             if answer:

@@ -32,6 +32,7 @@ def settings_from_options(
     docs: tuple[str, ...] = (),
     attach: tuple[str, ...] = (),
     no_web: bool = False,
+    no_trace: bool = False,
     engine: tuple[str, ...] = (),
     limit: tuple[str, ...] = (),
     **options: Any,
@@ -53,6 +54,8 @@ def settings_from_options(
         raise UnknownSetting("--no-web and --engine exclude each other.")
     if no_web or engine:
         given["engines"] = engine
+    if no_trace:
+        given["tracing"] = False
     if given.pop("yes", False):
         given["clarify"] = "assume"
     if limit:

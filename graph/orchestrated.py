@@ -42,7 +42,9 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_node("plan", plan)
     graph.add_node("review_plan", review_plan)
     graph.add_node("orchestrate", orchestrate)
-    graph.add_node("researcher", compile_drawable(build_researcher_graph()), error_handler=record_failure)
+    graph.add_node(
+        "researcher", compile_drawable(build_researcher_graph(), name="researcher_graph"), error_handler=record_failure
+    )
     graph.add_node("collect", collect)
     graph.add_node("write_report", write_report)
     graph.add_node("verify_report", verify_report, error_handler=hand_over_unchecked)

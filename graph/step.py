@@ -42,7 +42,7 @@ def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
 
 def step_in_its_slot() -> Any:
     """Carry out one step as soon as a slot of its round is free; the step's time runs while it waits."""
-    graph = compile_drawable(build_step_graph())
+    graph = compile_drawable(build_step_graph(), name="step_graph")
 
     async def step(state: dict[str, StepTask], config: RunnableConfig, runtime: Runtime[Context]) -> Any:
         task, waited = state["task"], Watch(settings_of(runtime).clock, 0.0)

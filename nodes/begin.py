@@ -37,6 +37,7 @@ from ..core.run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.run.spending import check_account
 from ..core.run.store.pages import pages_of
 from ..core.run.store.serializer import code_version
+from ..core.run.tracing import tracing_notices
 from ..core.writing.answers import Answer, reviewed
 from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState, StateUpdate
@@ -75,7 +76,8 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     check_tools(within_scope(context, state.run.scope))
     await load_models(context)
     check_models(ROLES, context)
-    run = state.run.model_copy(update={"entry": entry, "status": "running"})
+    notices = dict.fromkeys((*state.run.notices, *tracing_notices(context)))
+    run = state.run.model_copy(update={"entry": entry, "status": "running", "notices": tuple(notices)})
     await _note_user(state.messages, runtime, run)
     update = StateUpdate(run=run, tasks=[], messages=_changed(state.messages, drop))
     if entry == "plan_reply" and state.plan:
@@ -122,6 +124,7 @@ async def _start(
             *_left_out(status),
             *([RULES_CUT] if len(house_rules(messages)) > context.limits.question_characters else []),
             *([MIXED] if context.mix_private and context.docs and choose_engines(context) else ()),
+            *tracing_notices(context),
         ),
         not_read=_not_read(status.left_out[:LISTED]),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -16,6 +17,7 @@ from ..core.run.errors import DeepResearchError, SearchFailed
 from ..core.run.limits import Limits
 from ..core.run.spending import seconds_left, total
 from ..core.run.store.pages import Pages, text_hash
+from ..core.run.tracing import traced_tool
 from ..core.run.transcripts import NOT_RUN
 from .addresses import Addresses, opened_note
 from .engine import RETRIEVED
@@ -99,7 +101,14 @@ async def use_tool(
     if reason := used_up(name, tool_context.meter):
         return Outcome(problems=(f"{NOT_RUN} {reason}. Write down what was found.",))
     tool_context.meter.calls += 1
-    return await carry_out(research_tool(name, context, tool_context), arguments, time)
+    work = partial(carry_out, research_tool(name, context, tool_context), arguments, time)
+    # A tool of LangChain is a run by itself.
+    return await (traced_tool(name, arguments, work, _shown) if name in tool_names.OURS else work())
+
+
+def _shown(outcome: Outcome) -> dict[str, Any]:
+    found = [{"title": hit.source.title, "address": hit.source.address, "text": hit.excerpt} for hit in outcome.hits]
+    return {"found": found, "problems": list(outcome.problems)}
 
 
 async def keep(

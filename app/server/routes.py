@@ -24,6 +24,7 @@ from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...core.run.events.log import LogTail
 from ...core.run.spending import total
 from ...core.run.store.pages import Pages
+from ...core.run.tracing import traced_to
 from ...core.run.user_settings import UserSettings
 from ...core.writing.basis import source_texts
 from ..export import export_content
@@ -77,6 +78,7 @@ async def offer(request: Request) -> Response:
             "models": list(operator.allow_models),
             "depths": get_args(Depth),
             "depth": operator.depth,
+            "tracing": traced_to() if operator.tracing else "",
             "formats": list(get_args(ExportFormat)),
         }
     )

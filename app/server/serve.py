@@ -15,6 +15,7 @@ from ...core.models.resolve import quotes_only
 from ...core.run.context import ROLES
 from ...core.run.errors import ExtraMissing, UnknownSetting
 from ...core.run.limits import ENVIRONMENT_PREFIX
+from ...core.run.tracing import tracing_notices
 from ..endings import reports_errors
 from ..settings import read_context, settings_from_options
 from ..terminal import say
@@ -23,6 +24,8 @@ from .users import LOCAL_USER, LOOPBACK, REQUIRE_TOKEN, server_settings, users
 
 PORT = 2024
 """Where the server listens if nothing else is asked for; another port if that is taken."""
+TRACING = ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2", "LANGCHAIN_TRACING")
+"""Variables by which an operator has runs traced, or not."""
 JOBS = 50
 """Runs at the same time."""
 
@@ -45,6 +48,8 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
             f"--host {host}: other machines need tokens; set DEEP_RESEARCH_SERVER_TOKENS to USER:TOKEN, and "
             "DEEP_RESEARCH_SERVER_HOSTS to the name under which they reach this one."
         )
+    for notice in tracing_notices(context):
+        say(notice)
     chosen = _free_port(host, port)
     try:
         from langgraph_api.cli import run_server
@@ -90,7 +95,10 @@ def _set_environment(given: dict[str, Any]) -> None:
         elif isinstance(value, dict):
             value = json.dumps(value)
         os.environ[f"{ENVIRONMENT_PREFIX}{name.upper()}"] = str(value)
-    os.environ |= {"LANGGRAPH_NO_VERSION_CHECK": "1", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGSMITH_TRACING": "false"}
+    os.environ |= {"LANGGRAPH_NO_VERSION_CHECK": "1", "LANGGRAPH_CLI_NO_ANALYTICS": "1"}
+    if not any(map(os.environ.get, TRACING)):
+        # LangGraph's server traces as soon as there is a key, even if nothing says so.
+        os.environ["LANGSMITH_TRACING"] = "false"
     os.environ.setdefault("LOG_LEVEL", "WARNING")
     # Its page is opened by an address with the token, so nothing else on the machine has to be let in.
     os.environ[REQUIRE_TOKEN] = "true"

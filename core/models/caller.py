@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
@@ -21,6 +22,7 @@ from ..run.errors import ModelFailed
 from ..run.events.call import CallEvents
 from ..run.limits import Limits
 from ..run.store.pages import text_hash
+from ..run.tracing import untraced
 from ..run.transcripts import whole_message
 from .faults import AnswerSilent, ToolsUnbound
 from .resolve import EXTRACTIVE, cost_of, is_extractive, profile_of
@@ -224,10 +226,12 @@ class Caller(NamedTuple):
             yield earlier.message, answer
             return
         limits, name = self.context.limits, profile_of(self.role, self.context).name
+
+        make = partial(timed_parts, model, messages, self.role, self.config, limits)
+        start = partial(make, is_long=is_long, is_streamed=is_streamed)
         tries = self.retries.stream(
-            lambda: timed_parts(
-                model, messages, self.role, self.config, limits, is_long=is_long, is_streamed=is_streamed
-            ),
+            # Some calls, such as those of `refresh`, are part of no run.
+            start if self.context.tracing else lambda: untraced(start()),
             name,
             may_repeat=lambda: not self.events.has_shown,
             on_wait=self.events.on_delay,

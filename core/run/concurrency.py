@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -76,10 +77,11 @@ class Threads:
         self._work = threading.Condition()
 
     async def run(self, work: Callable[[], Value]) -> Value:
-        """Run the work when a thread is free; returns or raises what it does."""
+        """Run the work in the caller's context when a thread is free; returns or raises what it does."""
         future: Future[Value] = Future()
+        in_context = partial(contextvars.copy_context().run, work)
         with self._work:
-            self._tasks.append(lambda: _finish(future, work))
+            self._tasks.append(lambda: _finish(future, in_context))
             is_another_wanted = self._idle < len(self._tasks) and self._running < self._most
             self._running += is_another_wanted
             self._work.notify()

@@ -133,6 +133,7 @@ class Settings(TypedDict, total=False):
     server_address: str | None
     user_daily_tokens: int | None
     user_daily_usd: float | None
+    tracing: bool
     user: str
     session: str
     limits: Limits | Mapping[str, float | None]
@@ -228,6 +229,9 @@ class Context(KnownNames, BaseSettings):
     of theirs is begun; unlimited if not set."""
     user_daily_usd: float | None = Field(default=None, gt=0, title="Money of a user in a day")
     """The same in US dollars, where `prices` or the provider tells what calls cost."""
+    tracing: bool = Field(default=True, title="Tracing")
+    """Have the run traced where the environment switches tracing on (LANGSMITH_TRACING). Off: nothing of it is sent
+    there; callbacks that the call passes stay."""
     user: str = Field(default="", title="User")
     """Id of the user, for tracing only."""
     session: str = Field(default="", title="Session")

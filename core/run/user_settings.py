@@ -98,6 +98,8 @@ class UserSettings(KnownNames):
     """Domains, with their subdomains, that are neither searched nor read."""
     published_after: date | None = Field(default=None, title="Sources: published after")
     """Web results that are known to be older are left out."""
+    tracing: bool = Field(default=True, title="Tracing")
+    """Have the run traced, if the operator has runs traced."""
     limits: Limits = Field(default_factory=_no_limits, title="Limits")
     """Limits no wider than the operator's; beside those of the form, all others can be given by name."""
 
@@ -135,6 +137,7 @@ class UserSettings(KnownNames):
                 "domains_allow": _domains(self.domains_allow, operator.domains_allow),
                 "domains_deny": (*operator.domains_deny, *self.domains_deny),
                 "published_after": max(filter(None, (operator.published_after, self.published_after)), default=None),
+                "tracing": operator.tracing and self.tracing,
                 "limits": _limits(self.limits, operator, self.depth or operator.depth),
             }
         )

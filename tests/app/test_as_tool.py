@@ -87,26 +87,30 @@ async def test_what_two_calls_at_once_tell_can_be_told_apart(tmp_path: Path) -> 
 
 
 class Heard(BaseCallbackHandler):
-    """Counts the chat models that a caller's callbacks hear of."""
+    """Notes the tags and metadata of the chat models that a caller's callbacks hear of."""
 
     def __init__(self) -> None:
-        self.models = 0
+        self.models: list[tuple[Any, Any]] = []
 
-    def on_chat_model_start(self, *_: Any, **__: Any) -> None:
-        self.models += 1
+    def on_chat_model_start(self, *_: Any, **known: Any) -> None:
+        self.models.append((known["tags"], known["metadata"]))
 
 
 @pytest.mark.behaviour("A-81")
 @pytest.mark.parametrize("how", ["sync", "async"])
-async def test_the_caller_keeps_nothing_of_the_research_but_the_answer(tmp_path: Path, how: str) -> None:
-    saver, heard = InMemorySaver(), Heard()
-    graph = agent(tool_of(lab(tmp_path)), saver=saver)
-    state = await run_agent(graph, how, {**CALLER, "callbacks": [heard]})
+async def test_the_caller_sees_the_research_and_keeps_nothing_of_it_but_the_answer(tmp_path: Path, how: str) -> None:
+    saver, heard, run = InMemorySaver(), Heard(), lab(tmp_path)
+    graph = agent(tool_of(run), saver=saver)
+    seen = {"callbacks": [heard], "tags": ["of-caller"], "metadata": {"team": "lights"}}
+    state = await run_agent(graph, how, {**CALLER, **seen})
     [answer] = answers(state)
     kept = [entry.config["configurable"] for entry in saver.list(None)]
     assert {(place["thread_id"], place["checkpoint_ns"]) for place in kept} == {("caller", "")}
     assert len(kept) == 5
-    assert heard.models == 2
+    # What watches the caller sees the research as well, under the caller's tags and the research's own thread.
+    assert len(heard.models) == 2 + sum(len(model.calls) for model in run.models.values())
+    assert all("of-caller" in tags and metadata["team"] == "lights" for tags, metadata in heard.models)
+    assert [metadata["thread_id"] == "caller" for _, metadata in heard.models].count(True) == 2
     [stored] = answers(graph.get_state(CALLER).values)  # type: ignore[arg-type]  # a dict is as good a config
     assert stored.artifact == answer.artifact
 

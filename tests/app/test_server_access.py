@@ -111,7 +111,18 @@ async def test_studio_uses_the_server_with_the_token(web: httpx.AsyncClient) -> 
     assistant = found[0]["assistant_id"]
     schemas = (await web.get(f"/assistants/{assistant}/schemas")).json()
     assert set(schemas["context_schema"]["properties"]) == {
-        *("language", "instructions", "depth", "clarify", "verify", "review_plan", "models", "docs", "engines"),
+        *(
+            "language",
+            "instructions",
+            "depth",
+            "clarify",
+            "verify",
+            "review_plan",
+            "models",
+            "docs",
+            "engines",
+            "tracing",
+        ),
         *("domains_allow", "domains_deny", "published_after", "limits"),
     }
     assert (await web.get(f"/assistants/{assistant}/graph?xray=1")).json()["nodes"]

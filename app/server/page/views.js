@@ -77,6 +77,7 @@ export function askForm(offer, failure) {
     h("details", {}, h("summary", {}, "More settings"),
       h("label", {}, "Language of the report", h("input", { name: "language", placeholder: "that of the question" })),
       h("label", {}, "Instructions", h("textarea", { name: "instructions", rows: "2", maxlength: "4000", placeholder: "Tone, length, audience" }))),
+    offer.tracing && h("p", { class: "quiet" }, `Tracing is on: what a run asks and reads also goes to ${offer.tracing}.`),
     h("p", {}, h("button", { class: "main-action" }, "Start research")))];
 }
 
