@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from .core.run import errors
     from .core.run.context import Context, Settings
     from .core.run.limits import Limits
+
+# A library says nothing of its own accord: without a handler Python would print warnings.
+logging.getLogger("deep_research").addHandler(logging.NullHandler())
 
 __all__ = [
     "Answer",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import logging
 import signal
 import sys
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 import click
 
@@ -115,7 +116,12 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="deep-research", message="%(version)s")
-def cli() -> None:
+@click.option(
+    "--log",
+    type=click.File("a", encoding="utf-8"),
+    help="Append the log to this file: what failed, with tracebacks, and what a run decides.",
+)
+def cli(log: TextIO | None) -> None:
     """Research a question; get a report in which every citation can be opened.
 
     The report goes to standard output, progress to standard error.
@@ -129,6 +135,9 @@ def cli() -> None:
     if fault := load_env_file():
         click.echo(f"Error: {fault}", err=True)
         click.get_current_context().exit(REFUSED)
+    if log:
+        logging.basicConfig(stream=log, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        logging.getLogger("deep_research").setLevel(logging.INFO)
 
 
 @cli.command()

@@ -27,8 +27,9 @@ from typing_extensions import Unpack
 from ..core.records.report import Report
 from ..core.records.sources import Source
 from ..core.run.context import Settings
-from ..core.run.errors import QuestionRefused, SyncCallRefused, said_of
+from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, said_of
 from ..core.run.events.log import flush
+from ..core.run.logs import log_failure
 from ..core.run.store.database import Database, open_database, place_named
 from ..core.run.store.foreign_saver import usable_saver
 from ..core.run.store.lease import TOKEN, Lease
@@ -76,6 +77,9 @@ class LeasedGraph(DrawableGraph):
             except Exception as error:
                 # An interrupt is how a node pauses its parent.
                 failure = "" if isinstance(error, GraphInterrupt) else said_of(error)
+                # A mistake of the user is theirs to read, not the operator's.
+                if failure and not isinstance(error, UserMistake):
+                    log_failure(__name__, error, "A run is stopped by an error")
                 raise
             finally:
                 thread = str(self._configurable(config).get("thread_id", ""))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
 from ..core.run.limits import DATABASE, ENVIRONMENT_PREFIX, Limits
+from ..core.run.logs import log_failure
 from ..core.run.near_name import nearest
 from .run_name import RunName
 from .server.users import ServerSettings
@@ -22,6 +23,7 @@ from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, VARIABLE
 
 if TYPE_CHECKING:
     from .progress import PacketLines
+
 
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")
@@ -69,7 +71,8 @@ def reported(work: Callable[[], int], name: RunName = NO_RUN, lines: PacketLines
     except DeepResearchError as error:
         code, words = FAILED, f"{error}{_go_on(name)}"
     except Exception as error:  # noqa: BLE001 - the last place before the user
-        # Only its kind is told: a foreign error's text may hold addresses or keys.
+        log_failure(__name__, error, "A command is stopped by an error")
+        # For third-party exceptions only the type is reported: the text may hold addresses or keys.
         code, words = FAILED, f"An error stopped this ({type(error).__name__}).{_go_on(name)}"
     say(words) if code == INTERRUPTED else complain(words)
     if lines:

@@ -19,6 +19,7 @@ from ..core.run.context import Context
 from ..core.run.errors import failure_of
 from ..core.run.events.call import researcher_failed, step_failed
 from ..core.run.events.log import emitter
+from ..core.run.logs import log_failure
 from ..core.run.store.pages import pages_of
 from ..core.run.transcripts import NOT_RUN
 from ..core.writing.report import end_packets, reader_of, report_messages, unchecked
@@ -107,5 +108,7 @@ async def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command
 
 
 def _reason(error: NodeError) -> str:
+    if isinstance(error.error, BaseException):
+        log_failure(__name__, error.error, "The node %s failed; the run goes on with what there is", error.node)
     # After a kill between the failure and this handler, the error is what the saver made of it.
     return error.error if isinstance(error.error, str) else failure_of(error.error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
@@ -158,6 +159,9 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
             "waiting": (),
         }
     )
+    nudges = ", ".join(order.progress.nudges) or "nothing"
+    told = (state.run.id, progress.cycle, order.decision, len(order.tasks), nudges)
+    logging.getLogger(__name__).info("%s decides in cycle %d: %s, %d tasks, reminded of %s", *told)
     update = StateUpdate(progress=progress, transcript=[steering, transcript], tasks=[])
     if order.decision == "research":
         update |= _send_out(order.tasks, progress, state, turn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -37,6 +38,8 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> StateUp
         form = await _ask(state, turn)
     # What earlier questions have learned can be thought over.
     steps = typed_steps(form.steps, most, "" if state.learnings else state.run.question)
+    kinds = ", ".join(f"{step.id} {step.kind}" for step in steps)
+    logging.getLogger(__name__).info("The plan of %s has %d steps: %s", state.run.id, len(steps), kinds)
     text = plan_text(steps)
     named = sum(bool(step.title.strip() or step.task.strip()) for step in form.steps)
     written = Plan(text=text, steps=tuple(step.title for step in steps), left_out=max(0, named - len(steps)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
@@ -40,6 +41,8 @@ async def schedule(state: ResearchState, runtime: Runtime[Context]) -> StateUpda
     chosen = dispatched_now(due(steps), limits, state.spending, has_slots=True)
     if chosen and not chosen[0].requires_search and not state.learnings:
         return {**update, **_skipped(steps, turn, chosen[0])}
+    ids = ", ".join(step.id for step in chosen) or "none"
+    logging.getLogger(__name__).info("Round %d of %s: steps %s", progress.cycle + 1, run.id, ids)
     started = {
         step.id: step.model_copy(update={"status": "in_progress", "turn": progress.turn, "position": position})
         for position, step in enumerate(chosen)

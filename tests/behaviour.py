@@ -60,13 +60,32 @@ def read_rows(page: Page) -> Rows:
     return Rows(data["rows"], frozenset(map(str, data["next"])))
 
 
-def find_marks(source: str, mark: str) -> Iterator[tuple[str, str]]:
-    """Each test, or class of tests, with a row that it is marked with; nothing is executed."""
+def find_calls(source: str, mark: str) -> Iterator[tuple[str, ast.Call]]:
+    """Each test, or class of tests, with a mark of this name; nothing is executed."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for call in (inner for decorator in node.decorator_list for inner in ast.walk(decorator)):
                 if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == mark:
-                    yield from ((node.name, str(ast.literal_eval(argument))) for argument in call.args)
+                    yield node.name, call
+
+
+def find_marks(source: str, mark: str) -> Iterator[tuple[str, str]]:
+    """Each test, or class of tests, with a row that it is marked with."""
+    for name, call in find_calls(source, mark):
+        yield from ((name, str(ast.literal_eval(argument))) for argument in call.args)
+
+
+def find_logged() -> set[str]:
+    """The faults of which a test shows that they leave a record in the log: `logs` in its mark."""
+    sources = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    marks = [call for source in sources for _, call in find_calls(source, FAULTS.mark) if call.keywords]
+    return {str(ast.literal_eval(row)) for call in marks for row in call.args}
+
+
+def read_unlogged() -> dict[str, list[str]]:
+    """The faults that leave none, by the reason."""
+    data = tomllib.loads((ROOT / "docs" / "faults.rows.toml").read_text("utf-8"))
+    return {reason: list(map(str, rows)) for reason, rows in data["unlogged"].items()}
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import ipaddress
+import logging
 import os
 import signal
 import sys
@@ -122,6 +123,20 @@ def refusals() -> Iterator[list[str]]:
     refused.clear()
     yield refused
     assert not refused, f"reached outside: {refused}"
+
+
+@pytest.fixture(autouse=True)
+def logs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test of a fault that leaves no record in the log where its mark says that it does."""
+    expected = {mark.kwargs["logs"] for mark in request.node.iter_markers("fault") if "logs" in mark.kwargs}
+    if not expected:
+        yield
+        return
+    caplog: pytest.LogCaptureFixture = request.getfixturevalue("caplog")
+    with caplog.at_level(logging.INFO, logger="deep_research"):
+        yield
+    left = {f"{one.levelname} {one.name.removeprefix('deep_research.')}" for one in caplog.get_records("call")}
+    assert expected <= left, f"logged: {sorted(left)}"
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +19,7 @@ from ..core.run import tool_names
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError
+from ..core.run.logs import log_failure
 from ..core.run.store.pages import text_hash
 from .addresses import Addresses, opened_note
 from .engine import RETRIEVED
@@ -47,6 +49,7 @@ class WebPages:
         try:
             address = await self._addresses.given(asked)
         except Unread as refusal:
+            logging.getLogger(__name__).info("An address was refused: %s", refusal.code)
             return NotRead(path=asked[:SHOWN_CHARACTERS], reason=str(refusal), code=refusal.code)
         if not address:
             return (
@@ -179,6 +182,7 @@ class OpenUrl:
         except DeepResearchError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever befalls one address, the others are read
+            log_failure(__name__, error, "A page or document could not be read")
             return NotRead(path=address, reason=f"reading it failed ({type(error).__name__})", code="broken")
 
     async def _read(self, address: str, pages: WebPages, reader: WebReader) -> Hit | NotRead | str:

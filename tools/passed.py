@@ -27,6 +27,7 @@ from ..core.run import tool_names
 from ..core.run.concurrency import in_thread
 from ..core.run.context import Context, Engine, engine_name
 from ..core.run.errors import DeepResearchError, ExtraMissing, UnknownSetting
+from ..core.run.logs import log_failure
 from ..core.run.registered import TOOLS, load_registered, registered
 from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, hit_of, usable
 from .results import shortened
@@ -83,6 +84,7 @@ async def _tools(name: str, connection: Mapping[str, Any], seconds: float) -> tu
         raise
     except Exception as error:
         kind = type(error).__name__
+        log_failure(__name__, error, "The MCP server %r gave no list of its tools", name, keeps_text=True)
         raise UnknownSetting(
             f"mcp: the server {name!r} gave no list of its tools ({kind}): check its command or address."
         ) from error
@@ -204,7 +206,9 @@ class PassedTool:
         try:
             result = await _call(self._given, values)
         except (ToolException, ValidationError) as error:
-            raise ToolFailed(f"{self.name} failed: {_line(str(error))[:FAULT_CHARACTERS]}") from None
+            # What the tool itself refuses is a failure of the tool; wrong arguments are the model's.
+            cause = error if isinstance(error, ToolException) else None
+            raise ToolFailed(f"{self.name} failed: {_line(str(error))[:FAULT_CHARACTERS]}") from cause
         most = self._context.limits.max_web_results
         title = f"{self.name}: {', '.join(map(_line, map(str, values.values())))}" if values else self.name
         # Much may have come, and nobody else should wait for it to be read.

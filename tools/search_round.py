@@ -21,6 +21,7 @@ from ..core.run.events.call import tool_call_packets, tool_result_packet
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import SectionEnd
 from ..core.run.limits import Limits
+from ..core.run.logs import log_failure
 from ..core.run.spending import Bill
 from ..core.run.store.pages import Pages, reference_to
 from .addresses import Addresses
@@ -78,6 +79,7 @@ class SearchRound:
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - whatever breaks, this step alone ends
+            log_failure(__name__, error, "A round of searches failed; its step ends with what it has")
             self.failures.append(failure_of(error))
             return self.failures[-1]
         return ""
@@ -192,6 +194,7 @@ class SearchRound:
             problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
             not_read=tuple(dict.fromkeys(one for outcome in outcomes for one in outcome.not_read)),
             redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
+            failed=tuple(kind for outcome in outcomes for kind in outcome.failed),
             fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
         )
 

@@ -112,6 +112,8 @@ class Outcome(NamedTuple):
     """Pages and documents among the problems."""
     redacted: tuple[str, ...] = ()
     """Words that were left out of queries because they stand in the user's documents only."""
+    failed: tuple[str, ...] = ()
+    """Kinds of the errors that the tool raised, and limits of time that it exceeded."""
     fault: str = ""
     """Why asking again is of no use, in one line that names the setting or the cause; empty unless nothing at all could
     be searched, and nothing will be."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError, SearchFailed
 from ..core.run.limits import Limits
+from ..core.run.logs import log_failure
 from ..core.run.spending import seconds_left, total
 from ..core.run.store.pages import Pages, text_hash
 from ..core.run.tracing import traced_tool
@@ -25,6 +27,8 @@ from .offer import research_tool
 from .results import Result, write_results
 from .shown import SHOWN, note_shown
 from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
+
+logger = logging.getLogger(__name__)
 
 
 class Time(NamedTuple):
@@ -48,18 +52,25 @@ async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -
         async with clock:
             return await _run(tool, arguments)
     except ToolFailed as failure:
-        return Outcome(problems=(str(failure),), not_read=failure.not_read, redacted=failure.redacted)
+        if cause := failure.__cause__:
+            log_failure(__name__, cause, "%s failed", tool.name, keeps_text=True)
+        else:
+            logger.info("%s brought nothing, and the model is shown why", tool.name)
+        kinds = (type(cause).__name__,) if cause else ()
+        return Outcome((), (str(failure),), not_read=failure.not_read, redacted=failure.redacted, failed=kinds)
     except Exception as error:
-        if isinstance(error, TimeoutError) and clock.expired():
-            return _broken(f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).")
         if isinstance(error, DeepResearchError):
             raise
-        # Only its kind is told: a foreign error's text may hold addresses or keys.
-        return _broken(f"The tool failed ({type(error).__name__}).")
+        # What the app has passed, the app's logs may quote.
+        log_failure(__name__, error, "%s failed", tool.name, keeps_text=tool.name not in tool_names.OURS)
+        if isinstance(error, TimeoutError) and clock.expired():
+            return _broken(f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).", time.limit)
+        # For third-party exceptions only the type is reported: the text may hold addresses or keys.
+        return _broken(f"The tool failed ({type(error).__name__}).", type(error).__name__)
 
 
-def _broken(words: str) -> Outcome:
-    return Outcome(problems=(words,), broken=(words,))
+def _broken(words: str, kind: str) -> Outcome:
+    return Outcome(problems=(words,), broken=(words,), failed=(kind,))
 
 
 async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
@@ -67,7 +78,7 @@ async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
         checked = tool.arguments.model_validate(arguments)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise ToolFailed(f"{NOT_RUN} the arguments are wrong ({faults}).") from error
+        raise ToolFailed(f"{NOT_RUN} the arguments are wrong ({faults}).") from None
     return await tool.run(checked)
 
 
@@ -99,6 +110,7 @@ async def use_tool(
 ) -> Outcome:
     """Return what the tool brings, or why it brings nothing; raises what only the user can put right."""
     if reason := used_up(name, tool_context.meter):
+        logger.warning("%s was not called: %s", name, reason)
         return Outcome(problems=(f"{NOT_RUN} {reason}. Write down what was found.",))
     tool_context.meter.calls += 1
     work = partial(carry_out, research_tool(name, context, tool_context), arguments, time)

@@ -13,6 +13,7 @@ from ..core.run import tool_names
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError
+from ..core.run.logs import log_failure
 from . import run_engines
 from .addresses import Addresses
 from .engine import EngineFailed, Found, SearchEngine, hit_of, usable
@@ -97,10 +98,13 @@ class WebSearch:
             found = await run_engines.search(engine, query, self._context, self._tool_context)
             shown = usable(found, self._context)
         except EngineFailed as failure:
+            log_failure(__name__, failure, "%s failed", engine.title, keeps_text=True)
             return _Answer(engine, query, [], failure=failure)
         except DeepResearchError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a search library raises, the other queries go on
+            # The engine of an app is the app's own code.
+            log_failure(__name__, error, "%s failed", engine.title, keeps_text=isinstance(engine, PassedEngine))
             unknown = EngineFailed(f"{engine.title} failed ({type(error).__name__}).")
             return _Answer(engine, query, [], failure=unknown)
         return _Answer(engine, query, shown, is_empty=not found)

@@ -22,6 +22,7 @@ from ...core.run.context import Context, engine_name
 from ...core.run.conversation import DRAFT, clean, clean_nested, mark_of
 from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...core.run.events.log import LogTail
+from ...core.run.logs import log_failure
 from ...core.run.spending import total
 from ...core.run.store.pages import Pages
 from ...core.run.tracing import traced_to
@@ -233,6 +234,7 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
     try:
         stored = await book.read(thread)
     except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hide the others
+        log_failure(__name__, error, "The run %s cannot be read", thread)
         return {"thread": thread, "status": "unreadable", "question": clean(" ".join(str(error).split()))}
     data = run_data(stored)
     return {name: data[name] for name in ("thread", "name", "question", "graph", "status", "changed")}

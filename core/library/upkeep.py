@@ -20,6 +20,7 @@ from ..reading.records import KINDS, Extract, Kind, Unreadable
 from ..run.context import Clock
 from ..run.errors import DatabaseUnusable
 from ..run.limits import Limits
+from ..run.logs import log_failure
 from .folder import FoundFile, LeftOut, read_file, scan_folder
 from .index import Entry, Index, Root, unreadable
 from .index_file import LOCK, NEW, Foreign, alone, discard, is_corrupt, is_using, remove, usable
@@ -317,6 +318,7 @@ class Upkeep:
             except Foreign as error:
                 if is_using():
                     raise
+                log_failure(__name__, error, "The index %s is damaged and is built anew", error.file)
                 damaged = error.file
             for root in roots:
                 if root.store.file == damaged:

@@ -14,7 +14,8 @@ from langchain_core.language_models import BaseChatModel
 
 from ..run.concurrency import Locks
 from ..run.context import Context, Role
-from ..run.errors import ToolsMissing
+from ..run.errors import ToolsMissing, UserMistake
+from ..run.logs import log_failure
 from .caller import Caller
 from .faults import explain_any
 from .ladder import Ability, RungName
@@ -125,8 +126,11 @@ async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
     try:
         ability = await find_ability(model, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
+        ours = explain_any(error, role, name)
+        if not isinstance(ours, UserMistake):
+            log_failure(__name__, error, "The %s's model could not be tried out", role)
         # What it says may quote the key.
-        raise explain_any(error, role, name) from None
+        raise ours from None
     if ability is None:
         raise ToolsMissing(
             f"The {role}'s model {name!r} calls tools in no way that is known here. Choose another model (setting "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from itertools import groupby
@@ -17,7 +18,9 @@ from ..evidence.citations.rendering import read_body
 from ..run import tool_names
 from ..run.context import Context, Role
 from ..run.conversation import NUMBERS, clean, mark_of
+from ..run.errors import UserMistake
 from ..run.events.call import CallEvents
+from ..run.logs import log_failure
 from ..run.transcripts import (
     BROKEN,
     CHARACTERS_PER_TOKEN,
@@ -38,6 +41,8 @@ from .ladder.written_calls import CallGuard
 from .request import Request
 from .resolve import host_of, is_named, output_tokens, profile_of, resolve_model
 from .retries import has_words, retry_budget_of
+
+logger = logging.getLogger(__name__)
 
 ARGUMENT = "reasoning"
 SUSPECTS = 3
@@ -195,8 +200,13 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
             if kind is None or caller.events.has_shown or not remedies.meet(error, kind):
                 if ours is None and not is_named(role, context):
                     raise
+                if isinstance(ours, UserMistake):
+                    logger.warning("%s", ours)
+                else:
+                    log_failure(__name__, error, "The %s's model failed: %s", role, ours or kind)
                 # Without the provider's own words, which may quote the key.
                 raise ours or unknown_failure(role, error) from None
+            log_failure(__name__, error, "The %s's model failed (%s) and is asked otherwise", role, kind)
             if kind == "no_tools":
                 ability = await other_ability(caller, ability)
             caller.events.on_restart()
@@ -247,6 +257,7 @@ class Remedies:
             if isinstance(error, AnswerRefused) and _suspects(self._request.messages):
                 return True
         self.left_out = next(self._suspects, ())
+        logger.info("%d results are left out of a call, as a filter refuses it", len(self.left_out))
         return bool(self.left_out)
 
     def _shorten(self) -> bool:
@@ -313,6 +324,7 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     except Exception as error:
         if not is_transient(error) or answer.whole is None or not has_words(answer.whole):
             raise
+        log_failure(__name__, error, "An answer of the %s's model broke off", request.role)
         cut = cut_short(error, host_of(model))
     message = answer.message(request.role)
     # What breaks behind the end of an answer breaks nothing.

@@ -19,6 +19,7 @@ from ..records.research import Spent
 from ..run.concurrency import PerLoop, in_thread
 from ..run.context import ROLES, Context, Model, Price, Role
 from ..run.errors import DeepResearchError, KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
+from ..run.logs import log_failure
 from ..run.settings import read_settings, with_configurable
 from ..run.user_settings import UserSettings
 from .extractive import ExtractiveChatModel
@@ -182,6 +183,7 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
             f"pip install {package[0] if package else f'langchain-{provider}'}."
         ) from None
     except Exception as error:  # noqa: BLE001 - whatever the package of a provider makes of a missing setting
+        log_failure(__name__, error, "The %s's model cannot be set up", role)
         if "nsupported provider" not in str(error):
             raise KeyRefused(
                 f"The {role}'s model {name!r} cannot be set up: is the key of its provider in the environment?"

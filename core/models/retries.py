@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -105,6 +106,7 @@ class RetryBudget:
         if seconds > self.seconds_left:
             raise error
         self.seconds_left -= seconds
+        logging.getLogger(__name__).info("A model is asked again in %.1f s: %s", seconds, retry_reason(error))
         on_wait(seconds, retry_reason(error))
         await self._sleep(seconds)
 

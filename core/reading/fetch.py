@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import re
 import socket
 from collections import defaultdict
@@ -162,8 +163,11 @@ class Fetcher:
         try:
             async with asyncio.timeout(seconds):
                 return await self._follow(first, self._receive, self._obeys_robots)
-        except TimeoutError as error:
-            raise Unread("timed out", f"it takes longer than {seconds:g} seconds (limit page_seconds)") from error
+        except (TimeoutError, Unread) as error:
+            late = Unread("timed out", f"it takes longer than {seconds:g} seconds (limit page_seconds)")
+            refusal = error if isinstance(error, Unread) else late
+            logging.getLogger(__name__).info("A page of %s is not read: %s", first.host, refusal.code)
+            raise refusal from error.__cause__
 
     async def _follow(
         self, here: Address, receive: Callable[[Address, Answer], Awaitable[Result]], obeys_robots: bool

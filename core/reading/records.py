@@ -141,9 +141,10 @@ class Extract(NamedTuple):
 class Unreadable(Exception):
     """A file gave no text; `reason` is for programs, the message for people."""
 
-    def __init__(self, reason: Reason, words: str) -> None:
+    def __init__(self, reason: Reason, words: str, trace: str = "") -> None:
+        """`trace`: where in the parser an error was raised."""
         super().__init__(words)
-        self.reason = reason
+        self.reason, self.trace = reason, trace
 
 
 class Unread(Exception):

@@ -66,6 +66,8 @@ class Action(Record):
     """Pages and documents among these problems."""
     redacted: tuple[str, ...] = ()
     """Words that were left out of queries because they stand in the user's documents only."""
+    failed: tuple[str, ...] = ()
+    """Kinds of the errors that the tool raised, and limits of time that it exceeded."""
     fault: str = ""
     """Why nothing at all could be searched and nothing will be; empty if something could."""
 

@@ -17,6 +17,7 @@ from langgraph.errors import GraphBubbleUp
 
 from ..records.research import Value
 from .errors import TIME_OVER, failure_of
+from .logs import log_failure
 
 Kept = TypeVar("Kept")
 Task = Callable[[], None]
@@ -196,7 +197,9 @@ async def attempt(
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a model raises ends this researcher alone
-        return Failed(TIME_OVER if clock.expired() else failure_of(error), is_late=clock.expired())
+        reason = TIME_OVER if clock.expired() else failure_of(error)
+        log_failure(__name__, error, "A researcher goes on with what it has: %s", reason)
+        return Failed(reason, is_late=clock.expired())
 
 
 async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:

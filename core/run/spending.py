@@ -21,6 +21,7 @@ from ..records.research import Run, Spent, Value
 from .context import Context
 from .errors import DailyLimitReached, DatabaseUnusable, UserMistake
 from .limits import Limits
+from .logs import log_failure
 from .store.pages import Pages
 
 CENT = 0.01
@@ -200,10 +201,12 @@ async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: st
             yield
     except (Exception, asyncio.CancelledError) as error:
         # What went wrong within says more than a store that fails as well.
-        with suppress(Exception):
+        try:
             if not isinstance(error, GraphBubbleUp | asyncio.CancelledError) or isinstance(error, UserMistake):
                 await bill.answers.forget()
             await _note(pages, question_id, researcher, bill.costs, 0.0 if researcher else bill.seconds)
+        except Exception as second:  # noqa: BLE001 - whatever the store raises
+            log_failure(__name__, second, "What calls have cost could not be noted")
         raise
     if researcher:
         await _note(pages, question_id, researcher, bill.costs, 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -102,6 +103,8 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
     # Only the words are kept of the content: its blocks for tool calls bear the ids as the model gave them.
     thought = {name: clean_nested(value) for name, value in message.additional_kwargs.items() if name == REASONING}
     kept = AIMessage(content=message.text, tool_calls=calls, id=message.id, additional_kwargs=thought)
+    if refused:
+        logging.getLogger(__name__).info("%d calls of a message are not carried out", len(refused))
     return Calls(kept, tuple(accepted), tuple(refused))
 
 

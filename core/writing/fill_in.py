@@ -19,6 +19,7 @@ from ..run.context import Context, Role
 from ..run.errors import ModelFailed, failure_of
 from ..run.events.call import CallEvents, step_failed
 from ..run.events.packets import Placement
+from ..run.logs import log_failure
 from ..run.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
 from .forms import Form, form_name, form_schema
 
@@ -82,6 +83,7 @@ class Filler:
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a model raises costs this form alone
+            log_failure(__name__, error, "The form %s was not filled in; the run goes on without it", form_name(form))
             self.fail(failure_of(error))
             return None
 

@@ -28,6 +28,7 @@ from ..run.context import Context
 from ..run.conversation import words_since_report
 from ..run.errors import UnknownSetting
 from ..run.events.call import CallEvents
+from ..run.logs import log_failure
 from .write import write_silently
 
 COVERING = {"nb": "no", "fil": "tl"}
@@ -169,7 +170,8 @@ async def rewrite_section(section: str, run: Run, context: Context, events: Call
         text, was_cut = await write_silently(request, context, events)
     except GraphBubbleUp:
         raise
-    except Exception:  # noqa: BLE001 - whatever a model raises costs this section alone
+    except Exception as error:  # noqa: BLE001 - whatever a model raises costs this section alone
+        log_failure(__name__, error, "A section could not be rewritten in %s and stays as it is", run.language)
         return None
     text = text.strip()
     if was_cut or _citations(text) != _citations(section) or not _figures(text) >= _figures(section):

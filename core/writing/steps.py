@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Coroutine, Iterable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -218,6 +219,8 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
     ended, reason = state.ended, state.reason
     if not lines and (failures or ended == "partial"):
         ended, reason = "failed", reason or failures[-1]
+    if ended != "done":
+        logging.getLogger(__name__).warning("Step %s of the plan ends early: %s", state.task.step.id, ended)
     return Finding(
         **assignment_of(state.task),
         text="\n".join(lines) or NOTHING,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
@@ -96,6 +97,9 @@ class Turn(NodeTurn[CallEvents]):
 
     def costs(self, **changes: Any) -> StateUpdate:
         """Return the update of the run, with these fields changed and the time until now, and of what was spent."""
+        stop = changes.get("stop_reason") or self.state.run.stop_reason
+        if stop != self.state.run.stop_reason:
+            logging.getLogger(__name__).warning("The research of %s ends early: %s", self.state.run.id, stop)
         run = self.state.run.model_copy(update={"active_seconds": self._watch.seconds, **changes})
         return StateUpdate(run=run, spending=self.spending)
 

@@ -27,6 +27,7 @@ from ..run.context import Context
 from ..run.conversation import text_only
 from ..run.errors import DeepResearchError
 from ..run.events.call import CallEvents, SilentEvents
+from ..run.logs import log_failure
 from ..run.transcripts import (
     CHARACTERS_PER_TOKEN,
     broke_off,
@@ -234,6 +235,7 @@ class TextWriter:
         except DeepResearchError as error:
             if not self._is_answered:
                 raise
+            log_failure(__name__, error, "The report was cut off, and going on with it failed")
             # What was paid for is worth more than an error.
             return f"{CUT_OFF}, and going on with it failed: {str(error).rstrip('.')}"
 

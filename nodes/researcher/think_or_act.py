@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
@@ -43,6 +45,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Bra
         turn.emit(ResearchAgentStart(placement=turn.tab, research_task=task.text))
     reason = state.reason or _limit(state, context)
     if reason:
+        logging.getLogger(__name__).warning("The researcher of %s ends early: %s", task.id, reason)
         is_worthless = bool(state.reason and not state.numbered)
         return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
     offered = researcher_tools(context, has_read_all=task.scope.reads_all)

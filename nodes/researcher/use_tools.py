@@ -52,6 +52,7 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> Branch
         problems=outcome.problems,
         not_read=outcome.not_read,
         redacted=outcome.redacted,
+        failed=outcome.failed,
         fault=outcome.fault,
     )
     return {**update, "actions": [action], "spending": turn.spending, "seconds": turn.seconds}

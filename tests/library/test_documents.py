@@ -76,7 +76,7 @@ def test_a_single_attached_file_is_found_beside_a_large_folder(place: Place) -> 
     assert library.read(attached.as_uri()) == document
 
 
-@pytest.mark.fault(52)
+@pytest.mark.fault(52, logs="WARNING core.reading.documents.pool")
 def test_a_file_that_cannot_be_read_is_listed_with_its_reason(place: Place) -> None:
     (place.docs / "empty.txt").touch()
     (place.docs / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")

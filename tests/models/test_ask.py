@@ -58,7 +58,7 @@ async def test_words_that_were_heard_are_not_taken_back_by_asking_otherwise(tmp_
         assert wire.asked()["writer"] == 1
 
 
-@pytest.mark.fault(20)
+@pytest.mark.fault(20, logs="WARNING core.models.ask")
 async def test_a_prompt_is_made_shorter_once(tmp_path: Path, monkeypatch: Patch) -> None:
     """What the server reads cannot be guessed by halving again and again."""
 

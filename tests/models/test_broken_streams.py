@@ -134,7 +134,7 @@ async def test_a_report_that_breaks_again_stops_a_run_that_only_writes_when_it_g
         assert total(state.spending).calls == len(wire.requests()) - breaks.count(FIRST_BYTE)
 
 
-@pytest.mark.fault(5, 6)
+@pytest.mark.fault(5, 6, logs="WARNING core.models.ask")
 async def test_a_finding_that_breaks_twice_is_replaced_by_what_was_read_and_says_what_broke(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:

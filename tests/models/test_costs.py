@@ -108,7 +108,7 @@ async def test_a_model_that_falls_silent_ends_the_run_in_a_way_that_can_be_resum
     assert (await run.ask(None)).report
 
 
-@pytest.mark.fault(7)
+@pytest.mark.fault(7, logs="INFO core.models.retries")
 async def test_a_model_that_falls_silent_once_is_asked_again_and_the_wait_is_shown(tmp_path: Path) -> None:
     run = lab(tmp_path, limits={"idle_seconds": 0.2}, orchestrator=[hang, research("task 0."), REPORT])
     assert (await run.ask()).report

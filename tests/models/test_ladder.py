@@ -112,7 +112,7 @@ def test_whatever_a_model_writes_can_be_read(parts: list[str]) -> None:
     assert read(text, finish_reason="length").tool_calls == []
 
 
-@pytest.mark.fault(11)
+@pytest.mark.fault(11, logs="INFO core.run.transcripts")
 @pytest.mark.parametrize(
     "text", [CALL[:-20], f"```json\n{CALL[:9]}", f"So:\n<tool_call>{CALL[:3]}", "open_url(urls=['a"]
 )
@@ -130,7 +130,7 @@ def test_half_a_text_is_no_argument_even_where_the_server_does_not_say_that_it_c
     assert [entry["name"] for entry in message.invalid_tool_calls] == ["research_agent"]
 
 
-@pytest.mark.fault(12)
+@pytest.mark.fault(12, logs="INFO core.run.transcripts")
 @pytest.mark.parametrize("arguments", ['"foo"', '["a"]', "3", '"[1]"'])
 def test_arguments_that_are_no_object_are_answered(arguments: str) -> None:
     message = read(f'{{"name": "internal_search", "arguments": {arguments}}}')
@@ -139,7 +139,7 @@ def test_arguments_that_are_no_object_are_answered(arguments: str) -> None:
     assert refusal.reason == "Not run: its arguments are not valid JSON."
 
 
-@pytest.mark.fault(13)
+@pytest.mark.fault(13, logs="INFO core.run.transcripts")
 @pytest.mark.parametrize(
     "text",
     [

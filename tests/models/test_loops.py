@@ -22,7 +22,7 @@ async def test_the_very_same_call_is_not_made_a_third_time(tmp_path: Path) -> No
     assert "made 2 times before" in "".join(results(run.calls("researcher")[-1].messages).values())
 
 
-@pytest.mark.fault(18, "R13")
+@pytest.mark.fault(18, "R13", logs="WARNING nodes.researcher.think_or_act")
 async def test_a_researcher_that_never_ends_writes_when_its_rounds_are_over(tmp_path: Path) -> None:
     endless = [search(f"Skerry Light {number}") for number in range(2)]
     run = lab(tmp_path, researcher=[*endless, "Lit in 1844. [1]"], limits={"max_iterations": 2})
@@ -41,7 +41,7 @@ async def test_a_researcher_without_searches_is_told_to_write(tmp_path: Path) ->
     assert "max_searches" in finding.actions[1].problems[0]
 
 
-@pytest.mark.fault(19)
+@pytest.mark.fault(19, logs="INFO nodes.orchestrate")
 async def test_an_end_before_anything_was_researched_is_asked_about_once_and_then_said_in_the_report(
     tmp_path: Path,
 ) -> None:
@@ -52,7 +52,7 @@ async def test_an_end_before_anything_was_researched_is_asked_about_once_and_the
     assert "no source" in state.messages[-1].text.lower()
 
 
-@pytest.mark.fault(16, "R13")
+@pytest.mark.fault(16, "R13", logs="WARNING core.writing.turn")
 async def test_of_two_hundred_calls_those_go_out_for_which_there_are_cycles_and_all_are_answered(
     tmp_path: Path,
 ) -> None:

@@ -20,7 +20,7 @@ from deep_research.core.models.retries import RetryBudget, retry_budget_of
 from deep_research.core.run.limits import Limits
 
 
-@pytest.mark.fault(1)
+@pytest.mark.fault(1, logs="INFO core.models.retries")
 async def test_a_wait_is_kept_as_told_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller()
     with openai_server([fail(429, retry_after=7), say("Yes.")]) as server:
@@ -77,7 +77,7 @@ async def test_calls_of_another_model_do_not_wait() -> None:
     assert list(await asyncio.gather(caller(slow), after())) == ["One.", "Two."]
 
 
-@pytest.mark.fault(3)
+@pytest.mark.fault(3, logs="INFO core.models.retries")
 async def test_a_server_that_never_has_time_uses_up_the_budget_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller(retry_seconds=20)
     with openai_server(lambda _: fail(429)) as server:
@@ -88,7 +88,7 @@ async def test_a_server_that_never_has_time_uses_up_the_budget_and_no_more(monke
     assert len(server.requests) == 3 + 5
 
 
-@pytest.mark.fault(4)
+@pytest.mark.fault(4, logs="INFO core.models.retries")
 @pytest.mark.parametrize("status", [500, 502, 503, 529])
 async def test_a_server_in_trouble_is_asked_again(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     caller = Caller()

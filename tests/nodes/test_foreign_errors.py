@@ -17,7 +17,7 @@ CANARY = "sk-CANARY-51"
 QUOTING = ValueError(f"Incorrect API key provided: {CANARY}")
 
 
-@pytest.mark.fault("R19")
+@pytest.mark.fault("R19", logs="WARNING core.run.concurrency")
 async def test_what_a_foreign_error_quotes_reaches_no_file(tmp_path: Path) -> None:
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
     researcher = [search("Skerry Light"), QUOTING, QUOTING]

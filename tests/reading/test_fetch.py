@@ -152,7 +152,7 @@ async def test_domains_are_checked_on_every_hop(quiet: Web) -> None:
     assert len(quiet.requests) == 1
 
 
-@pytest.mark.fault(29)
+@pytest.mark.fault(29, logs="INFO core.reading.fetch")
 @pytest.mark.parametrize(
     ("status", "code"),
     [

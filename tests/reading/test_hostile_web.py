@@ -80,7 +80,7 @@ async def live_loop() -> AsyncIterator[None]:
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        ("/redirect", "redirects"),
+        pytest.param("/redirect", "redirects", marks=pytest.mark.fault(30, logs="INFO core.reading.fetch")),
         ("/hops?5", ""),
         ("/hops?6", "redirects"),
         ("/redirect?http://10.0.0.1/", "private"),
@@ -101,7 +101,7 @@ async def test_redirects_are_followed_one_by_one_and_not_everywhere(
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        ("/bomb?gzip", "too large"),
+        pytest.param("/bomb?gzip", "too large", marks=pytest.mark.fault(31, logs="INFO core.reading.fetch")),
         ("/bomb?br", "broken"),
         ("/bomb?zstd", "broken"),
         ("/bomb?gzip,gzip", "broken"),
@@ -139,7 +139,7 @@ async def test_what_is_compressed_and_fits_is_read(web: Web, reader: WebReader) 
     assert len({page.text for page in pages}) == 1
 
 
-@pytest.mark.fault(32)
+@pytest.mark.fault(32, logs="INFO core.reading.fetch")
 @pytest.mark.parametrize("path", ["/drip-headers", "/drip-body", "/silence", "/crumbs", "/interim"])
 @pytest.mark.fault("R5")
 async def test_a_slow_server_has_one_deadline_for_everything(web: Web, path: str) -> None:
@@ -153,7 +153,9 @@ async def test_a_slow_server_has_one_deadline_for_everything(web: Web, path: str
 @pytest.mark.parametrize(
     ("body", "label", "code"),
     [
-        (web_pages.EXE, "text/html", "not text"),
+        pytest.param(
+            *(web_pages.EXE, "text/html", "not text"), marks=pytest.mark.fault(33, logs="INFO core.reading.fetch")
+        ),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00", "text/plain", "not text"),
         (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00", "application/octet-stream", "not text"),
         (web_pages.ARTICLE, "video/mp4", "not text"),
@@ -173,7 +175,7 @@ async def test_what_a_body_is_shows_in_its_beginning(
 
 
 @pytest.mark.slow
-@pytest.mark.fault(35, 54)
+@pytest.mark.fault(35, 54, logs="WARNING core.reading.documents.pool")
 async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_in_time(web: Web) -> None:
     large = {
         "/paragraphs": f"<p>{web_pages.PARAGRAPH}</p>\n" * 12_000,

@@ -57,7 +57,7 @@ async def test_searches_of_a_run_that_had_to_stop_count(tmp_path: Path, monkeypa
     assert total(state.spending).searches > len(FACTS)
 
 
-@pytest.mark.fault(2)
+@pytest.mark.fault(2, logs="WARNING app.embed")
 async def test_a_trial_that_must_wait_has_a_whole_budget_when_the_run_goes_on(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:

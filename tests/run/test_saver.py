@@ -72,7 +72,7 @@ async def test_pruning_can_delete_whole_threads(tmp_path: Path) -> None:
         assert [rows(path, table) for table in ("checkpoints", "writes", texts)] == [0, 0, 0]
 
 
-@pytest.mark.fault(38)
+@pytest.mark.fault(38, logs="WARNING core.run.spending")
 async def test_a_run_whose_database_is_locked_stops_and_goes_on_where_it_was(tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.sqlite") as database:
         other = connected(tmp_path)

@@ -116,7 +116,7 @@ def damage(path: Path, table: str, column: str, condition: str) -> None:
         connection.commit()
 
 
-@pytest.mark.fault(40)
+@pytest.mark.fault(40, logs="WARNING app.embed")
 @pytest.mark.parametrize(
     "place", [("checkpoints", "checkpoint", "checkpoint_ns != ''"), ("writes", "value", "channel = 'notes'")]
 )

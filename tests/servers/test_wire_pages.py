@@ -86,7 +86,7 @@ async def test_a_page_is_fetched_once_whoever_opens_it_and_whenever(wires: Wires
     assert state.report and state.report.text == f"{FACTS['light']} [1]"
 
 
-@pytest.mark.fault("R7", "R10")
+@pytest.mark.fault("R7", "R10", logs="INFO tools.open_url")
 async def test_only_addresses_that_were_given_are_opened(wires: Wires) -> None:
     """By the user, by a result, by a page that was read; nothing that a model puts together."""
     with wires() as wire:

@@ -34,7 +34,7 @@ POISON = "POISON"
 BLOCKED = fail(400, "Filtered due to the content management policy", code="content_filter")
 
 
-@pytest.mark.fault(8)
+@pytest.mark.fault(8, logs="WARNING core.run.concurrency")
 async def test_a_researcher_that_says_nothing_brings_what_it_read_and_the_others_go_on(wires: Wires) -> None:
     script: dict[str, Script] = {
         "researcher": lambda request: say("") if task_of(request) == "keeper" else searched(request),
@@ -57,7 +57,7 @@ async def test_a_researcher_that_says_nothing_brings_what_it_read_and_the_others
     )
 
 
-@pytest.mark.fault(9, 10)
+@pytest.mark.fault(9, 10, logs="WARNING core.models.ask")
 @pytest.mark.parametrize(
     ("one", "other"),
     [

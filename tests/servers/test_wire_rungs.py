@@ -113,7 +113,7 @@ async def test_a_model_that_shows_a_thought_in_its_trial_is_offered_no_think_too
         assert not any("think_tool" in request.tools for request in wire.requests("orchestrator", "researcher"))
 
 
-@pytest.mark.fault(21)
+@pytest.mark.fault(21, logs="WARNING core.models.ask")
 async def test_a_server_that_takes_no_tools_from_a_model_known_for_them_is_believed(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:

@@ -109,7 +109,7 @@ async def test_a_server_that_fails_one_researcher_for_good_costs_only_its_findin
     assert state.run and state.run.status == "completed_with_gaps"
 
 
-@pytest.mark.fault(5, 6, 22)
+@pytest.mark.fault(5, 6, 22, logs="INFO core.models.retries")
 @pytest.mark.behaviour("O-83")
 async def test_broken_answers_are_asked_for_again_and_nothing_of_them_is_used(wires: Wires) -> None:
     endings: dict[str, Any] = {"light": "reset", "keeper": "cut", "harbour": "broken"}

@@ -155,7 +155,7 @@ async def test_long_queries_are_cut_at_a_word_and_surplus_ones_dropped(api: Sear
     )
 
 
-@pytest.mark.fault(26)
+@pytest.mark.fault(26, logs="WARNING tools.web_search")
 async def test_all_engines_down_is_a_fault_with_each_of_the_reasons() -> None:
     one = Shelf("one", EngineFailed("One is down.", is_lasting=True))
     two = Shelf("two", EngineFailed("Two is down.", is_lasting=True))
@@ -210,7 +210,7 @@ async def test_everybody_waits_as_long_as_an_engine_asks_one_of_them() -> None:
     assert sorted(shelf.asked) == ["first", "first", "other"]
 
 
-@pytest.mark.fault(28)
+@pytest.mark.fault(28, logs="WARNING tools.web_search")
 async def test_a_wait_that_is_too_long_is_told_at_once_and_nothing_more_is_sent(api: SearchApi) -> None:
     api.on("a", refused(429, Retry_After="3600"))
     first, second = await search("a"), await search("b")

@@ -209,7 +209,7 @@ async def test_the_verifier_has_the_last_word_with_the_words_that_decide(tmp_pat
     assert passage.reasons == (() if verdict == "supported" else ("the source says: first time in 1844",))
 
 
-@pytest.mark.fault(24)
+@pytest.mark.fault(24, logs="WARNING core.models.ask")
 @pytest.mark.parametrize(("opinions", "judge"), [(24, "scripted"), (0, "")])
 async def test_a_verifier_whose_key_is_refused_stops_the_run_which_goes_on_with_another_key_or_without_a_judge(
     tmp_path: Path, opinions: int, judge: str

@@ -5,6 +5,7 @@ No view depends on the order of the observations, nor on repeats.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
@@ -293,6 +294,7 @@ def notes_of(state: ResearchState) -> list[str]:
         marked = state.report.audit.marked
         notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")
     notes += redacted_notes(run, findings, state.brief.actions)
+    notes += failed_notes(run, findings, state.brief.actions)
     return [*notes, *run.notices, *unread_notes(not_read(run, findings, state.brief.actions))]
 
 
@@ -307,6 +309,14 @@ def redacted_notes(run: Run, findings: Iterable[Finding], further: Iterable[Acti
         f"Web searches were made without words that stand only in your documents: {named}. "
         "What is to be searched for must stand in the question, or be allowed by mix_private."
     ]
+
+
+def failed_notes(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -> list[str]:
+    """Return a note on each tool that raised errors: how often, and of which kind."""
+    own = [action for finding in findings if finding.question_id == run.id for action in finding.actions]
+    counts = Counter((action.tool, kind) for action in (*further, *own) for kind in action.failed)
+    often = [("once" if times == 1 else f"{times} times", *failure) for failure, times in counts.items()]
+    return [f"The tool {tool} failed {times} ({kind})." for times, tool, kind in often]
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:

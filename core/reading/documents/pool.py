@@ -8,6 +8,7 @@ user's own script again in each child, which breaks scripts without a main guard
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import queue
 import subprocess
@@ -18,6 +19,7 @@ from functools import cache
 from typing import IO, Any, NamedTuple, Self
 
 from ..records import Extract, Kind, Link, Unreadable
+from .decode import clean
 from .recognition import PAGES
 from .worker import SCANS, receive, send
 
@@ -82,7 +84,8 @@ class Parser:
 
         Raises `Unreadable`, also when the parser is closed meanwhile.
         """
-        (extract,) = self._parse([_File(data, name, kind, charset, address, self._today)])
+        file = _File(data, name, kind, charset, address, self._today)
+        extract = _noted(file, self._parse_alone(file))
         if isinstance(extract, Unreadable):
             raise extract
         return extract
@@ -91,10 +94,11 @@ class Parser:
         """Parse files of these names in one go, which for small ones is much faster than one by one."""
         requests = [_File(data, name, today=self._today) for data, name in files]
         try:
-            return self._parse(requests) if files else []
+            extracts = self._parse(requests) if files else []
         except Unreadable:
             # One of them is the reason. It must not cost the others their texts, nor their share of the time.
-            return [self._parse_alone(request) for request in requests]
+            extracts = [self._parse_alone(request) for request in requests]
+        return list(map(_noted, requests, extracts))
 
     def start(self) -> None:
         """Have a child started for each processor, so that the first pages need not wait for it; returns at once."""
@@ -265,8 +269,19 @@ def _receive(answers: IO[bytes], clock: _Clock) -> dict[str, Any] | None:
     return None
 
 
+def _noted(file: _File, extract: Extract | Unreadable) -> Extract | Unreadable:
+    """Log why a file gave no text; where that is a failure, with the place in the parser."""
+    if isinstance(extract, Unreadable):
+        is_failure = extract.reason in ("broken", "crashed", "timed out", "too large")
+        # Parsers of other packages choose their words.
+        why = f"{extract}\n{clean(extract.trace)}" if extract.trace else extract.reason
+        level = logging.WARNING if is_failure else logging.INFO
+        logging.getLogger(__name__).log(level, "%r gave no text: %s", file.name, why)
+    return extract
+
+
 def _extract(answer: dict[str, Any]) -> Extract | Unreadable:
     if "reason" in answer:
-        return Unreadable(answer["reason"], answer["words"])
+        return Unreadable(answer["reason"], answer["words"], str(answer.get("trace", "")))
     links = tuple(Link(*link) for link in answer["links"])
     return Extract(**{**answer, "links": links, "signs": tuple(answer["signs"])})

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import PurePath
+from traceback import format_tb
 from typing import IO, Any, BinaryIO
 
 from ...evidence.standing import date_of
@@ -182,7 +183,9 @@ def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds
     except MemoryError:
         send(answers, {"reason": "too large", "words": "reading it takes too much memory"})
     except Exception as error:  # noqa: BLE001 - the edge between foreign bytes and the program
-        send(answers, {"reason": "broken", "words": f"it cannot be parsed ({type(error).__name__})"})
+        # The error's own text may quote the file.
+        reason = {"reason": "broken", "words": f"it cannot be parsed ({type(error).__name__})"}
+        send(answers, {**reason, "trace": "".join(format_tb(error.__traceback__))})
     else:
         send(answers, extract._asdict())
 

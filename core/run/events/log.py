@@ -18,6 +18,7 @@ from langgraph.types import StreamWriter
 
 from ..concurrency import PerLoop
 from ..errors import DatabaseUnusable
+from ..logs import log_failure
 from ..store.pages import Pages, page_namespace, pages_of
 from .packets import Packet
 
@@ -99,7 +100,8 @@ class Log:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         # A store that takes nothing stops the run where something is read from it, not here.
-        _ = task.cancelled() or task.exception()
+        if not task.cancelled() and (error := task.exception()):
+            log_failure(__name__, error, "Packets of a run could not be kept")
 
     async def _keep(self) -> None:
         async with self._pages.alone(f"log-{self._question_id}"):

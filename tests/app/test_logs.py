@@ -1,0 +1,143 @@
+"""What is logged of a run: failures with tracebacks and without secrets, decisions, and nothing of an ordinary run."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Desk
+from lab import QUESTION, REPORT, HandClock, lab, research
+from langchain_core.tools import tool
+from planned_lab import RULES, finished, passing, plan, step
+
+from deep_research import aresearch
+from deep_research.core.models.scripted import call, calls
+
+PASSWORD = "gannets-at-dawn"
+SECRET = f"no row in db42 at postgresql://keeper:{PASSWORD}@db/light with the key tvly-abcdefgh12345678"
+PRIVATE = "Zanzibarella"
+
+
+@tool
+def refusing(light: str) -> str:
+    """Look a light up."""
+    raise ValueError(SECRET)
+
+
+def logged(caplog: pytest.LogCaptureFixture, level: int) -> list[logging.LogRecord]:
+    """The records of ours from a level on, of which pytest has captured `INFO` and above."""
+    return [one for one in caplog.records if one.name.startswith("deep_research") and one.levelno >= level]
+
+
+def text_of(records: Sequence[logging.LogRecord]) -> str:
+    """The records as an operator reads them."""
+    return "\n".join(map(logging.Formatter("%(levelname)s %(name)s: %(message)s").format, records))
+
+
+@pytest.fixture(autouse=True)
+def informed(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="deep_research")
+
+
+async def test_a_tool_that_raises_is_named_in_the_notes_and_its_reason_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEEPER_PASSWORD", PASSWORD)
+    asked = [calls(call("refusing", light=name)) for name in ("Skerry", "Anlow")]
+    run = lab(tmp_path, researcher=[*asked, REPORT, "Nothing was found."], tools=(refusing,), verify="off")
+    state = await run.ask()
+    assert "- The tool refusing failed 2 times (ValueError)." in state.messages[-1].text
+    first, second = logged(caplog, logging.WARNING)
+    said = text_of([first, second])
+    assert first.name == "deep_research.tools.use"
+    assert (
+        said.count("in refusing\n    raise ValueError(SECRET)\nValueError: no row in db42 at postgresql://***@db/") == 2
+    )
+    assert PASSWORD not in said
+    assert "tvly-" not in said
+
+
+async def test_what_a_provider_says_is_logged_at_debug_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    quoted = f"the prompt is refused: {PRIVATE}"
+    settings: dict[str, Any] = {"limits": {"max_retries": 0}, "orchestrator": [research("When?"), REPORT, REPORT]}
+    await lab(tmp_path, researcher=[ConnectionError(quoted)], **settings).ask()
+    said = text_of(logged(caplog, logging.INFO))
+    assert "ConnectionError: its text is logged at the level DEBUG" in said
+    assert "Traceback (most recent call last):" in said
+    assert PRIVATE not in said
+    caplog.clear()
+    caplog.set_level(logging.DEBUG, logger="deep_research")
+    await lab(tmp_path, researcher=[ConnectionError(quoted)], **settings).ask()
+    assert PRIVATE in text_of(logged(caplog, logging.DEBUG))
+
+
+async def test_an_ordinary_run_logs_what_it_decides_and_warns_of_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, desk: Desk
+) -> None:
+    await lab(tmp_path).ask()
+    rules = {"make_plan": plan(step("Skerry Light lit"), step("Ada Moran", after=(1,)), step("Weigh", search=False))}
+    _, state = await finished(tmp_path, rules)
+    decided = text_of(logged(caplog, logging.INFO))
+    for words in (
+        f"The plan of {state.run.id} has 3 steps: 1 independent, 2 hybrid, 3 dependent",
+        f"Round 2 of {state.run.id}: steps 2",
+        "decides in cycle 0: research, 1 tasks, reminded of nothing",
+    ):
+        assert words in decided
+    for strategy in ("orchestrated", "planned"):
+        await aresearch(QUESTION, strategy, models="extractive", docs=[desk.docs], data_dir=tmp_path)
+    assert text_of(logged(caplog, logging.WARNING)) == ""
+
+
+def test_the_demo_warns_of_nothing(caplog: pytest.LogCaptureFixture, desk: Desk) -> None:
+    assert desk.call("demo").code == 0
+    assert logged(caplog, logging.INFO)
+    assert text_of(logged(caplog, logging.WARNING)) == ""
+
+
+@pytest.mark.fault("R13")
+async def test_a_run_whose_time_is_over_says_so_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    clock = HandClock()
+    rules = {"make_plan": plan(step("Skerry Light lit"), step("Ada Moran", after=(1,)))}
+    rules["give_verdict"] = passing(clock, 300, RULES["give_verdict"])
+    await finished(tmp_path, rules, clock=clock)
+    assert "ends early: the time limit of 300 s (max_seconds_planned) was reached" in text_of(
+        logged(caplog, logging.WARNING)
+    )
+
+
+def test_without_a_handler_nothing_is_printed(desk: Desk) -> None:
+    code = (
+        "import logging, deep_research\n"
+        "logging.getLogger('deep_research.tools.use').warning('failed')\n"
+        "logging.getLogger('another').warning('heard')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "heard\n"
+
+
+def test_an_option_writes_the_log_and_a_parser_that_breaks_is_there_without_the_words_of_the_file(desk: Desk) -> None:
+    about = desk.folder / "site" / "runes-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: runes\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text("[deep_research.parsers]\nrunes = runes:parse_runes\n", encoding="utf-8")
+    parser = "def parse_runes(data):\n    raise LookupError(data.decode())\n"
+    (desk.folder / "site" / "runes.py").write_text(parser, encoding="utf-8")
+    (desk.docs / "broken.runes").write_text(PRIVATE, encoding="utf-8")
+    log = desk.folder / "run.log"
+    environment = {**desk.environment, "PYTHONPATH": str(desk.folder / "site")}
+    asked = desk.run("--log", str(log), "ask", "Who kept the light?", "--docs", str(desk.docs), env=environment)
+    assert (asked.code, "Traceback" in asked.err or "parse_runes" in asked.err) == (0, False)
+    said = log.read_text("utf-8")
+    failure = "WARNING deep_research.core.reading.documents.pool: 'broken.runes' gave no text"
+    assert f"{failure}: it cannot be parsed (LookupError)\n  File " in said
+    assert 'runes.py", line 2, in parse_runes' in said
+    assert PRIVATE not in said
+    assert " INFO deep_research.nodes.orchestrate: " in said
+    refused = desk.run("--log", str(desk.folder / "nowhere" / "run.log"), "limits")
+    assert (refused.code, "run.log': No such file or directory" in refused.err) == (2, True)
