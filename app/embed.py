@@ -124,7 +124,7 @@ class LeasedGraph(DrawableGraph):
         return held
 
     def _is_traced(self, config: RunnableConfig | None, context: object = None) -> bool:
-        given = merge_configs(self.config, config).get("configurable", {})
+        given = self._configurable(config)
         return is_traced(context, getattr(given.get(PARENT_RUNTIME), "context", None), given)
 
     def _with_store(self, config: RunnableConfig | None) -> RunnableConfig | None:
