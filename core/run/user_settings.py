@@ -98,7 +98,7 @@ class UserSettings(KnownNames):
     """Domains, with their subdomains, that are neither searched nor read."""
     published_after: date | None = Field(default=None, title="Sources: published after")
     """Web results that are known to be older are left out."""
-    tracing: bool = Field(default=True, title="Tracing")
+    tracing: bool = Field(default=True, title="Research: tracing")
     """Have the run traced, if the operator has runs traced."""
     limits: Limits = Field(default_factory=_no_limits, title="Limits")
     """Limits no wider than the operator's; beside those of the form, all others can be given by name."""

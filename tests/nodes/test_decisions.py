@@ -122,7 +122,8 @@ async def test_an_ended_question_is_over_and_the_next_message_begins_another(tmp
 
 
 def test_a_plan_under_review_is_ended_in_a_plain_script_and_listed_as_ended(tmp_path: Path, desk: Desk) -> None:
-    run = lab(tmp_path, graph=build_graph(checkpointer=desk.folder / "data" / "runs.sqlite"), review_plan=True)
+    desk.data.mkdir()
+    run = lab(tmp_path, graph=build_graph(checkpointer=desk.data / "runs.sqlite"), review_plan=True)
     thread = thread_config("tides")
     run.graph.invoke({"messages": [("user", QUESTION)]}, thread, context=run.context)
     run.graph.invoke(Command(goto="__end__"), thread, context=run.context)
