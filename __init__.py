@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research, thread_id
     from .app.stream import apackets, areplay_thread, packets, replay_thread
     from .core.library.library import Library
-    from .core.models.scripted import ScriptedChatModel
     from .core.run import errors
     from .core.run.context import Context, Settings
     from .core.run.limits import Limits
@@ -26,7 +25,6 @@ __all__ = [
     "Library",
     "Limits",
     "ResearchGraph",
-    "ScriptedChatModel",
     "Settings",
     "SourceDocument",
     "apackets",
@@ -48,7 +46,6 @@ _PLACES = {
     "Library": "core.library.library",
     "Limits": "core.run.limits",
     "ResearchGraph": "app.embed",
-    "ScriptedChatModel": "core.models.scripted",
     "Settings": "core.run.context",
     "SourceDocument": "app.check_report",
     "apackets": "app.stream",

@@ -26,10 +26,10 @@ from ..core.run.context import Context, Settings
 from ..core.run.errors import DeepResearchError
 from ..core.run.events.packets import AnyPacket, CallFinished, OverallStop, StopReason
 from ..core.run.limits import Limits
+from ..core.run.settings import read_context
 from ..core.run.spending import total
 from .embed import ResearchGraph, build_graph, thread_config
 from .loops import wait_for
-from .settings import read_context
 from .stream import apackets
 from .words import Strategy
 

@@ -20,6 +20,7 @@ from ..core.records.research import Run
 from ..core.records.sources import Source
 from ..core.run.context import Context
 from ..core.run.conversation import clean
+from ..core.run.settings import read_context
 from ..core.run.store.pages import Pages, text_hash
 from ..core.run.store.serializer import StrictSerializer
 from ..core.run.tracing import tracing_if
@@ -30,7 +31,6 @@ from .export import no_report_yet
 from .output import calls_line
 from .run_name import RunName
 from .runs import StoredRun
-from .settings import read_context
 from .stored import kept_run
 from .terminal import put_out, say
 from .words import DONE, FAILED, counted

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core.run.conversation import clean
 from ..core.run.errors import UnknownSetting
+from ..core.run.settings import read_context
 from .embed import thread_id
 from .endings import reported, run_interruptibly
 from .export import answer_content, check_format, chosen_format
@@ -19,7 +20,7 @@ from .output import end_lines, report_text
 from .progress import PacketLines, Progress, estimate_line
 from .run_name import RunName, whole_name
 from .runs import RunBook, StoredRun, check_not_empty, open_runs
-from .settings import data_folder, read_context, settings_from_options
+from .settings import data_folder, settings_from_options
 from .stored import read_packets
 from .terminal import Output, ask, can_ask, check_output, deliver, is_terminal, put_out, say
 from .words import DONE, FAILED, WAITING, Strategy

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
-from dotenv import dotenv_values
 from langchain_core.language_models import BaseChatModel
 
 from ..core.library.library import Library
@@ -18,16 +16,16 @@ from ..core.models.abilities import load_ability, location_of, remember_ability
 from ..core.models.caller import Caller
 from ..core.models.faults import explain_any
 from ..core.models.ladder.probe import Check, check_model
-from ..core.models.resolve import EXTRACTIVE, check_models, host_of, profile_of, resolve_model
+from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, host_of, profile_of, resolve_model
 from ..core.models.retries import retry_budget_of
 from ..core.run.context import ROLES, Context, Role
 from ..core.run.conversation import clean
-from ..core.run.env_file import ENV_FILE
 from ..core.run.errors import DeepResearchError
 from ..core.run.events.call import CallEvents
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import CallDelayed, Placement
 from ..core.run.limits import Limits
+from ..core.run.settings import read_context
 from ..core.run.store.database import open_database, place_of_runs
 from ..core.run.tracing import tracing_notices
 from ..core.writing.language import check_language
@@ -38,7 +36,7 @@ from ..tools.run_engines import choose_engines
 from .endings import reports_errors, run_interruptibly
 from .progress import describe
 from .runs import has_runs
-from .settings import read_context, settings_from_options
+from .settings import settings_from_options
 from .stream import read_packet
 from .terminal import put_out, say
 from .words import DONE, REFUSED, counted
@@ -97,7 +95,6 @@ def diagnose(context: Context) -> list[Diagnosis]:
     to_search = [] if documents[0].stops_runs else [_diagnosis("something to search", lambda: _tools(context))]
     return [
         *_models(context),
-        *_env_file(),
         _diagnosis("language", lambda: _language(context)),
         _diagnosis("web search", lambda: _engines(context)),
         *documents,
@@ -125,21 +122,11 @@ def _models(context: Context) -> list[Diagnosis]:
     return [*found, _diagnosis("windows", lambda: " ".join(check_models(ROLES, context)) or "large enough")]
 
 
-def _env_file() -> list[Diagnosis]:
-    """Return which variables the file `.env` has, and which of them the environment overrides; nothing without one."""
-    variables = dotenv_values(ENV_FILE) if ENV_FILE.is_file() else {}
-    names = [f"{name}{'' if os.environ.get(name) == variables[name] else ' (overridden)'}" for name in variables]
-    return [Diagnosis("ok", str(ENV_FILE.absolute()), ", ".join(names))] if names else []
-
-
 def _model(role: Role, context: Context) -> str:
     model = resolve_model(role, context)
     tool_calls, profile = _tool_calls(model, role, context), profile_of(role, context)
     if profile.name == EXTRACTIVE:
-        return (
-            "extractive: quotes the sources, needs no key; for a language model set OPENAI_API_KEY, or OPENAI_BASE_URL "
-            "for a compatible server (Ollama: http://localhost:11434/v1), or name one by --model"
-        )
+        return f"extractive: quotes the sources, needs no key. {CHOOSE_MODEL}"
     server = host_of(model)
     window = f"{profile.window} tokens" if profile.is_window_known else f"window not known, {profile.window} assumed"
     kind = "reasons by itself, " if profile.reasons else ""

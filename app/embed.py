@@ -30,6 +30,7 @@ from ..core.run.context import Settings
 from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, said_of
 from ..core.run.events.log import flush
 from ..core.run.logs import log_failure
+from ..core.run.settings import read_context
 from ..core.run.store.database import Database, open_database, place_named
 from ..core.run.store.foreign_saver import usable_saver
 from ..core.run.store.lease import TOKEN, Lease
@@ -41,7 +42,6 @@ from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
 from .edits import check_nothing_is_lost, read_values
 from .loops import aiterate, background_loop, hand_over, iterate, wait_for
-from .settings import read_context
 from .words import GRAPHS, MARK, Strategy, check_strategy
 
 RECURSION_LIMIT = 500

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
-from ..core.run.limits import DATABASE, ENVIRONMENT_PREFIX, Limits
+from ..core.run.limits import DATABASE, ENVIRONMENT_PREFIX, Limits, nearest
 from ..core.run.logs import log_failure
-from ..core.run.near_name import nearest
 from .run_name import RunName
 from .server.users import ServerSettings
 from .terminal import ReaderGone, complain, is_terminal, say
@@ -23,7 +22,6 @@ from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, VARIABLE
 
 if TYPE_CHECKING:
     from .progress import PacketLines
-
 
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")

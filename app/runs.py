@@ -27,6 +27,7 @@ from ..core.run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, U
 from ..core.run.events.log import read_failure
 from ..core.run.events.packets import AnyPacket
 from ..core.run.limits import Limits
+from ..core.run.settings import read_context
 from ..core.run.store.database import Database, open_database, place_of_runs
 from ..core.run.store.lease import Lease
 from ..core.run.store.pages import OWNER, Pages, note_value, page_namespace
@@ -39,7 +40,6 @@ from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress, estimate_line
 from .server.users import LOCAL_USER
-from .settings import read_context
 from .stream import apackets, replay
 from .words import Strategy, default_strategy, strategy_of
 

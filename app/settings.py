@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.run.errors import UnknownSetting
-from ..core.run.settings import read_context as read_context
-from ..core.run.settings import read_settings as read_settings
+from ..core.run.settings import read_context
 
 SETTINGS = {
     "model": "models",

@@ -31,11 +31,11 @@ from ..core.run.events.packets import (
     Placement,
     StopReason,
 )
+from ..core.run.settings import read_context
 from ..core.run.store.pages import Pages
 from ..state import ResearchState
 from .embed import ResearchGraph, thread_config
 from .loops import CANCEL_SECONDS, iterate
-from .settings import read_context
 from .words import GRAPHS
 
 ELAPSED_SECONDS = 1.0

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from ..core.run.near_name import nearest
+from ..core.run.limits import nearest
 
 DONE = 0
 FAILED = 1

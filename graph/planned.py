@@ -26,10 +26,10 @@ from ..state import ResearchInput, ResearchOutput, ResearchState
 from .handlers import hand_over_unchecked, record_step_failure
 from .routing import (
     dispatch_steps,
-    route_after_ask_user_planned,
+    route_after_ask_user,
     route_after_begin_planned,
-    route_after_clarify_planned,
-    route_after_plan_steps,
+    route_after_clarify,
+    route_after_plan,
     route_after_review_steps,
 )
 from .step import step_in_its_slot
@@ -59,11 +59,15 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_edge(START, "begin")
     graph.add_conditional_edges("begin", route_after_begin_planned)
     graph.add_edge("orient", "clarify")
-    graph.add_conditional_edges("clarify", route_after_clarify_planned)
-    graph.add_conditional_edges("ask_user", route_after_ask_user_planned)
+    graph.add_conditional_edges(
+        "clarify", route_after_clarify, {"ask_user": "ask_user", "look_up": "look_up", "plan": "summarize"}
+    )
+    graph.add_conditional_edges("ask_user", route_after_ask_user, {"look_up": "look_up", "plan": "summarize", END: END})
     graph.add_edge("look_up", "write_report")
     graph.add_edge("summarize", "plan_steps")
-    graph.add_conditional_edges("plan_steps", route_after_plan_steps)
+    graph.add_conditional_edges(
+        "plan_steps", route_after_plan, {"review_plan": "review_plan", "orchestrate": "schedule"}
+    )
     graph.add_conditional_edges("review_plan", route_after_review_steps)
     graph.add_conditional_edges("schedule", dispatch_steps, ["step", "schedule", "cross_check"])
     graph.add_edge("step", "collect")

@@ -88,23 +88,6 @@ def route_after_begin_planned(
     return "plan_steps" if entry == "plan_reply" and not _is_settled(state) else "digest"
 
 
-def route_after_clarify_planned(state: ResearchState) -> Literal["ask_user", "look_up", "summarize"]:
-    """Wait for the user if a question was put to them; a small question is looked up."""
-    following = route_after_clarify(state)
-    return "summarize" if following == "plan" else following
-
-
-def route_after_ask_user_planned(state: ResearchState) -> Literal["look_up", "summarize", "__end__"]:
-    """Look a small question up, and plan any other, unless the user has ended it."""
-    following = route_after_ask_user(state)
-    return "summarize" if following == "plan" else following
-
-
-def route_after_plan_steps(state: ResearchState) -> Literal["review_plan", "schedule"]:
-    """Wait for the user if the plan was put before them."""
-    return "review_plan" if route_after_plan(state) == "review_plan" else "schedule"
-
-
 def route_after_review_steps(state: ResearchState) -> Literal["plan_steps", "schedule", "__end__"]:
     """Have a plan that was rejected or edited typed anew, unless the user has ended the question."""
     if state.run.status == "ended":

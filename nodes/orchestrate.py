@@ -12,7 +12,6 @@ from langgraph.runtime import Runtime
 from ..core.evidence.memory.learned import own_observations
 from ..core.evidence.memory.observations import contradictions, declare_missing, gap_of, open_gaps
 from ..core.evidence.text.sentences import cited_sentences
-from ..core.models.abilities import recall_ability
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
 from ..core.models.resolve import profile_of
@@ -54,7 +53,6 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateU
     turn = await begin_turn(state, runtime)
     context, state, progress = turn.context, turn.state, turn.state.progress
     await load_servers(context)
-    await recall_ability("orchestrator", context)
     reasons = profile_of("orchestrator", context).reasons
     max_cycles = context.limits.max_cycles_reasoning if reasons else context.limits.max_cycles
     steering = _steering(state)

@@ -13,9 +13,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
+from scripted import ScriptedChatModel, call, calls
 
 from deep_research import deep_research_tool
-from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 
 ASKED = {"messages": [HumanMessage("Tell me of the light.")]}
 CALLER = {"configurable": {"thread_id": "caller"}}

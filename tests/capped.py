@@ -9,8 +9,7 @@ from typing import Any
 from lab import simple_research
 from langchain_core.messages import AIMessage, BaseMessage
 from openai_server import Received, Reply, say
-
-from deep_research.core.models.scripted import calls
+from scripted import calls
 
 OPENING = "The Skerry Light was lit in 1844, and Ada Moran was its best known keeper. [1]"
 SECTIONS = {

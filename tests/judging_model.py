@@ -8,9 +8,9 @@ from typing import Any
 
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage
+from scripted import ScriptedChatModel, call, calls
 
 from deep_research.core.evidence.checking.source_text import figures_of
-from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 
 
 def judged(*verdicts: str) -> AIMessage:

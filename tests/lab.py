@@ -17,11 +17,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from packet_check import READER, Books, faults_before_stop
+from scripted import Call, ScriptedChatModel, ScriptExhausted, call, calls
 from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
 from deep_research.app.stream import replay
-from deep_research.core.models.scripted import Call, ScriptedChatModel, ScriptExhausted, call, calls
 from deep_research.core.records.research import Finding
 from deep_research.core.run import tool_names
 from deep_research.core.run.context import Context, Role

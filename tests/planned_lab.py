@@ -17,11 +17,11 @@ from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
 from packet_check import merged
+from scripted import ScriptedChatModel, call, calls, in_chunks
 from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph
 from deep_research.app.stream import read_packet
-from deep_research.core.models.scripted import ScriptedChatModel, call, calls, in_chunks
 from deep_research.core.run.context import ROLES
 from deep_research.core.run.store.serializer import StrictSerializer
 from deep_research.state import ResearchState

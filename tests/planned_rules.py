@@ -7,8 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 from planned_lab import Asked, Rule, verdict
-
-from deep_research.core.models.scripted import call, calls
+from scripted import call, calls
 
 WORDS = [f"word{number}x" for number in range(20)]
 """Words that no document holds."""

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 from lab import PLAN, REPORT, Lab, lab, research, search, think
 from langchain_core.messages import AIMessage
-
-from deep_research.core.models.scripted import call, calls
+from scripted import call, calls
 
 WORDS = st.sampled_from(["Skerry", "Light", "Ada Moran", "harbour", "tide"])
 THOUGHTS = st.sampled_from(["", 'What is missing? é \\ " ]', "One\n\nTwo"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lab import REPORT, search
+from scripted import call, calls
 
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.records.report import Audit, ClaimCheck
 from deep_research.state import ResearchState
 

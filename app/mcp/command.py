@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.run.context import Context
 from ...core.run.errors import ExtraMissing, UnknownSetting
+from ...core.run.settings import read_context
 from ...core.run.user_settings import documents_below, with_whole_paths
 from ..endings import reported, run_interruptibly
 from ..runs import RunBook, StoredRun, check_not_empty, open_runs
-from ..settings import read_context, settings_from_options
+from ..settings import settings_from_options
 from ..terminal import say
 from ..words import DONE, Strategy
 

@@ -11,11 +11,11 @@ from langgraph_sdk import Auth, get_client
 
 from ...core.run.context import Context
 from ...core.run.errors import UserMistake
+from ...core.run.settings import read_settings
 from ...core.run.store.database import look_up, place_of_runs
 from ...core.run.store.pages import OWNER
 from ...core.run.user_settings import UserSettings
 from ..embed import NOT_WAITING, RECURSION_LIMIT
-from ..settings import read_settings
 from .users import LOCAL_USER, server_settings, user_of
 
 auth = Auth()

@@ -103,10 +103,7 @@ def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: boo
     if user is None and not is_from_allowed_page(headers):
         return 403, f"Pages of other sites may not use this server; {ALLOW_ORIGIN}"
     if user is None:
-        return (
-            401,
-            "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/server.md.",
-        )
+        return 401, "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/server.md."
     return None
 
 

@@ -15,17 +15,16 @@ from ...core.models.resolve import quotes_only
 from ...core.run.context import ROLES
 from ...core.run.errors import ExtraMissing, UnknownSetting
 from ...core.run.limits import ENVIRONMENT_PREFIX
-from ...core.run.tracing import tracing_notices
+from ...core.run.settings import read_context
+from ...core.run.tracing import traced_to, tracing_notices
 from ..endings import reports_errors
-from ..settings import read_context, settings_from_options
+from ..settings import settings_from_options
 from ..terminal import say
 from ..words import DONE
 from .users import LOCAL_USER, LOOPBACK, REQUIRE_TOKEN, server_settings, users
 
 PORT = 2024
 """Where the server listens if nothing else is asked for; another port if that is taken."""
-TRACING = ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2", "LANGCHAIN_TRACING")
-"""Variables by which an operator has runs traced, or not."""
 JOBS = 50
 """Runs at the same time."""
 
@@ -96,7 +95,7 @@ def _set_environment(given: dict[str, Any]) -> None:
             value = json.dumps(value)
         os.environ[f"{ENVIRONMENT_PREFIX}{name.upper()}"] = str(value)
     os.environ |= {"LANGGRAPH_NO_VERSION_CHECK": "1", "LANGGRAPH_CLI_NO_ANALYTICS": "1"}
-    if not any(map(os.environ.get, TRACING)):
+    if not traced_to():
         # LangGraph's server traces as soon as there is a key, even if nothing says so.
         os.environ["LANGSMITH_TRACING"] = "false"
     os.environ.setdefault("LOG_LEVEL", "WARNING")

@@ -110,11 +110,6 @@ async def other_ability(caller: Caller, refused: Ability) -> Ability:
         return known if known and known.rung != refused.rung else await _try_out(model, caller)
 
 
-async def recall_ability(role: Role, context: Context) -> None:
-    """Load what is known of the role's model, so that `profile_of` says whether it reasons."""
-    await load_ability(location_of(resolve_model(role, context), role, context))
-
-
 async def remember_ability(role: Role, context: Context, ability: Ability) -> None:
     """Keep the ability of the role's model."""
     await save_ability(location_of(resolve_model(role, context), role, context), ability)

@@ -29,7 +29,7 @@ from .resolve import EXTRACTIVE, cost_of, is_extractive, profile_of
 from .retries import RetryBudget
 
 # Names instead of classes: the packages of other providers may not be installed, and all are slow to load.
-TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI", "ScriptedChatModel"})
+TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI"})
 """Classes that take each call as it is meant; of others only those settings are used that they are known to take."""
 FORCED_WITHOUT_EFFORT = "ChatAnthropic"
 """The class in which an effort turns on thoughts, beside which its server takes no forced call."""

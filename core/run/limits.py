@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
-
-from .near_name import nearest
 
 ENVIRONMENT_PREFIX = "DEEP_RESEARCH_"
 DATABASE = f"{ENVIRONMENT_PREFIX}DATABASE"
@@ -31,6 +31,12 @@ DEEP = {
     "max_opinions": 48,
 }
 """The limits of depth `deep` that are not those of `standard`: more of the same."""
+
+
+def nearest(name: str, known: Iterable[str], before: str = "") -> str:
+    """Return the known name most like this one as a hint in brackets; empty if none is like it."""
+    found = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {before}{found[0]}?)" if found else ""
 
 
 class KnownNames(BaseModel):

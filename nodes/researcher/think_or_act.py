@@ -8,7 +8,6 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 
-from ...core.models.abilities import recall_ability
 from ...core.models.ask import Reply, ask_model, withheld_result
 from ...core.models.request import Request
 from ...core.records.research import Task
@@ -40,7 +39,6 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Bra
     task, turn = state.task, BranchTurn(state.task, state.seconds, state.step, runtime, CallEvents)
     context = turn.context
     await load_servers(context)
-    await recall_ability("researcher", context)
     if not (state.step or state.notes or state.was_nudged):
         turn.emit(ResearchAgentStart(placement=turn.tab, research_task=task.text))
     reason = state.reason or _limit(state, context)

@@ -14,9 +14,9 @@ from command import Desk
 from lab import QUESTION, REPORT, HandClock, lab, research
 from langchain_core.tools import tool
 from planned_lab import RULES, finished, passing, plan, step
+from scripted import call, calls
 
 from deep_research import aresearch
-from deep_research.core.models.scripted import call, calls
 
 PASSWORD = "gannets-at-dawn"
 SECRET = f"no row in db42 at postgresql://keeper:{PASSWORD}@db/light with the key tvly-abcdefgh12345678"

@@ -21,12 +21,12 @@ from langgraph.config import get_config
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph_sdk import get_sync_client
+from scripted import call, calls
 from server import CONFIG, Conversation, Server, said
 from traced import PROJECT, Sink, tracing_here, tracing_sink
 from typing_extensions import override
 
 from deep_research import aresearch, build_graph, thread_id
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.run.context import Context
 
 LIT = "The Skerry Light was lit for the first time in 1844."
@@ -197,7 +197,7 @@ def test_serve_traces_if_it_is_asked_to_and_a_key_alone_does_not_ask(
             process.send_signal(signal.SIGINT)
             process.wait(SECONDS)
         assert bool(offered["tracing"]) == is_on
-        assert [tree.name for tree in sink.trees] == ["deep_research"] * is_on
+        assert [tree.name for tree in sink.trees] == ["Deep research"] * is_on
 
 
 class Heard(BaseCallbackHandler):

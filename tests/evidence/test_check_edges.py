@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lab import lab
+from scripted import call, calls
 from verified import BOTH, audited, claim, rewritten
 
 from deep_research.core.evidence.checking.source_text import SourceText
@@ -19,7 +20,6 @@ from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import settle_fences
 from deep_research.core.evidence.citations.rendering import with_marks
 from deep_research.core.evidence.text.sentences import sentences_of
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.records.report import ClaimCheck
 from deep_research.core.records.sources import Source
 

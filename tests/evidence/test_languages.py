@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lab import PLANNED, QUESTION, REPORT, lab, research, simple_research
 from openai_server import openai_server
+from scripted import calls
 
 from deep_research.core.evidence.language import COMMON, OTHERS, detect_language
-from deep_research.core.models.scripted import calls
 from deep_research.core.records.research import Run
 from deep_research.core.run.errors import UnknownSetting
 from deep_research.core.writing.language import named_language

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from lab import DOCUMENTS, REPORT, every_call_has_one_result, in_order, lab, research, results
 from planned_lab import finished, plan, step, verdict
-
-from deep_research.core.models.scripted import call, calls
+from scripted import call, calls
 
 TASK = research("Find out when the light was lit.")
 WHOLE = {"whole_characters": 30_000}

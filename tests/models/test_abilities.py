@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from openai_replies import Reply, fail, say, use
 from openai_server import OpenAIServer, Received, openai_server
+from scripted import ScriptedChatModel
 
 from deep_research.core.models.abilities import (
     Location,
@@ -21,7 +22,6 @@ from deep_research.core.models.abilities import (
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.ladder.rungs import Ability
 from deep_research.core.models.retries import retry_budget_of
-from deep_research.core.models.scripted import ScriptedChatModel
 from deep_research.core.run.context import Context
 from deep_research.core.run.events.call import CallEvents
 from deep_research.core.run.events.log import Emitter

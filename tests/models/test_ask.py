@@ -10,11 +10,11 @@ import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from openai_replies import fail, say
 from openai_server import Received, Reply
+from scripted import ScriptedChatModel, call, calls
 from wire import END, FACTS, hand_out, noted, task_of, wire_lab
 
 from deep_research.core.models.ask import ask_model
 from deep_research.core.models.request import Request
-from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import ContentRefused, PromptTooLong
 from deep_research.core.run.events.call import CallEvents

@@ -11,10 +11,10 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
+from scripted import ScriptedChatModel
 from wired import TOOL
 
 from deep_research.core.models.caller import bind_call
-from deep_research.core.models.scripted import ScriptedChatModel
 
 LEVELS: Any = {"reasoning_effort_levels": ["low", "high"]}
 

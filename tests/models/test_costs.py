@@ -11,9 +11,9 @@ from lab import REPORT, in_order, lab, research, search, simple_research
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from scripted import ScriptedChatModel, call, calls
 
 from deep_research.app.embed import build_graph
-from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 from deep_research.core.run.errors import DailyLimitReached, ModelFailed
 from deep_research.core.run.spending import total
 from deep_research.state import ResearchState

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
+from scripted import call, calls
 from tool_forms import BROKEN, CALL, FORMS, ONE, SEARCH, TOOLS, TWO, UNREAD, WRITTEN, Asked
 
 from deep_research.core.models.ladder.reply import read_reply
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.run.transcripts import read_calls
 from deep_research.core.writing.forms import MakePlan, RecordRound
 from deep_research.tools.control import GENERATE_PLAN

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from lab import REPORT, in_order, lab, research, results, search, think
+from scripted import calls
 
-from deep_research.core.models.scripted import calls
 from deep_research.core.run.transcripts import MOST_GAPS
 
 

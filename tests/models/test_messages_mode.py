@@ -11,8 +11,8 @@ from lab import PLANNED, REPORT, Lab, lab, research
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage
 from langgraph.types import Command
 from planned_lab import plan, planned_lab, step
+from scripted import calls
 
-from deep_research.core.models.scripted import calls
 from deep_research.core.run.conversation import mark_of
 
 THREAD: Any = {"configurable": {"thread_id": "chat"}}

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessageChunk
 from openai_server import fail, openai_server, say
+from scripted import ScriptedChatModel
 
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.faults import explain, host_in
 from deep_research.core.models.resolve import check_models, cost_of, host_of, profile_of, resolve_model
-from deep_research.core.models.scripted import ScriptedChatModel
 from deep_research.core.records.research import Spent
 from deep_research.core.run.context import Context, Price
 from deep_research.core.run.errors import KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall

@@ -11,10 +11,10 @@ import pytest
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
+from scripted import ScriptedChatModel, call, calls
 
 from deep_research.core.models.ladder.probe import Check, check_model, find_ability
 from deep_research.core.models.ladder.rungs import Ability
-from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 
 NATIVE = calls(call("save_word", word="Amber"))
 JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'

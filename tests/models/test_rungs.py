@@ -11,11 +11,11 @@ from handed_in import SCHEMAS
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from scripted import call, calls
 from tool_forms import TOOLS, Asked
 
 from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.models.ladder.rungs import RungName, prepare
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.run.conversation import clean_nested
 from deep_research.core.run.transcripts import read_calls
 from deep_research.core.writing.forms import Form, MakePlan, RecordAnalysis, form_name

@@ -10,10 +10,10 @@ import pytest
 from lab import PLANNED, REPORT, Lab, every_call_has_one_result, in_order, lab, research, search, simple_research
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command
+from scripted import calls
 
 from deep_research.app.edits import EditRefused
 from deep_research.app.embed import thread_config
-from deep_research.core.models.scripted import calls
 
 
 @pytest.mark.behaviour("O-89")

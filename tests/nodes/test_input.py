@@ -11,8 +11,8 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.messages.tool import tool_call
 from langgraph.types import Command
 from planned_lab import planned_lab
+from scripted import Call
 
-from deep_research.core.models.scripted import Call
 from deep_research.core.run.errors import QuestionRefused
 
 DATA = "iVBORw0KGgoAAAANSUhEUg"

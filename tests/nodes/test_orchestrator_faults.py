@@ -19,8 +19,7 @@ from lab import (
     think,
 )
 from langchain_core.messages import AIMessage, ToolMessage
-
-from deep_research.core.models.scripted import call, calls
+from scripted import call, calls
 
 
 @pytest.mark.behaviour("O-37")

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lab import PLAN, REPORT, Lab, lab, many, research, search, think
 from langchain_core.messages import AIMessage
+from scripted import call, calls
 
 from deep_research.core.models.ask import StreamedThought
-from deep_research.core.models.scripted import call, calls
 
 SEEN_AT_TOP = {
     "deep_research_plan_start": "plan",

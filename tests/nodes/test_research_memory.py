@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from lab import REPORT, in_order, lab, research, search
+from scripted import call, calls
 
 from deep_research.core.evidence.memory.observations import insights, notes_of, open_gaps
-from deep_research.core.models.scripted import call, calls
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
 OPEN = "Nobody says who built it."

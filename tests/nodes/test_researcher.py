@@ -18,8 +18,7 @@ from lab import (
     think,
 )
 from langchain_core.messages import HumanMessage, SystemMessage
-
-from deep_research.core.models.scripted import call, calls
+from scripted import call, calls
 
 TASK = research("Find out when the light was lit.")
 

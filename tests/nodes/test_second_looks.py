@@ -12,9 +12,9 @@ from lab import CLEAR, PLAN, QUESTION, REPORT, in_order, lab, research, results,
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
+from scripted import call, calls
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.records.research import Finding
 from deep_research.core.run.errors import QuestionRefused
 from deep_research.core.run.transcripts import earlier_findings, fit_window, tokens_of

@@ -6,8 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from lab import REPORT, in_order, lab, research, results, search
-
-from deep_research.core.models.scripted import call, calls
+from scripted import call, calls
 
 FILLER = "The gulls of the coast are many, and nobody has ever counted all of them by day or by night. " * 30
 PLACES = ("Skerry", "Anlow", "Tralee", "Moran", "Ostvik", "Holm")

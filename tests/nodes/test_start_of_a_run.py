@@ -10,9 +10,9 @@ from decisions import decided
 from lab import PLAN, PLANNED, QUESTION, HandClock, lab
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command
+from scripted import calls
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.core.models.scripted import calls
 from deep_research.core.run.conversation import marked
 from deep_research.core.run.errors import NoPlan, NoSearchTool, QuestionRefused, WindowTooSmall
 

@@ -102,7 +102,7 @@ def test_the_tests_import_no_module_by_its_bare_name() -> None:
 @pytest.mark.parametrize(
     ("check", "name", "text"),
     [
-        (architecture.upward_imports, "core.run.clock", "import deep_research.core.models.scripted"),
+        (architecture.upward_imports, "core.run.clock", "import deep_research.core.models.caller"),
         (architecture.upward_imports, "state", "def late():\n    from .core.run import limits"),
         (architecture.misplaced_graphs, "nodes.plan", "from langgraph.graph import StateGraph as Graph"),
         (architecture.misplaced_clients, "nodes.plan", "def late():\n    from urllib import request"),

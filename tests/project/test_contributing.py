@@ -26,7 +26,7 @@ ASK = """
 import asyncio, json, sys
 from pathlib import Path
 import lab, planned_lab
-from deep_research.core.models.scripted import call, calls
+from scripted import call, calls
 
 lab.FORMS["record_view"] = calls(call("record_view", summary="It is old."))
 rules = {"record_view": lambda _: {"summary": "It is old."}}

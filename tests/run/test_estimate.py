@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from langgraph.store.memory import InMemoryStore
+from scripted import ScriptedChatModel
 
-from deep_research.core.models.scripted import ScriptedChatModel
 from deep_research.core.records.research import Depth, Estimate, Plan, Run, Spent
 from deep_research.core.run.context import Context
 from deep_research.core.run.store.pages import Pages

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lab import PLAN, REPORT, lab, research, results, search, simple_research, write_documents
+from scripted import call, calls
 
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.records.research import Finding
 from deep_research.core.run.transcripts import result_of
 from deep_research.prompts import fence

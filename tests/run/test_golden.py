@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage
 from langgraph.types import Command
 from planned_lab import RULES, Rule, only_for, plan, planned_lab, step, verdict
 from planned_rules import First, form, in_turn, insights, judged, queries, suggestion
+from scripted import call, calls
 from search_api import SearchApi, refused
 from test_answers import CAPTAIN, COMPANY, SERIES, SHIP
 from test_foreign_sections import ENGLISH, GERMAN, MENDED
@@ -27,7 +28,6 @@ from web import Web, hostile_web
 from wire import wire_lab
 
 from deep_research.app.stream import read_packet
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.run.errors import RateLimited
 from deep_research.core.run.transcripts import REASONING
 

@@ -14,9 +14,9 @@ from lab import CLEAR, QUESTION, REPORT, in_order, lab, research, simple_researc
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 from planned_lab import RULES, Rule, planned_lab, verdict
+from scripted import ScriptedChatModel, call, calls
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 from deep_research.core.records.research import Plan, Run
 from deep_research.core.records.sources import Record
 from deep_research.core.run.errors import DatabaseUnusable, StateUnreadable

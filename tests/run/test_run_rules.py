@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lab import broken_call, every_call_has_one_result
 from langchain_core.messages import AnyMessage, HumanMessage
+from scripted import call, calls
 
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.records.plan import PlanStep
 from deep_research.core.records.report import Draft, Report
 from deep_research.core.records.research import NO_RUN, Plan, Progress, Run

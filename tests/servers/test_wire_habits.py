@@ -119,8 +119,8 @@ async def test_thoughts_that_leak_are_shown_as_thoughts_and_get_into_no_text(wir
 
 def prose_of(wire: WireLab, state: ResearchState) -> str:
     """All texts that are kept, shown or told to another model."""
-    kept: list[Any] = [state.messages, state.plan, state.report, [f.numbered for f in state.findings.values()]]
-    kept += [message.model_copy(update={"additional_kwargs": {}}) for message in state.transcript]
+    kept: list[Any] = [state.plan, state.report, [f.numbered for f in state.findings.values()]]
+    kept += [one.model_copy(update={"additional_kwargs": {}}) for one in (*state.messages, *state.transcript)]
     return f"{wire.prose()}{kept!r}{[request.prompt for request in wire.requests()]}"
 
 

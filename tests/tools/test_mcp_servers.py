@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from foreign_server import HOSTILE, LIT, foreign_server, served
 from lab import REPORT, lab, results
+from scripted import call, calls
 from tool_server import servers
 
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
 

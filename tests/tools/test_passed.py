@@ -14,11 +14,11 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, ToolException, tool
 from langgraph.store.memory import InMemoryStore
+from scripted import call, calls
 from search_api import Answer, serving
 from searching import Shelf, new_tool_context
 
 from deep_research.app.embed import aresearch, build_graph
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.records.research import Scope
 from deep_research.core.run.context import Context, within_scope
 from deep_research.core.run.errors import NoSearchTool, UnknownSetting

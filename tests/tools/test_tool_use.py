@@ -10,11 +10,11 @@ from lab import REPORT, HandClock, in_order, lab, research
 from lab import search as search_documents
 from openai_server import Received, Reply
 from pydantic import BaseModel
+from scripted import call, calls
 from search_api import Answer, found
 from searching import Shelf, new_tool_context, settings
 from wire import END, Script, Wires, hand_out, search_for, tool_results
 
-from deep_research.core.models.scripted import call, calls
 from deep_research.core.run.spending import total
 from deep_research.tools.engine import EngineBusy, EngineFailed
 from deep_research.tools.tool import Meter, Outcome

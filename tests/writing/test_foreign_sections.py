@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted import ScriptedChatModel, calls
 
 from deep_research.core.evidence.language import foreign_sections, is_written_in
 from deep_research.core.evidence.text.sentences import paragraphs_of, sections_of
-from deep_research.core.models.scripted import ScriptedChatModel, calls
 from deep_research.core.records.research import Run
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import ModelFailed

@@ -11,9 +11,9 @@ from capped import HABITS, SECTIONS, WHOLE, CappedWriter, researched
 from lab import Lab, lab
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import BaseMessage
+from scripted import calls
 
 from deep_research.app.stream import areplay_thread
-from deep_research.core.models.scripted import calls
 
 LINK = re.compile(r"(\[\d+\])\([^)]*\)")
 BY_SECTION = ["outline", "opening", *SECTIONS]

@@ -11,10 +11,10 @@ from judging_model import judged, units_shown
 from lab import REPORT, HandClock, Lab, lab, search
 from langchain_core.language_models import ModelProfile
 from langgraph.checkpoint.memory import InMemorySaver
+from scripted import ScriptedChatModel, call, calls
 from verified import BOTH, claim, rewritten
 
 from deep_research.app.embed import build_graph
-from deep_research.core.models.scripted import ScriptedChatModel, call, calls
 from deep_research.core.run.errors import KeyRefused, RateLimited
 from deep_research.state import ResearchState
 

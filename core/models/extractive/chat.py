@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput, ModelProfile
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import tool_call
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
@@ -19,7 +19,6 @@ from typing_extensions import override
 from ...run import tool_names
 from ...run.context import Role
 from ..request import Facts
-from ..scripted import in_chunks
 from .choosing import Chooser, missing_in
 from .pool import Pool, Sentence
 from .roles import (
@@ -195,8 +194,11 @@ class ExtractiveChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in in_chunks(self._answer(messages, **kwargs), CHUNK_CHARACTERS):
-            yield ChatGenerationChunk(message=chunk)
+        answer = self._answer(messages, **kwargs)
+        pieces = [answer.text[at : at + CHUNK_CHARACTERS] for at in range(0, len(answer.text), CHUNK_CHARACTERS)]
+        yield from (ChatGenerationChunk(message=AIMessageChunk(content=piece)) for piece in pieces)
+        calls, metadata = answer.tool_calls, answer.response_metadata
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_calls=calls, response_metadata=metadata))
 
     def _answer(
         self,

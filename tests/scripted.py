@@ -1,4 +1,4 @@
-"""A chat model that answers by a script, for tests and notebooks."""
+"""A chat model that answers by a script."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from ..run.transcripts import CHARACTERS_PER_TOKEN
+from deep_research.core.run.transcripts import CHARACTERS_PER_TOKEN
 
 Answer: TypeAlias = str | AIMessage | Exception
 Script: TypeAlias = Answer | Callable[[list[BaseMessage], dict[str, Any]], Answer | Awaitable[Answer]]
@@ -103,7 +103,11 @@ class Call(NamedTuple):
         return "\n".join(message.text for message in self.messages)
 
 
-class ScriptedChatModel(BaseChatModel):
+class ChatOpenAI(BaseChatModel):
+    """Has the name by which the caller knows a class that takes each call as it is meant."""
+
+
+class ScriptedChatModel(ChatOpenAI):
     """Gives the replies of its script and records every call.
 
     A reply is a text, a message, an exception to raise, or a function `(messages, settings)`, async if it likes,
