@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from ..core.run.limits import nearest
-
 DONE = 0
 FAILED = 1
 """Exit code of a run that failed and can be resumed, if only with another setting."""
@@ -55,8 +53,9 @@ def check_strategy(name: str, place: str = "strategy") -> Strategy:
     for known in STRATEGIES:
         if name == known:
             return known
-    # Errors are LangGraph's, which would make the help of the command line slow.
+    # They load LangGraph and pydantic, which would make the help of the command line slow.
     from ..core.run.errors import UnknownSetting
+    from ..core.run.limits import nearest
 
     there_are = " and ".join(map(repr, STRATEGIES))
     raise UnknownSetting(f"{place}: there is no {name!r}{nearest(name, STRATEGIES)}; there are {there_are}.")
