@@ -23,7 +23,7 @@ WAITING_SECONDS = 3_600
 """How long is waited for who exchanges an index, which takes as long as to read all its files."""
 
 _of_thread = threading.local()
-VERSION = 13
+VERSION = 14
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 MOMENT = 0.01
@@ -57,7 +57,7 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passages, row);
 """
 TEXT_BYTES = 5
 """Of a text's number: even of a million texts hardly two have the same."""
-POSITION_BITS = 12
+POSITION_BITS = 18
 """Of a passage's number, for its place in the text: more than the longest text has passages."""
 PLACES = (1 << POSITION_BITS) - 1
 """The bits of a passage's number that tell its place in the text."""

@@ -10,7 +10,8 @@ from zlib import crc32
 
 from ..run.registered import PARSERS, registered
 
-TEXT_CHARACTERS = 200_000
+TEXT_CHARACTERS = 50_000_000
+"""Of a text at most, as a small archive may hold any amount of it; files are refused by size (`max_document_bytes`)."""
 
 Kind = Literal[
     "markdown",

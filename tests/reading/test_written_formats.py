@@ -73,6 +73,14 @@ def test_records_become_headings_fields_and_paragraphs() -> None:
     assert parse(json.dumps(RECORDS, indent=1).encode(), "tide_table.json") == Extract("tide table", SHOWN)
 
 
+def test_records_of_short_fields_become_rows_with_their_keys() -> None:
+    records = [{"pump": "K-7", "height": 12, "open": True}, {"pump": "K-8", "height": 14.5, "depth": None}]
+    top = "| pump | height | open | depth |\n| --- | --- | --- | --- |"
+    table = f"{top}\n| K-7 | 12 | true |  |\n| K-8 | 14.5 |  |  |"
+    assert parse(json.dumps(records).encode(), "a.json").text == table
+    assert parse("\n".join(map(json.dumps, records)).encode(), "a.jsonl").text == table
+
+
 def test_one_record_gives_title_and_date_and_a_line_that_is_none_stays() -> None:
     one = parse(b'{"headline": "The lamp", "date": "2021-03-04T10:00", "n": 1}', "a.json")
     assert (one.title, one.date) == ("The lamp", "2021-03-04")

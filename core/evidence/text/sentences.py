@@ -18,11 +18,14 @@ MOST = 1200
 _GAP = re.compile(r"\n[ \t]*\n\s*|\Z")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+)|([^\n]+)\n(?:=+|-+|~+)[ \t]*\Z")
 _MARKED_LINE = re.compile(r"#{1,6}[ \t].*(?=\n)")
-SENTENCE_ENDS = ".!?…。！？।။។"
-"""What ends a sentence, in any script."""
+SENTENCE_ENDS = ".!?…؟۔"
+"""What ends a sentence in scripts that put a space behind it."""
+UNSPACED_ENDS = "。！？।॥။។"
+"""What ends a sentence in other scripts, with a space behind it or without."""
 CLOSERS = "\"'”’»)]"
 """What may follow it."""
-_BREAKS = (re.compile(rf"[{SENTENCE_ENDS}][{re.escape(CLOSERS)}]*(?:\s+|(?<=[。！？]))"), re.compile(r"\s+"))
+_END = rf"[{SENTENCE_ENDS}{UNSPACED_ENDS}]"
+_BREAKS = (re.compile(rf"{_END}[{re.escape(CLOSERS)}]*(?:\s+|(?<=[{UNSPACED_ENDS}]))"), re.compile(r"\s+"))
 _HEADING_LINE = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")
 _NO_PROSE = re.compile(r"\s*(?:[>|]|#{1,6}\s|(?:(?:[-*+]|\d+[.)])\s+)?\[\d+\])")
 _CODE = re.compile(r"`+[^`\n]*`+")
@@ -33,7 +36,7 @@ _SYMBOL = re.compile(r"\b\w*\d\w*\b|\b\w+[A-Z]\w*\b")
 _INNER_WORD = re.compile(r"(?<=[\w,;:]\s)[^\W\d_][\w’'-]*")
 _CLOSERS = r"[\"'”’»)\]」』*_]*"
 # In a line that is split, a NUL stands for each character of a marker, so that places stay the same.
-_MARK = re.compile(rf"(?P<full_stop>\.)(?=[\s\0])|(?:[.!?…]{_CLOSERS}(?=[\s\0])|[。！？]{_CLOSERS})")
+_MARK = re.compile(rf"(?P<full_stop>\.)(?=[\s\0])|[{SENTENCE_ENDS}]{_CLOSERS}(?=[\s\0])|[{UNSPACED_ENDS}]{_CLOSERS}")
 _BLANK = re.compile(r"[\s\0]*")
 _BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
 _CITED = re.compile(r" ?\0+(?:(?: ?[,;]| and)? ?\0+)*")

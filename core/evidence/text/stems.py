@@ -12,7 +12,7 @@ from operator import add
 from threading import Lock
 from zlib import crc32
 
-from .words import STOP_WORDS, UNSPACED, stem, stems, tokens
+from .words import STOP_WORDS, UNSPACED, marks, stem, stems, tokens
 
 ALGORITHMS = {
     "ar": "arabic",
@@ -61,7 +61,6 @@ _ACCENTS = re.compile(
 )
 # Characters of these scripts take the marks above, below and beside them along.
 _FIRST = re.compile(f"[{UNSPACED}]")
-_MARKED = (0x300, 0xFE30)
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
@@ -192,28 +191,22 @@ def _pairs(units: list[str]) -> list[str]:
 
 @cache
 def _word() -> re.Pattern[str]:
-    return re.compile(rf"\w[\w{_marks()}]*")
+    return re.compile(rf"\w[\w{marks()}]*")
 
 
 @cache
 def _run() -> re.Pattern[str]:
-    return re.compile(rf"[{UNSPACED}][{UNSPACED}{_marks()}]*")
+    return re.compile(rf"[{UNSPACED}][{UNSPACED}{marks()}]*")
 
 
 @cache
 def _unit() -> re.Pattern[str]:
-    return re.compile(rf"\w[{_marks()}]*")
+    return re.compile(rf"\w[{marks()}]*")
 
 
 @cache
 def _mark() -> re.Pattern[str]:
-    return re.compile(f"[{_marks()}]")
-
-
-@cache
-def _marks() -> str:
-    """Return the combining marks, for use in a regular expression."""
-    return "".join(mark for mark in map(chr, range(*_MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))
+    return re.compile(f"[{marks()}]")
 
 
 class QuestionWords:

@@ -30,7 +30,8 @@ UNSPACED = (
 
 Thai, Lao, Burmese, Khmer, Tai, Japanese, Chinese and, as its words are long, Korean.
 """
-TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+MARKED = (0x300, 0xFE30)
+"""Range of the characters that are written above, below or beside a letter."""
 ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
 POSSESSIVE = re.compile(r"['’]s\b")
@@ -136,7 +137,18 @@ def tokens(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
         return ASCII_TOKEN.findall(plain)
-    return [piece for run in TOKEN.findall(plain) for piece in ([run] if run.isascii() else _pieces(run))]
+    return [piece for run in _token().findall(plain) for piece in ([run] if run.isascii() else _pieces(run))]
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{marks()}])*")
+
+
+@cache
+def marks() -> str:
+    """Return the combining marks, for use in a regular expression; Python's `\\w` leaves them out."""
+    return "".join(mark for mark in map(chr, range(*MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))
 
 
 @lru_cache(maxsize=20_000)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ...evidence.language import IN_QUESTION, language_by_words
-from ...evidence.text.sentences import ends_sentence
+from ...evidence.text.sentences import SENTENCE_ENDS, UNSPACED_ENDS, ends_sentence
 from ...evidence.text.stems import sought_words
-from ...evidence.text.words import THIRD_PERSONS, tokens
+from ...evidence.text.words import THIRD_PERSONS, date_at, tokens
 
 _OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
 # 其他 is "other".
@@ -25,7 +25,14 @@ TITLE_WORDS = 10
 """Words up to which a line that stands alone, without a full stop, is a heading."""
 Kind = Literal["sentence", "item", "row", "record"]
 _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
-_ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>\d{1,3}(?:[.)]|\.\d{1,2}[.)]?))(?=\s))\s+")
+_ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>(?P<above>(?:\d{1,3}\.)*)(?P<last>\d{1,3})(?P<end>[.)])))\s+")
+_NOTE = re.compile(r"^\s*(?P<number>)\[\^[^\]\s]+\]:\s+")
+"""What stands before the text of a footnote."""
+_STAMP = re.compile(
+    r"^\s*[\[(]?(?:[\d./-]{6,10}(?:,|T|\s)\s*)?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
+    r"(?:\s?[AaPp]\.?[Mm]\.?|Z|[+-]\d{2}:?\d{2})?[\])]?(?:\s|:)"
+)
+"""A time, perhaps with a day, before a message of a chat, a line of a log or of a transcript."""
 _BULLETS = re.compile(r"[ \t]*[•▪‣◦·\x7f\ue000-\uf8ff][ \t]+")
 """Signs that programs set before items, even in the middle of a line."""
 _FIGURE = re.compile(r"^\W*\d[\d.,\s]*\W*$")
@@ -38,16 +45,16 @@ _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)\s")
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _CLOSERS = r"[\"'”’»)\]」』]*"
-_BOUNDARY = re.compile(rf"[.!?]{_CLOSERS}(?=\s|\[\^?\d|$)|[。！？।]{_CLOSERS}")
-_REFERENCES = re.compile(r"\[\^?\d[\d,\s–-]*\]")
+_BOUNDARY = re.compile(rf"[{SENTENCE_ENDS}]{_CLOSERS}(?=\s|\[\^?\d|$)|[{UNSPACED_ENDS}]{_CLOSERS}")
+_REFERENCES = re.compile(r"\[(?:\d[\d,\s–-]*|\^[^\]\s]+)\]")
 _EMPHASIS = re.compile(r"\*\*|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?!\w)|`")
 _UNDERSCORED = re.compile(r"(?<!\w)(_{1,2})([^\s_][^_]* [^_]*[^\s_]|[^\s_])\1(?!\w)")
 """Several words between underscores: a single one may be a name in a program."""
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _DIGIT = re.compile(r"\d")
-_UNSPACED = re.compile(r"[。！？]\W*$")
+_UNSPACED = re.compile(rf"[{UNSPACED_ENDS}]\W*$")
 _DEBRIS = re.compile(r"::=|\{\{|-{5}|\}\}|</?[a-zA-Z]|�")
-_ENDS = re.compile(r"[.!?;:,。！？：；]\W*$")
+_ENDS = re.compile(rf"[{SENTENCE_ENDS}{UNSPACED_ENDS};:,：；،؛]\W*$")
 _CODE = re.compile(r"^\W*\d[\d.,:%/-]*\W*$")
 
 
@@ -109,9 +116,12 @@ def plain(text: str) -> str:
 
 def split_sentences(line: str) -> list[str]:
     """Return the sentences of a line, what stands behind the last one too."""
-    ends = []
+    ends = list[int]()
     for match in _BOUNDARY.finditer(line):
         following = line[match.end() :].lstrip()
+        if line[ends[-1] if ends else 0 : match.start()].strip().isdigit():
+            # A number alone says nothing; it is the day or the rank of what follows.
+            continue
         if match.group()[0] != "." or not following or ends_sentence(line[: match.start()], following):
             ends.append(match.end())
     bounds = zip([0, *ends], [*ends, len(line)], strict=True)
@@ -125,14 +135,23 @@ class _Reader:
         self._headings: list[str] = []
         self._lead = ""
         self._block: list[str] = []
-        self._is_item = self._is_below_heading = False
+        self._is_item = self._is_message = self._is_below_heading = False
+        self._attribution = ""
         self._header: tuple[str, ...] | None = None
         self._last_header: tuple[str, ...] = ()
 
     def read(self, text: str) -> Iterator[Unit]:
         text = _BULLETS.sub("\n- ", text)
-        lines = [_QUOTED.sub("", line) for line in text.splitlines() if not (_FENCE.match(line) or _PROMPT.match(line))]
+        raw = [line for line in text.splitlines() if not (_FENCE.match(line) or _PROMPT.match(line))]
+        lines = [_QUOTED.sub("", line) for line in raw]
+        numbers = {found["number"] for line in lines if (found := _ITEM.match(line))}
+        has_messages, depth = sum(_STAMP.match(line) is not None for line in lines) > 1, 0
         for place, line in enumerate(lines):
+            before, depth = depth, raw[place].removesuffix(line).count(">")
+            if depth != before:
+                yield from self._flush()
+                # The line before a quoted letter says who wrote it, and when.
+                self._attribution = self._lead if depth else ""
             heading, cells = _HEADING.match(line), _cells(line)
             if heading:
                 yield from self._flush()
@@ -151,13 +170,20 @@ class _Reader:
                         yield self._row(cells)
                 else:
                     yield self._row(cells)
+            elif has_messages and _STAMP.match(line):
+                yield from self._flush()
+                self._header, self._is_message = None, True
+                self._block.append(line)
             elif line.strip():
                 self._header = None
-                item = _ITEM.match(line)
-                if item and item["number"] and self._block and not (self._is_item or _ENDS.search(self._block[-1])):
-                    # A line that happens to begin with the number of its sentence.
-                    item = None
-                if item and item["number"] and _stands_alone(lines, place) and _is_title(plain(line[item.end() :])):
+                item = _NOTE.match(line) or _item(line, numbers)
+                if (
+                    item
+                    and "number" in item.re.groupindex
+                    and item["number"]
+                    and _stands_alone(lines, place)
+                    and _is_title(plain(line[item.end() :]))
+                ):
                     yield from self._flush()
                     self._enter(2, line)
                     self._lead = ""
@@ -195,11 +221,14 @@ class _Reader:
     def _flush(self) -> Iterator[Unit]:
         lines, self._block = self._block, []
         is_item, self._is_item = self._is_item, False
+        is_message, self._is_message = self._is_message, False
         if not lines:
             return
         is_below_heading, self._is_below_heading = self._is_below_heading, False
         heading, line = " › ".join(self._headings), plain(" ".join(lines))
-        if is_item:
+        if is_message:
+            yield Unit(line, "sentence", heading)
+        elif is_item:
             yield from _sentences(line, Unit("", "item", heading, self._lead))
         elif len(lines) > 1 and all(map(_FIELD.match, lines)):
             yield from (Unit(plain(one), "record", heading, self._lead) for one in lines)
@@ -208,7 +237,7 @@ class _Reader:
             self._lead = ""
         else:
             self._lead = line if line.endswith((":", "：")) else ""
-            yield from _sentences(line, Unit("", "sentence", heading))
+            yield from _sentences(line, Unit("", "sentence", heading, self._attribution))
 
 
 def _cells(line: str) -> tuple[str, ...]:
@@ -216,6 +245,16 @@ def _cells(line: str) -> tuple[str, ...]:
     inner = line.strip().removeprefix("|").removesuffix("|")
     cells = tuple(map(plain, _BAR.split(inner)))
     return cells if len(cells) > 1 or line.strip().startswith("|") else ()
+
+
+def _item(line: str, numbers: Collection[str]) -> re.Match[str] | None:
+    """Return the mark of an item: a bullet, or a number that another line of the text goes on from or leads to."""
+    found = _ITEM.match(line)
+    if not found or not found["number"]:
+        return found
+    # A number that counts nothing belongs to its sentence, as a day does.
+    nearby = {f"{found['above']}{int(found['last']) + step}{found['end']}" for step in (-1, 1)}
+    return None if nearby.isdisjoint(numbers) or date_at(line, found.start("number")) else found
 
 
 def _stands_alone(lines: Sequence[str], place: int) -> bool:

@@ -13,6 +13,8 @@ from ..records import TEXT_CHARACTERS, Extract
 PIECE_CHARACTERS = 1000
 LONG_HEADER = 400
 """Characters; a longer header is not repeated."""
+CELL_CHARACTERS = 100_000
+"""Of one cell: a longer one begins with a quotation mark that is never closed."""
 DIGITS = 14
 """Of a number that a program computed."""
 
@@ -103,7 +105,7 @@ def parse_csv(text: str) -> Extract:
 
 
 def _rows(text: str, delimiter: str, quoting: Literal[0, 3]) -> Iterator[list[str]]:
-    csv.field_size_limit(TEXT_CHARACTERS)
+    csv.field_size_limit(CELL_CHARACTERS)
     return csv.reader(text.splitlines(keepends=True), delimiter=delimiter, quoting=quoting, skipinitialspace=True)
 
 

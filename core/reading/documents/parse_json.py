@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from ..records import Extract, Unreadable
-from .parse_csv import up_to_limit
+from .parse_csv import tables_of, up_to_limit
 from .parse_text import iso_date
 
 TITLES = ("title", "headline", "subject", "name", "question", "label", "heading")
@@ -33,6 +33,22 @@ def _blocks(record: Any) -> Iterator[str]:
         yield "\n".join(lines)
     for name, text in texts.items():
         yield text if name.lower() in BODIES else f"{name}: {text}"
+
+
+def _all_blocks(records: Sequence[Any]) -> Iterator[str]:
+    """Return records as a table if they have nothing but short fields, else one after the other."""
+    if len(records) > 1 and all(isinstance(record, dict) and _is_row(record) for record in records):
+        header = list(dict.fromkeys(name for record in records for name in record))
+        rows = ([_shown(record.get(name)) for name in header] for record in records)
+        return tables_of(chain([header], rows))
+    return chain.from_iterable(map(_blocks, records))
+
+
+def _is_row(record: dict[str, Any]) -> bool:
+    return not any(
+        isinstance(value, dict | list) or (isinstance(value, str) and _is_text(name, value))
+        for name, value in record.items()
+    )
 
 
 def _title_field(record: dict[str, Any]) -> str | None:
@@ -69,7 +85,7 @@ def parse_json(text: str) -> Extract:
     if value is None:
         raise Unreadable("broken", "it is no JSON")
     records = value[0] if isinstance(value[0], list) else value
-    blocks = up_to_limit(chain.from_iterable(map(_blocks, records)))
+    blocks = up_to_limit(_all_blocks(records))
     record = value[0] if isinstance(value[0], dict) else {}
     dates = (iso_date(str(record.get(name) or "")) for name in DATES)
     title = _title_field(record)
@@ -78,14 +94,10 @@ def parse_json(text: str) -> Extract:
 
 def parse_jsonl(text: str) -> Extract:
     """Return the text of records, each on a line of its own; lines that are none stay as they are."""
-    lines = (line for line in text.split("\n") if line.strip())
-    blocks = list(up_to_limit(chain.from_iterable(map(_line, lines))))
-    return Extract("", "\n\n".join(blocks))
-
-
-def _line(line: str) -> Iterator[str]:
-    value = _loaded(line)
-    return iter([line]) if value is None else _blocks(value[0])
+    lines = [line for line in text.split("\n") if line.strip()]
+    values = map(_loaded, lines)
+    records = [line if value is None else value[0] for line, value in zip(lines, values, strict=True)]
+    return Extract("", "\n\n".join(up_to_limit(_all_blocks(records))))
 
 
 def _loaded(text: str) -> list[Any] | None:

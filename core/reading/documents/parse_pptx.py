@@ -9,13 +9,13 @@ from typing import Any
 from lxml import etree
 from pptx import Presentation
 
-from ...evidence.text.sentences import CLOSERS, SENTENCE_ENDS
+from ...evidence.text.sentences import CLOSERS, SENTENCE_ENDS, UNSPACED_ENDS
 from ..records import Extract
 from .office import local_name, open_office
 from .parse_csv import shown_number, table_of, up_to_limit
 
 _EMU_PER_LINE = 200_000
-_ENDS = (*SENTENCE_ENDS, ":", "：")
+_ENDS = (*SENTENCE_ENDS, *UNSPACED_ENDS, ":", "：")
 
 
 def parse_pptx(data: bytes) -> Extract:

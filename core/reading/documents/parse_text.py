@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ...evidence.text.sentences import UNSPACED_ENDS
 from ...evidence.text.words import date_at, dates_in, tokens
 from ..records import Extract
 
@@ -19,8 +20,8 @@ _PROGRAM_TITLES = re.compile(
     r"|\.[a-z]\w{1,4}$",
     re.IGNORECASE,
 )
-# "… is closed." and "Dear members,", but not "… Brewing Co." and "… U.S.A."
-_SENTENCE_END = re.compile(r"(?:[,;。]|(?:^|\s)[^\sA-Z]\S*\.)$")
+# "… is closed.", "Dear members," and "the lubri-", but not "… Brewing Co." and "… U.S.A."
+_SENTENCE_END = re.compile(rf"(?:[,;{UNSPACED_ENDS}]|\w[-\u00ad‐]|(?:^|\s)[^\sA-Z]\S*\.)$")
 _FARTHEST = 1000
 """Characters within which a title ends; of a whole file in one line no more is looked at."""
 # What stands behind a bar; a first word alone may be the name of the site.

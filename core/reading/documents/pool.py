@@ -29,6 +29,8 @@ CHILDREN = 4
 rest."""
 IDLE_SECONDS = 60.0
 """How long a child waits for more to parse: starting one costs as much as parsing thirty pages."""
+TIMED_BYTES = 5_000_000
+"""Bytes for which the time of one file is meant; larger files are given it again for each further such piece."""
 SCAN_FACTOR = 8
 """How many times as long as reading another file recognising one page may take."""
 ENDING_SECONDS = 2.0
@@ -172,7 +174,8 @@ class _Worker:
         if self._process is not None and self._process.poll() is not None:
             self.stop()
         process = self._process = self._process or _start(self._idle_seconds)
-        with _Clock(process, self._seconds) as clock:
+        size = sum(len(file.data) for file in files)
+        with _Clock(process, self._seconds * (1 + size // TIMED_BYTES)) as clock:
             answers = _ask(process, files, clock)
         if answers is not None and not clock.is_late:
             return [_extract(answer) for answer in answers]
