@@ -9,6 +9,8 @@ from .text.words import dates_in, tokens
 
 HEAD = 500
 """Characters at the beginning of a text that may state its date and its standing."""
+DATED = 200_000
+"""Characters at the beginning in which the latest date is sought."""
 EARLIEST = "1995"
 """Earlier dates are those of something a text is about, not of the text itself."""
 BEGINNING = frozenset({"from", "effective", "ab", "partir", "desde", "vanaf", "dal"})
@@ -90,7 +92,7 @@ def date_of(title: str, name: str, text: str, today: str = "") -> str:
         return next((iso for iso in head if iso.startswith(named) and (iso <= last or named > last)), named)
     if beginning := next(filter(None, map(_beginning_in, text[:HEAD].splitlines())), ""):
         return beginning
-    found = (date.iso for date in dates_in(text))
+    found = (date.iso for date in dates_in(text[:DATED]))
     past = [iso for iso in found if len(iso) > len("2024") and EARLIEST <= iso <= last]
     return past[0] if past and past[0] in head else max(past, default="")
 

@@ -65,7 +65,10 @@ _UNWANTED = re.compile(
     r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     r"\u202a-\u202e\u2060-\u206f\u3164\ufe01-\ufe0d\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U0001d173-\U0001d17a"
     r"\U000e0000-\U000e0fff]"
-    r"|(?<![\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u2328\u232b-\u2adb\u2add-\u2bff\u3030\u303d\u3297\u3299"
+)
+_SELECTORS = "\ufe00\ufe0e\ufe0f"
+_LONE_SELECTOR = re.compile(
+    r"(?<![\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u2328\u232b-\u2adb\u2add-\u2bff\u3030\u303d\u3297\u3299"
     r"\U0001f000-\U0001faff])[\ufe00\ufe0e\ufe0f](?!(?<=[0-9#*]\ufe0f)\u20e3)"
 )
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
@@ -89,7 +92,10 @@ def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
 
 def clean(text: str) -> str:
     """Return the text in composed form, without control, invisible and broken characters, with plain line ends."""
-    return unicodedata.normalize("NFC", _UNWANTED.sub("", _LINE_ENDS.sub("\n", text)))
+    text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", text))
+    if any(selector in text for selector in _SELECTORS):
+        text = _LONE_SELECTOR.sub("", text)
+    return unicodedata.normalize("NFC", text)
 
 
 def without_controls(text: str) -> str:
