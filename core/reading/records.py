@@ -95,7 +95,7 @@ KINDS: dict[str, Kind] = {
     ".tif": "image",
     ".tiff": "image",
 }
-OURS = 6
+OURS = 7
 """To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
 THEIRS = (
     *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdf", "python-docx", "python-pptx", "rapidocr"),

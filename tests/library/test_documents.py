@@ -170,9 +170,13 @@ def test_a_folder_that_was_swapped_for_a_link_is_not_read(place: Place, tmp_path
         read_file(place.docs, file, 1000)
 
 
-def test_a_long_document_says_that_only_its_beginning_is_searched(place: Place) -> None:
-    (place.docs / "long.txt").write_text("harbour and more of it. " * 20_000)
-    assert place.library().refresh().shortened == ("papers/long.txt",)
+def test_a_long_document_is_searched_to_its_end(place: Place) -> None:
+    (place.docs / "long.txt").write_text(
+        f"{'harbour and more of it. ' * 20_000}\n\nThe crane of Velm stands in the east."
+    )
+    library = place.library()
+    assert library.refresh().shortened == ()
+    assert "The crane of Velm stands in the east." in library.search("crane of Velm", 1)[0].text
 
 
 @pytest.mark.parametrize("name", ["nothing", "empty", "unread", "table.docx", "broken.pdf", "null"])
