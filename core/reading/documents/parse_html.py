@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from itertools import islice
 from typing import Any
@@ -16,11 +16,14 @@ from lxml import etree
 from ..addresses import join_address, parse_address
 from ..records import Extract, Link, Sign, Unread, Unreadable
 from .decode import clean, decode
+from .main_part import drop_around
+from .page_text import sign_raised, text_of
+from .raised import settle
 
 _UNSEEN = (
-    "script", "style", "noscript", "template", "iframe", "object", "svg", "math", "canvas", "audio", "video", "head",
-    "button", "select", "textarea", "input", "dialog", "nav", "footer", "aside", "noframes", "noembed", "datalist",
-    "rp", "meter",
+    "script", "style", "noscript", "template", "iframe", "object", "svg", "annotation", "canvas", "audio", "video",
+    "head", "select", "textarea", "input", "dialog", "nav", "footer", "aside", "noframes", "noembed", "datalist", "rp",
+    "meter",
 )  # fmt: skip
 _HIDING_ATTRIBUTES = ("hidden", "popover", "inert")
 _HIDING_VALUES = {
@@ -33,6 +36,8 @@ _HIDING_STYLE = re.compile(
     r"\s*(?:!\s*important\s*)?(?:;|$)",
     re.IGNORECASE,
 )
+_OPENS = "//*[@aria-expanded or @role='tab' or @data-bs-toggle='collapse' or @data-toggle='collapse']"
+_ATTRIBUTES = "//*[@hidden or @popover or @inert or @aria-hidden or @type or @role or @style]"
 SIGNS_CHARACTERS = 20_000
 PIECES = 2000
 _TEXTS = "//text()[not(parent::script or parent::style)]"
@@ -43,12 +48,11 @@ _IN_WORDS: dict[Sign, str] = {
     r"|to (?:continue|keep) reading|(?:subscribers|members)[ -]only|(?:only|reserved) for (?:subscribers|members)",
     "script only": r"(?:enable|requires?|needs?|without) javascript|javascript (?:is|must be) \w*abled",
 }
-_IN_SOURCE: dict[Sign, str] = {
-    "challenge script": r"captcha|/cdn-cgi/challenge-platform|challenges\.cloudflare\.com|_incapsula_resource|awswaf"
-    r"|/_sec/cp_challenge|ddos-guard",
-    "paywall mark": r"""isAccessibleForFree\\?["']\s*:\s*\\?["']?false"""
-    r"""|itemprop=["']isAccessibleForFree["'][^>]{0,200}false""",
-}
+_CHALLENGES = (
+    *("captcha", "/cdn-cgi/challenge-platform", "challenges.cloudflare.com", "_incapsula_resource", "awswaf"),
+    *("/_sec/cp_challenge", "ddos-guard"),
+)
+_PAYWALL = r"""isaccessibleforfree\\?["']\s*:\s*\\?["']?false|itemprop=["']isaccessibleforfree["'][^>]{0,200}false"""
 MOST_LINKS = 200
 LOOKED_AT = 5000
 LINK_CHARACTERS = 200
@@ -56,19 +60,12 @@ _VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
 _AFTER_ADDRESS = ".,;:!?)]*_"
 SEARCHED_BYTES = 4096
 PAGE_BYTES = 20_000_000
-LARGE_PAGE = 1_000_000
-MANY_ELEMENTS = 20_000
-LITTLE_TEXT = 250
-MOSTLY_MAIN = 1.25
-LONG_PARAGRAPH = "\u2029"
+STATED_TIMES = 2
+"""How many times as long as the text that is shown one that scripts would show has to be."""
+SENTENCE_WORDS = 8
+"""Words of a text in the data of a script from which on it is shown, whatever its name."""
 _CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
-_BLOCKS = (
-    "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
-    "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tr", "ul",
-    "item", "list", "quote", "row",
-)  # fmt: skip
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "head")
-_NAME = "translate(concat(@name, @property, @itemprop), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ_', 'abcdefghijklmnopqrstuvwxyz.')"
+_NAMING = ("name", "property", "itemprop")
 _PUBLISHED = ("article:published.time", "citation.publication.date", "citation.date", "citation.online.date", "date",
     "dc.date.issued", "dcterms.issued", "datepublished", "dc.date", "dcterms.date", "dcterms.created",
 )  # fmt: skip
@@ -76,21 +73,41 @@ _CHANGED = ("article:modified.time", "datemodified", "dcterms.modified", "last-m
 """Names of what a page says of itself, the surest first."""
 _TIMES = "//time[@itemprop='datePublished' or @pubdate]/@datetime"
 _LINKED_DATA = "//script[@type='application/ld+json']/text()"
+_SCRIPT_DATA = "//script[@id='__NEXT_DATA__']/text()"
+_BODIES = frozenset(("articleBody", "body", "content", "description", "heading", "headline", "html", "text", "title"))
+_MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|table|span)\b[^<>]*>")
 _STATED = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?![\d/.-])")
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LIVING = 2
 """Years after which a page that was changed since it was published is of its change: an entry of an encyclopedia."""
 _TITLES = "//meta[@name='citation_title']/@content"
+# Characters that a tree cannot hold, and references to them.
+_NOT_XML = re.compile(
+    r"[\x00-\x08\x0b-\x0c\x0e-\x1f\ufdd0-\ufdd5\ufffe\uffff]"
+    r"|&#(?:0*(?:[12]?[0-9]|3[01])(?![0-9])|[xX]0*1?[0-9a-fA-F](?![0-9a-fA-F]));?"
+)
 # Books write empty elements so, as XML allows; in a page this is the beginning of one that never ends.
 _DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
 
 
 def drop_unseen(root: lxml.html.HtmlElement) -> None:
-    """Remove hidden elements, and those around the content such as navigation, from a page."""
-    unseen = [*root.iter(*_UNSEEN), *(element for element in root.xpath("//*[@*]") if _is_hidden(element))]
+    """Remove hidden elements, and those around the content such as navigation, from a page.
+
+    What one click shows is content, and so are the words that are clicked on.
+    """
+    openers = root.xpath(_OPENS)
+    opened = {name.removeprefix("#") for one in openers for name in _opened_by(one)}
+    unseen = [*root.iter(*_UNSEEN), *(button for button in root.iter("button") if button not in openers)]
+    unseen += (one for one in root.xpath(_ATTRIBUTES) if one.get("id") not in opened and _is_hidden(one))
     for element in unseen:
         if element.getparent() is not None and element.tag != "body":
             element.drop_tree()
+
+
+def _opened_by(opener: lxml.html.HtmlElement) -> Iterator[str]:
+    for name in ("aria-controls", "data-bs-target", "data-target", "href"):
+        yield from opener.get(name, "").split()
 
 
 def _is_hidden(element: lxml.html.HtmlElement) -> bool:
@@ -103,9 +120,13 @@ def _is_hidden(element: lxml.html.HtmlElement) -> bool:
 
 def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
     """Return the signs that a page is a challenge, behind a paywall or made by scripts."""
-    words = " ".join(" ".join(map(str, islice(root.xpath(_TEXTS), PIECES))).split())[:SIGNS_CHARACTERS]
-    texts = (*((words, one) for one in _IN_WORDS.items()), *((html, one) for one in _IN_SOURCE.items()))
-    return tuple(sign for text, (sign, pattern) in texts if re.search(pattern, text, re.IGNORECASE))
+    words = " ".join(" ".join(map(str, islice(root.xpath(_TEXTS), PIECES))).split())[:SIGNS_CHARACTERS].lower()
+    # Plain words are found much faster than patterns.
+    source = html.lower()
+    found: dict[Sign, bool] = {sign: bool(re.search(pattern, words)) for sign, pattern in _IN_WORDS.items()}
+    found["challenge script"] = any(name in source for name in _CHALLENGES)
+    found["paywall mark"] = "isaccessibleforfree" in source and bool(re.search(_PAYWALL, source))
+    return tuple(sign for sign, is_found in found.items() if is_found)
 
 
 def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[Link]:
@@ -145,25 +166,29 @@ def _address(base: str, reference: str) -> str:
 def _link_words(element: lxml.html.HtmlElement) -> str:
     text = ""
     # Cards hold a title and further paragraphs in one link.
-    joint = " " if next(element.iter(*_BLOCKS, *_HEADINGS), None) is not None else ""
+    joint = " " if len(element) and next(element.iter("div", "p", "li", *_HEADINGS), None) is not None else ""
     for part in element.itertext():
         text += part + joint
         # Links inside links, thousands of them, would each hold the rest of the page.
         if len(text) > 2 * LINK_CHARACTERS:
             break
-    return _line(clean(text))[:LINK_CHARACTERS].rstrip()
+    return _line(settle(clean(text), ()))[:LINK_CHARACTERS].rstrip()
 
 
 def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
     """Return title, main text and stated date of a page; for one of the web also its links and signs."""
     html = _source(data, charset)
     root = _tree(html)
+    sign_raised(root)
     title, date = _title(root), _date(root)
     signs = signs_of(html, root) if address else ()
-    base = _base(root, address)
+    base, stated = _base(root, address), _stated_text(root)
     drop_unseen(root)
     links = tuple(anchors(root, base)) if address else ()
-    return Extract(title, _text(root, len(html)), date, len(data) > PAGE_BYTES, links, signs)
+    text = text_of(drop_around(root))
+    if len(stated) > STATED_TIMES * len(text):
+        text = stated if title in stated[: len(title) + 10] else f"# {title}\n\n{stated}"
+    return Extract(title, text, date, len(data) > PAGE_BYTES, links, signs)
 
 
 def whole_text(data: bytes, charset: str = "") -> str:
@@ -172,13 +197,46 @@ def whole_text(data: bytes, charset: str = "") -> str:
     if not html.strip():
         return ""
     root = _tree(_CLOSED.sub(r"<\1\2></\1>", _DOCUMENT_TYPE.sub("", html, count=1)))
+    sign_raised(root)
     drop_unseen(root)
-    return _plain(root)
+    return text_of(root)
+
+
+def _stated_text(root: lxml.html.HtmlElement) -> str:
+    """Return the article that a page holds as data for its scripts or for search engines."""
+    bodies = [str(node.get("articleBody") or "") for node in _linked_data(root)]
+    texts = dict.fromkeys(text for script in root.xpath(_SCRIPT_DATA) for text in _texts_in(_json(str(script))))
+    return max([*map(_shown, bodies), "\n\n".join(map(_shown, texts))], key=len, default="")
+
+
+def _json(script: str) -> Any:
+    try:
+        return json.loads(script)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _texts_in(value: Any, name: str = "") -> Iterator[str]:
+    """Yield what a reader would be shown of the data of a script: texts that are named so, and sentences."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _texts_in(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts_in(inner, name)
+    elif isinstance(value, str) and (len(value.split()) >= SENTENCE_WORDS or (name in _BODIES and " " in value)):
+        yield value
+
+
+def _shown(text: str) -> str:
+    return whole_text(text.encode()) if _MARKUP.search(text) else text.strip()
 
 
 def _source(data: bytes, charset: str) -> str:
     declared = _CHARSET.search(data[:SEARCHED_BYTES])
-    return clean(decode(data, charset or (declared.group(1).decode("ascii") if declared else ""), PAGE_BYTES))
+    text = decode(data, charset or (declared.group(1).decode("ascii") if declared else ""), PAGE_BYTES)
+    # What else is unwanted is removed from the text: the source of a page is ten times as long.
+    return _NOT_XML.sub(" ", text)
 
 
 def _tree(html: str) -> lxml.html.HtmlElement:
@@ -204,26 +262,33 @@ def _title(root: lxml.html.HtmlElement) -> str:
 
 def _date(root: lxml.html.HtmlElement) -> str:
     """Return when the page says that it was published; if it was changed long after that, when it was."""
-    linked = list(_linked_data(root))
-    published = [*_meta(root, _PUBLISHED), *(one.get("datePublished") for one in linked), *root.xpath(_TIMES)]
-    changed = [*_meta(root, _CHANGED), *(one.get("dateModified") for one in linked)]
+    linked, meta = list(_linked_data(root)), _meta(root)
+    published = [*_named(meta, _PUBLISHED), *(one.get("datePublished") for one in linked), *root.xpath(_TIMES)]
+    changed = [*_named(meta, _CHANGED), *(one.get("dateModified") for one in linked)]
     first, last = (next(filter(None, map(_day, values)), "") for values in (published, changed))
     return last if not first or (last and int(last[:4]) - int(first[:4]) > _LIVING) else first
 
 
-def _meta(root: lxml.html.HtmlElement, names: Sequence[str]) -> Iterator[str]:
-    for name in names:
-        yield from map(str, root.xpath(f"//meta[{_NAME} = $name]/@content", name=name))
+def _named(fields: Mapping[str, list[str]], names: Iterable[str]) -> list[str]:
+    return [value for name in names for value in fields.get(name, ())]
+
+
+def _meta(root: lxml.html.HtmlElement) -> dict[str, list[str]]:
+    """Return what a page says of itself, by names in small letters with dots."""
+    fields = defaultdict[str, list[str]](list)
+    for element in root.iter("meta"):
+        for name in filter(None, map(element.get, _NAMING)):
+            fields[name.lower().replace("_", ".")].append(element.get("content", ""))
+    return fields
 
 
 def _linked_data(root: lxml.html.HtmlElement) -> Iterator[dict[str, Any]]:
     """Yield what the page says of itself as a whole (JSON-LD): not of its parts, nor of reviews of what it sells."""
     for script in root.xpath(_LINKED_DATA):
-        with suppress(ValueError):
-            found = json.loads(str(script))
-            nodes = found if isinstance(found, list) else [found]
-            nodes += [one for node in nodes if isinstance(node, dict) for one in node.get("@graph") or ()]
-            yield from (node for node in nodes if isinstance(node, dict))
+        found = _json(str(script))
+        nodes = found if isinstance(found, list) else [found]
+        nodes += [one for node in nodes if isinstance(node, dict) for one in node.get("@graph") or ()]
+        yield from (node for node in nodes if isinstance(node, dict))
 
 
 def _day(stated: object) -> str:
@@ -245,57 +310,6 @@ def _base(root: lxml.html.HtmlElement, address: str) -> str:
         return str(join_address(address, stated)) if stated else address
     except Unread:
         return address
-
-
-def _text(root: lxml.html.HtmlElement, length: int) -> str:
-    if length > LARGE_PAGE or sum(1 for _ in root.iter()) > MANY_ELEMENTS:
-        return _plain(root)
-    _drop_comments(root)
-    page = lxml.html.tostring(root, encoding="unicode")
-    everything = _plain(root)
-    main = _main(page) if len(everything) > LITTLE_TEXT else ""
-    # A page that is nearly all main text keeps its lists and headings, some of which the extractor drops.
-    is_mostly_main = len(everything) <= MOSTLY_MAIN * len(main)
-    return everything if is_mostly_main or len(main) < LITTLE_TEXT else main
-
-
-def _drop_comments(root: lxml.html.HtmlElement) -> None:
-    """Remove what readers wrote below a text; where that is most of the page, as in a forum, it is the text."""
-    from trafilatura.xpaths import REMOVE_COMMENTS_XPATH
-
-    comments = {element for find in REMOVE_COMMENTS_XPATH for element in find(root)}
-    outer = [one for one in comments if comments.isdisjoint(one.iterancestors())]
-    if 2 * sum(len(_line(one.text_content())) for one in outer) < len(_line(root.text_content())):
-        for element in outer:
-            element.drop_tree()
-
-
-def _main(page: str) -> str:
-    import trafilatura
-
-    found = trafilatura.bare_extraction(page, include_comments=False, favor_recall=True, fast=True)
-    body = getattr(found, "body", None)
-    return "" if body is None else _plain(body)
-
-
-def _plain(root: etree._Element) -> str:
-    for element in root.iter(*_BLOCKS, *_HEADINGS):
-        is_heading = element.tag in _HEADINGS
-        marks = "#" * _level(element) + " " if is_heading else ""
-        element.text = f"{LONG_PARAGRAPH}{marks}{_line(element.text or '') if is_heading else element.text or ''}"
-        element.tail = f"{LONG_PARAGRAPH}{element.tail or ''}"
-    for element in root.iter("br", "lb"):
-        element.tail = f"\n{LONG_PARAGRAPH}\n{element.tail or ''}"
-    for element in root.iter("td", "th", "cell"):
-        element.tail = f" | {element.tail or ''}"
-    content = "".join(str(part) for part in root.itertext())
-    paragraphs = (_line(part).removesuffix(" |") for part in content.split(LONG_PARAGRAPH))
-    return "\n\n".join(part for part in paragraphs if part.strip("# |"))
-
-
-def _level(element: etree._Element) -> int:
-    name = element.get("rend", "h2") if element.tag == "head" else str(element.tag)
-    return int(name[1]) if name[1:2].isdigit() else 2
 
 
 def _line(text: str) -> str:

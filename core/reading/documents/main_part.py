@@ -1,0 +1,92 @@
+"""The main part of a page: what stands around its content is dropped by its names and by its share of links."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import lxml.html
+from lxml import etree
+
+LITTLE_TEXT = 250
+"""Characters; a page of less is kept whole."""
+LEAST_SHARE = 0.2
+"""Share of a page's text below which what was found is not its main part: all of it is kept."""
+MAIN_SHARE = 0.3
+"""Share of the text that an element for the main part holds at least."""
+LINKED_SHARE = 0.6
+"""Share of links in the text of a block above which it leads elsewhere."""
+LINKS = 2
+
+_BLOCKS = frozenset(
+    ("div", "section", "ul", "ol", "form", "article", "header", "dl", "p", "li", "figure", "center", "details")
+)
+_LISTS = _BLOCKS - {"p", "li"}
+_MAIN = ("//main | //*[@role='main']", "//article")
+_NAMES = re.compile(
+    r"(?:^|[\s_-])(?:comments?|comment-?list|disqus|respond|share|sharing|sharebar|socials?|related|recommend\w*"
+    r"|more-?stories|read-?more|newsletter|cookies?|consent|gdpr|onetrust|breadcrumbs?|side-?bar|widgets?|menu|nav"
+    r"|navigation|navbar|footer|promo|promoted|ads?|advert\w*|sponsor\w*|subscri\w+|login|popup|modal|overlay|tags"
+    r"|tag-?list|author-?(?:bio|box|info)|pagination|pager|teasers?|outbrain|taboola|masthead|toolbar|skip|print"
+    r"|copyright|rating|toc)(?=$|[\s_-])",
+    re.IGNORECASE,
+)
+"""Names that authors of pages give to what is no content. Measured in docs/decisions/pages.md."""
+
+
+class _Size(NamedTuple):
+    """Characters of an element, those of them within links, and its links."""
+
+    text: int = 0
+    linked: int = 0
+    links: int = 0
+
+
+def drop_around(root: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
+    """Return the element with the main part of a page, without what stands around and between its content.
+
+    Where that leaves little, the page is an index or a thread, and stays whole.
+    """
+    sizes = _sizes(root)
+    main, around = _main(root, sizes), list[lxml.html.HtmlElement]()
+    walk = etree.iterwalk(main, events=("start",))
+    for _, element in walk:
+        if element is not main and _is_around(element, sizes[element], sizes[main].text):
+            around.append(element)
+            walk.skip_subtree()
+    rest = sizes[main].text - sum(sizes[element].text for element in around)
+    if rest < max(LITTLE_TEXT, LEAST_SHARE * sizes[root].text):
+        return root
+    for element in around:
+        element.drop_tree()
+    return main
+
+
+def _sizes(root: lxml.html.HtmlElement) -> dict[etree._Element, _Size]:
+    sizes = dict[etree._Element, _Size]()
+    for element in reversed(list(root.iter(etree.Element))):
+        text, linked, links = len((element.text or "").strip()), 0, 0
+        for child in element:
+            inner = sizes.get(child, _Size())
+            text += inner.text + len((child.tail or "").strip())
+            linked, links = linked + inner.linked, links + inner.links
+        sizes[element] = _Size(text, text, 1) if element.tag == "a" else _Size(text, linked, links)
+    return sizes
+
+
+def _main(root: lxml.html.HtmlElement, sizes: dict[etree._Element, _Size]) -> lxml.html.HtmlElement:
+    least = max(LITTLE_TEXT, MAIN_SHARE * sizes[root].text)
+    for path in _MAIN:
+        found = root.xpath(path)
+        if len(found) == 1 and sizes[found[0]].text >= least:
+            return found[0]
+    return root
+
+
+def _is_around(element: lxml.html.HtmlElement, size: _Size, of_main: int) -> bool:
+    if element.tag not in _BLOCKS or not size.text:
+        return False
+    is_named = _NAMES.search(f"{element.get('class', '')} {element.get('id', '')}") is not None
+    if is_named and 2 * size.text < of_main:
+        return element.find(".//th") is None
+    return element.tag in _LISTS and size.links >= LINKS and size.linked > LINKED_SHARE * size.text

@@ -1,0 +1,154 @@
+"""The tree of a page to text: headings, paragraphs, lists and tables, and nothing glued."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml import etree
+
+from .grid import Cell, cell_text, tables_of_cells
+from .raised import END, LOWERED, NOTE, RAISED
+
+LONG_CELL = 1000
+"""Characters of a cell from which on a table only lays out a page."""
+
+_BLOCKS = (
+    "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
+    "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "table", "tr", "ul",
+)  # fmt: skip
+_LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6, "summary": 6}
+"""Of headings, those of what can be unfolded among them."""
+_CELLS = ("td", "th")
+_IN_LAYOUT = (*_LEVELS, "table", "form", "article", "section")
+_PARAGRAPH, _LINE, _ITEM = "\u2029", "\ufdd4", "\ufdd5"
+"""Characters that stand for the end of a paragraph, for that of a line within one, and around the mark of an item."""
+_MARK = f"{_ITEM}[^{_ITEM}]*{_ITEM}"
+_BEFORE_ITEM = re.compile(rf"({_MARK})[\s{_PARAGRAPH}]+")
+_OUTER_ITEMS = re.compile(rf"(?:{_MARK})+(?={_ITEM})")
+_SHIFT = re.compile(r"vertical-align\s*:\s*(super|sub)\b")
+_NOTE_NAMES = re.compile(r"(?:^|[\s-])(?:reference|noteref|foot-?note\w*|fn|end-?note\w*)(?=$|[\s-])", re.IGNORECASE)
+_NOTE_WORDS = re.compile(r"\s*[\[(]?(?:\d{1,3}|[a-z]|[*†‡§]{1,3})[\])]?\s*")
+
+
+def sign_raised(root: etree._Element) -> None:
+    """Put the signs of raised and lowered text, and of references to notes, around such elements."""
+    for part in root.iter("msup", "msub", "mfrac"):
+        if len(part) == 2 and part.tag == "mfrac":
+            part[0].tail = "/"
+        elif len(part) == 2:
+            part[1].tag = str(part.tag).removeprefix("m")
+    for element in root.iter("sup", "sub", "a"):
+        if sign := _sign(element):
+            enclose(element, sign)
+    for element in root.xpath("//*[contains(@style, 'vertical-align')]"):
+        found = _SHIFT.search(element.get("style", ""))
+        if found and element.tag not in ("sup", "sub"):
+            enclose(element, RAISED if found[1] == "super" else LOWERED)
+
+
+def _sign(element: etree._Element) -> str:
+    if element.tag == "sub":
+        return LOWERED
+    if element.tag == "sup":
+        names = f"{element.get('class', '')} {element.get('role', '')}"
+        is_note = bool(_NOTE_NAMES.search(names)) or any("#" in link.get("href", "") for link in element.iter("a"))
+        return NOTE if is_note else RAISED
+    # Style sheets raise such a link.
+    is_local = element.get("href", "").startswith("#")
+    return NOTE if is_local and _NOTE_WORDS.fullmatch("".join(element.itertext())) else ""
+
+
+def enclose(element: etree._Element, sign: str, end: str = END) -> None:
+    """Put a sign and its end around what an element holds."""
+    element.text = f"{sign}{element.text or ''}"
+    if len(element):
+        element[-1].tail = f"{element[-1].tail or ''}{end}"
+    else:
+        element.text += end
+
+
+def text_of(root: etree._Element) -> str:
+    """Return the text of a tree, which is changed; raised text keeps its signs."""
+    for part in root.iter("pre"):
+        for element in part.iter(etree.Element):
+            element.text = (element.text or "").replace("\n", _LINE)
+            element.tail = (element.tail or "").replace("\n", _LINE) if element is not part else element.tail
+    # Those inside others come first.
+    for table in reversed(list(root.iter("table"))):
+        _write_table(table)
+    for items in root.iter("ul", "ol"):
+        _mark_items(items)
+    for element in root.iter(*_BLOCKS, *_LEVELS):
+        level = _LEVELS.get(str(element.tag), 0)
+        marks, text = f"{'#' * level} " if level else "", element.text or ""
+        element.text = f"{_PARAGRAPH}{marks}{' '.join(text.split()) if marks else text}"
+        element.tail = f"{_PARAGRAPH}{element.tail or ''}"
+    for element in root.iter("br"):
+        element.tail = f"{_PARAGRAPH}{element.tail or ''}"
+    content = "".join(map(str, root.itertext()))
+    return "".join(_joined(_BEFORE_ITEM.sub(r"\1", content).split(_PARAGRAPH))).strip("\n")
+
+
+def _joined(parts: list[str]) -> Iterator[str]:
+    """Yield the paragraphs with what separates them: items of a list follow each other line by line."""
+    was_item = False
+    for part in parts:
+        is_item = _ITEM in part
+        part = _OUTER_ITEMS.sub("", part) if is_item else part
+        text = "\n".join(filter(None, (" ".join(line.split()) for line in part.split(_LINE))))
+        if text.rpartition(_ITEM)[2].strip("# "):
+            yield ("\n" if was_item and is_item else "\n\n") + text.replace(_ITEM, "")
+            was_item = is_item
+
+
+def _mark_items(items: etree._Element) -> None:
+    """Put before each item of a list what a reader sees there."""
+    kind = items.get("type", "1") if items.tag == "ol" else ""
+    start = items.get("start", "1")
+    number = int(start) if start.isdecimal() and len(start) < 6 else 1
+    for item in items.iterchildren("li"):
+        letter = chr(ord(kind) + number - 1) if kind in ("a", "A") and number <= 26 else ""
+        mark = str(number) if kind == "1" else letter
+        item.text = f"{_ITEM}{mark}{'.' if mark else '-'} {_ITEM}{item.text or ''}"
+        number += 1
+
+
+def _write_table(table: etree._Element) -> None:
+    """Put the text of a table in its place; what only lays out a page becomes blocks."""
+    rows = [[cell for cell in row if cell.tag in _CELLS] for row in table.xpath("./tr | ./*/tr")]
+    heads = set(table.xpath("./thead//td"))
+    if _is_layout(table, rows):
+        for cell in (cell for row in rows for cell in row):
+            cell.tag = "div"
+        return
+    caption = table.find("caption")
+    written = [[_cell(cell, is_heading=cell.tag == "th" or cell in heads) for cell in row] for row in rows]
+    title = cell_text(_lines(caption)) if caption is not None else ""
+    blocks = [block.replace("\n", _LINE) for block in tables_of_cells(written)]
+    for child in list(table):
+        table.remove(child)
+    table.text = _PARAGRAPH.join([title, *blocks])
+
+
+def _is_layout(table: etree._Element, rows: list[list[etree._Element]]) -> bool:
+    if table.get("role") in ("presentation", "none") or max(map(len, rows), default=0) < 2:
+        return True
+    if next(table.iterdescendants(*_IN_LAYOUT), None) is not None:
+        return True
+    return any(len("".join(cell.itertext())) > LONG_CELL for row in rows for cell in row)
+
+
+def _cell(cell: etree._Element, is_heading: bool) -> Cell:
+    spans = (cell.get(name, "1").strip() for name in ("colspan", "rowspan"))
+    columns, rows = (int(span) if span.isdecimal() and len(span) < 6 else 1 for span in spans)
+    # A cell of no rows reaches to the end.
+    return Cell(cell_text(_lines(cell)), columns, rows or len(cell.getparent().getparent()), is_heading)
+
+
+def _lines(cell: etree._Element) -> str:
+    """Return the text of a cell with a line for each block."""
+    for element in cell.iter(*_BLOCKS, "br"):
+        element.text = f"\n{element.text or ''}"
+        element.tail = f"\n{element.tail or ''}" if element is not cell else element.tail
+    return "".join(map(str, cell.itertext())).replace(_LINE, "\n")

@@ -1,0 +1,116 @@
+"""Raised and lowered text: exponents and indices are written out, marks of notes left out, nothing touches a number.
+
+Parsers put such text between `RAISED`, `LOWERED` or `NOTE` and `END`; the worker settles the whole text at once, as a
+raised figure may be the mark of a note of the document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from itertools import pairwise
+
+RAISED, LOWERED, NOTE, END = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
+"""Characters that no text holds. `NOTE` begins what is a reference to a note for certain."""
+
+NEAR = 60
+"""Characters before and behind that are looked at."""
+
+_SIGNS = re.compile(f"([{RAISED}{LOWERED}{NOTE}{END}])")
+_LABEL = re.compile(rf"(?:^|(?<=\s))[{RAISED}{NOTE}]\s*([^{RAISED}{LOWERED}{NOTE}{END}]{{1,5}}?)\s*{END}", re.MULTILINE)
+_ONE_MARK = r"(?:(?:note|nb|fn|anm\.?)\s*)?(?:[1-9]\d{0,2}|[a-zA-Z]|[*†‡§¶#]{1,3})"
+_MARK = re.compile(rf"[\[(]?{_ONE_MARK}(?:\s*(?:[,;–-]|\]\s*\[)\s*{_ONE_MARK})*[\])]?", re.IGNORECASE)
+_SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,]\d+)?|[-−–]\w")
+_CHARGE = re.compile(r"\d?[+−–-]")
+_POWER = re.compile(r"\d{1,3}(?:[.,]\d+)?|[a-z](?:\s?[+−-]\s?\d)?")
+_TEN = re.compile(r"(?<![\d.,])10$")
+_VARIABLE = re.compile(r"(?<![^\W_])(?:[^\W\d_]|[A-Z]{2,3})$|\w\s?[+*/^·×−-]\s?\w+\)$")
+_UNIT = re.compile(r"(?<![^\W\d_])(?:[kcdmnµμ]?m|ft|in|yd|mi|sec|min|[kmµμ]?[gs]|h|K)$")
+_OF_UNIT = re.compile(r"(?:[\d/·*]|\bper)\s?[^\W\d_]+$")
+_TERM = re.compile(r"[=×·^√]\s?[\d.,]+$|\d\.10$")
+_OPERATOR = re.compile(r"\s?[=×·^]")
+_MONEY = re.compile(r"[$€£¥]\s?\d[\d.,]*$")
+_CURRENCY = re.compile(r"\s?(?:[$€£¥]|EUR\b|USD\b|CHF\b)")
+_ORDINAL = re.compile(r"[a-zà-ÿ]{2,4}|[aeoº]")
+_ROMAN = re.compile(r"(?<![^\W_])(?:[IVXLCDM]+|[nN])$")
+_ELEMENT = re.compile(r"[A-Z][a-z]?(?![a-z])")
+
+
+def settle(text: str, notes: Collection[str]) -> str:
+    """Return a text without signs of raised and lowered text; `notes` are the marks of the document's notes."""
+    if not _SIGNS.search(text):
+        return text
+    written, before = list[str](), ""
+    for (sign, words), following in pairwise([*_pieces(text), ("", "")]):
+        behind = "" if following[0] else following[1][:NEAR]
+        written.append(_written(sign, " ".join(words.split()), before, behind, notes) if sign else words)
+        before = (before + written[-1])[-NEAR:]
+    return "".join(written)
+
+
+def notes_of(text: str) -> frozenset[str]:
+    """Return the marks of the notes of a text: raised marks that begin a line or stand behind a space."""
+    return frozenset(found[1] for found in _LABEL.finditer(text))
+
+
+def _pieces(text: str) -> list[tuple[str, str]]:
+    """Return the parts of a text with their signs; what is raised inside raised text, or next to it, is one with it."""
+    pieces, sign, depth = list[tuple[str, str]](), "", 0
+    for part in filter(None, _SIGNS.split(text)):
+        if part == END:
+            depth = max(depth - 1, 0)
+        elif _SIGNS.match(part):
+            sign = sign if depth else part
+            depth += 1
+        else:
+            sign = sign if depth else ""
+            if pieces and pieces[-1][0] == sign:
+                part = pieces.pop()[1] + part
+            pieces.append((sign, part))
+    return pieces
+
+
+def _written(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
+    if not words:
+        return ""
+    shown = _lowered(words, before) if sign == LOWERED else _raised(sign, words, before, behind, notes)
+    last = (shown or before)[-1:]
+    return f"{shown} " if last.isdigit() and behind[:1].isdigit() else shown
+
+
+def _lowered(words: str, before: str) -> str:
+    return f"_{words}" if before[-1:].isdigit() and words[0].isdigit() else words
+
+
+def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
+    if not before[-1:].strip():
+        # The label of a note, or what stands before the symbol of an element.
+        return words if not behind[:1].isalpha() or (before and _ELEMENT.match(behind)) else f"{words} "
+    if sign == NOTE and _MARK.fullmatch(words):
+        return ""
+    if behind[:1] in ("/", "⁄") and words.isdigit():
+        return f" {words}"
+    if _ORDINAL.fullmatch(words) and (len(words) > 1 or _ROMAN.search(before)):
+        return words
+    if _is_exponent(words, before, behind, is_note=words in notes):
+        return f"^{words.replace('−', '-').replace('–', '-')}"
+    is_price = _MONEY.search(before) or _CURRENCY.match(behind)
+    if is_price and len(words) == 2 and words.isdigit() and words not in notes:
+        return words if before.endswith((".", ",")) else f".{words}"
+    if _MARK.fullmatch(words):
+        return ""
+    return f"^{words}" if words.isdigit() else f" {words}"
+
+
+def _is_exponent(words: str, before: str, behind: str, is_note: bool) -> bool:
+    if _SIGNED.fullmatch(words) or (_CHARGE.fullmatch(words) and re.search(r"[\w\])]$", before)):
+        return True
+    if not _POWER.fullmatch(words):
+        return False
+    if _TEN.search(before) or (words[0].isdigit() and _UNIT.search(before) and _OF_UNIT.search(before)):
+        return True
+    if is_note:
+        return False
+    if before[-1].isdigit():
+        return bool(_TERM.search(before) or _OPERATOR.match(behind))
+    return bool(_VARIABLE.search(before) or (words[0].isdigit() and _UNIT.search(before)))
