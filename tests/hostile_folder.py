@@ -17,10 +17,11 @@ JAPANESE = "スケリー灯台は1844年に点灯された。高さは38メー�
 SECRET = "CANARY from outside the folder"
 
 REASONS = {
-    "(other files)": "5 of kinds that are not read: no suffix, .gif, .zip",
+    "(other files)": "3 of kinds that are not read: .gif, .zip",
     "away": "it is a link that does not stay in the folder",
     "away.txt": "it is a link that does not stay in the folder",
     "bomb.docx": "unpack to",
+    "endless": "it is a link that leads nowhere",
     "broken.pdf": "it is a broken PDF file",
     "empty.md": "it is empty",
     "endless.txt": "it is a link that leads nowhere",
@@ -31,7 +32,7 @@ REASONS = {
     "scan.pdf": "there is no text in it",
 }
 """What of it cannot be read, and words of why."""
-READ = ("deck.pptx", "japanese.txt", "letter.eml", "light.md", "long.pdf", "table.xlsx")
+READ = ("Makefile", "deck.pptx", "japanese.txt", "letter.eml", "light.md", "long.pdf", "table.xlsx")
 """What of it can be read."""
 
 

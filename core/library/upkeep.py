@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from ..evidence.standing import standing_of
 from ..reading.documents.pool import WORKERS, Parser
-from ..reading.records import KINDS, Extract, Kind, Unreadable
+from ..reading.records import Extract, Kind, Unreadable, kind_of_file
 from ..run.context import Clock
 from ..run.errors import DatabaseUnusable
 from ..run.limits import Limits
@@ -68,7 +68,7 @@ def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
 
 
 def _kind(file: FoundFile) -> Kind | None:
-    return KINDS.get(PurePath(file.path).suffix.lower())
+    return kind_of_file(file.path)
 
 
 def _filled(files: Iterable[FoundFile], most_files: int, most_bytes: int) -> Iterator[list[FoundFile]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
@@ -27,6 +28,8 @@ Kind = Literal[
     "json",
     "jsonl",
     "email",
+    "notebook",
+    "opendocument",
     "image",
     "registered",
 ]
@@ -69,6 +72,10 @@ KINDS: dict[str, Kind] = {
     ".markdown": "markdown",
     ".txt": "text",
     ".text": "text",
+    ".log": "text",
+    ".tex": "text",
+    ".yaml": "text",
+    ".yml": "text",
     ".rst": "rst",
     ".html": "html",
     ".htm": "html",
@@ -88,6 +95,13 @@ KINDS: dict[str, Kind] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".eml": "email",
+    ".xml": "text",
+    ".ipynb": "notebook",
+    ".vtt": "text",
+    ".srt": "text",
+    ".odt": "opendocument",
+    ".ods": "opendocument",
+    ".odp": "opendocument",
     ".png": "image",
     ".jpg": "image",
     ".jpeg": "image",
@@ -95,18 +109,24 @@ KINDS: dict[str, Kind] = {
     ".tif": "image",
     ".tiff": "image",
 }
-OURS = 7
+_SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
+OURS = 8
 """To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
 THEIRS = (
     *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdf", "python-docx", "python-pptx", "rapidocr"),
-    *("pypdfium2", "trafilatura"),
+    "pypdfium2",
 )
 """Libraries whose other versions may read a file otherwise; some may be missing."""
 
 
 def kind_of_file(name: str) -> Kind | None:
-    """Return the kind of a file by the ending of its name; none if no parser reads it, ours or a registered one."""
+    """Return the kind of a file by the ending of its name; none if no parser reads it, ours or a registered one.
+
+    A file whose name has no ending may be a text.
+    """
     suffix = PurePath(name).suffix.lower()
+    if not _SUFFIX.fullmatch(suffix):
+        return "text"
     return KINDS.get(suffix) or ("registered" if suffix[1:] in registered(PARSERS) else None)
 
 

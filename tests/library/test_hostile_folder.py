@@ -29,9 +29,9 @@ def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_o
     for name, reason in REASONS.items():
         (line,) = [line for line in ended.out.splitlines() if f"Not read: docs/{name} (" in line]
         assert reason in line
-    counted = f"documents indexed: {len(READ)} of {len(READ) + 11}; 11 could not be read: docs/away (it is a link"
+    counted = f"documents indexed: {len(READ)} of {len(READ) + 12}; 12 could not be read: docs/away (it is a link"
     assert counted in ended.err
-    assert "), and 6 more: `deep-research doctor` with the same --docs lists them\n" in ended.err
+    assert "), and 7 more: `deep-research doctor` with the same --docs lists them\n" in ended.err
     again = desk.call("ask", question, "--docs", str(desk.docs), "--model", "extractive")
     assert counted in again.err, "it is told again where nothing has changed"
     run = json.loads(desk.run("export", "light", "--format", "json").out)
@@ -49,4 +49,4 @@ def test_what_can_be_read_in_a_hostile_folder_is_read(desk: Desk, tmp_path: Path
     assert "| 1901 | Ada Moran |" in texts["table.xlsx"]
     assert texts["long.pdf"].startswith("The Skerry Light stands 38 metres tall.")
     assert library.search("灯台の高さ", 1)[0].text == JAPANESE
-    assert [document.source.date for document in found if document] == ["", "", "2024-05-03", "", "", "2021-03-04"]
+    assert [document.source.date for document in found if document] == ["", "", "", "2024-05-03", "", "", "2021-03-04"]

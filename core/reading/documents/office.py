@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from lxml import etree
 
-from ..records import Unreadable
+from ..records import Kind, Unreadable
 from .parse_text import informative_title, iso_date
 
 MEMBERS = 10_000
@@ -28,6 +28,13 @@ _LOCKED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 # What stands before the first element, if it is no document type with its entities.
 _PLAIN_PROLOG = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?>\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z_]", re.DOTALL)
 _CONTENT_TYPES = "[Content_Types].xml"
+_MAIN_MEMBERS: dict[str, Kind] = {
+    "word/document.xml": "docx",
+    "ppt/presentation.xml": "pptx",
+    "xl/workbook.xml": "xlsx",
+    "META-INF/container.xml": "epub",
+    "content.xml": "opendocument",
+}
 _SHEETS = "xl/worksheets/"
 # The same document with macros, or one that opens as a show: the libraries know the plain form only.
 _AS_PLAIN = (
@@ -46,6 +53,15 @@ def open_archive(data: bytes) -> ZipFile:
         raise Unreadable("broken", "it is not the file that its name says, or not all of it") from error
     _check(archive, len(data))
     return archive
+
+
+def kind_of_archive(data: bytes) -> Kind | None:
+    """Return the kind of a file that is an archive, by what it holds; none if it is of no kind that is read."""
+    try:
+        names = set(ZipFile(BytesIO(data)).namelist())
+    except (BadZipFile, ValueError, NotImplementedError):
+        return None
+    return next((kind for name, kind in _MAIN_MEMBERS.items() if name in names), None)
 
 
 def read_member(archive: ZipFile, name: str) -> bytes:

@@ -1,7 +1,8 @@
-"""Word documents to text: the body with its headings, lists, tables, text boxes and notes."""
+"""Word documents to text: the body with its headings, lists, tables and text boxes; notes, comments, heads and feet."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
@@ -14,9 +15,11 @@ from docx.oxml.ns import qn
 from lxml import etree
 
 from ..records import Extract
+from .grid import Cell, cell_text, tables_of_cells
 from .office import local_name, open_office
-from .parse_csv import table_of, up_to_limit
+from .parse_csv import up_to_limit
 from .parse_text import first_heading
+from .raised import END, LOWERED, RAISED
 
 NOT_BODY = {"del", "moveFrom", "Fallback", "txbxContent", "pPr", "rPr", "sdtPr", "tblPr"}
 """Deleted or moved away by a change that is tracked; the same once more for older programs; text boxes, which are
@@ -25,8 +28,13 @@ blocks of their own; properties."""
 _SIGNS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _NO_OUTLINE = 9
 _DEEPEST = 6
-MOST_COLUMNS = 64
 _NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
+_AROUND = (RELATIONSHIP_TYPE.HEADER, RELATIONSHIP_TYPE.FOOTER)
+_FIELDS = (qn("w:instrText"), qn("w:fldSimple"))
+_PAGE_NUMBER = re.compile(r"\b(?:NUM|SECTION)?PAGES?\b")
+FEW_WORDS = 2
+"""Words beside a page number up to which the line says nothing else: "Page 3 of 9"."""
+_SHIFTS = {"superscript": RAISED, "subscript": LOWERED}
 
 
 class Style(NamedTuple):
@@ -71,10 +79,17 @@ def _words(element: etree._Element) -> Iterator[str]:
         name = local_name(child)
         if name == "t":
             yield child.text or ""
+        elif name == "r" and (sign := _sign(child)):
+            yield f"{sign}{''.join(_words(child))}{END}"
         elif name in _SIGNS:
             yield _SIGNS[name]
         elif name and name not in NOT_BODY and not (name == "r" and _is_hidden(child)):
             yield from _words(child)
+
+
+def _sign(run: etree._Element) -> str:
+    shift = run.find(f"{qn('w:rPr')}/{qn('w:vertAlign')}")
+    return _SHIFTS.get(shift.get(qn("w:val"), ""), "") if shift is not None and not _is_hidden(run) else ""
 
 
 def _is_hidden(run: etree._Element) -> bool:
@@ -87,8 +102,8 @@ def parse_docx(data: bytes) -> Extract:
     office = open_office(data)
     document = Document(office.file)
     styles = {style.style_id: style_of(style) for style in document.styles}
-    blocks = chain.from_iterable(_blocks(part, styles) for part in _parts(document))
-    text = "\n\n".join(up_to_limit(blocks))
+    blocks = list(up_to_limit(chain.from_iterable(_blocks(part, styles) for part in _parts(document))))
+    text = "\n\n".join([*blocks, *_around(document, styles, blocks)])
     return Extract(office.title or first_heading(text), text, changed=office.changed)
 
 
@@ -97,6 +112,35 @@ def _parts(document: WordDocument) -> Iterator[etree._Element]:
     for relation in document.part.rels.values():
         if relation.reltype in _NOTES:
             yield parse_xml(relation.target_part.blob)
+
+
+def _around(document: WordDocument, styles: dict[str, Style], blocks: Iterable[str]) -> Iterator[str]:
+    """Yield what stands above and below all pages, once and without page numbers, and the comments."""
+    shown = {block.strip("# ") for block in blocks}
+    for relation in document.part.rels.values():
+        if relation.reltype in _AROUND:
+            part = parse_xml(relation.target_part.blob)
+            for paragraph in part.iter(qn("w:p")):
+                _drop_page_number(paragraph)
+            for block in _blocks(part, styles):
+                if block.strip("# ") not in shown:
+                    shown.add(block.strip("# "))
+                    yield block
+        elif relation.reltype == RELATIONSHIP_TYPE.COMMENTS:
+            for comment in parse_xml(relation.target_part.blob):
+                author, day = comment.get(qn("w:author"), ""), comment.get(qn("w:date"), "")[:10]
+                named = " ".join(filter(None, ("Comment", author and f"by {author}", day and f"on {day}")))
+                yield f"{named}: {' '.join(_blocks(comment, styles))}"
+
+
+def _drop_page_number(paragraph: etree._Element) -> None:
+    """Empty what is a figure of its own in a line with a field that numbers pages, and the line if little else is."""
+    fields = (element.text or element.get(qn("w:instr"), "") for element in paragraph.iter(*_FIELDS))
+    if any(map(_PAGE_NUMBER.search, fields)):
+        for words in paragraph.iter(qn("w:t")):
+            words.text = "" if (words.text or "").strip().isdecimal() else words.text
+        if len(words_of(paragraph).split()) <= FEW_WORDS:
+            paragraph.clear()
 
 
 def _blocks(parent: Iterable[etree._Element], styles: dict[str, Style]) -> Iterator[str]:
@@ -138,18 +182,24 @@ def _boxes(paragraph: etree._Element) -> Iterator[etree._Element]:
 
 
 def _table(table: etree._Element, styles: dict[str, Style]) -> Iterator[str]:
-    rows: list[list[str]] = []
-    for row in _inner(table, "tr"):
-        cells: list[str] = []
-        for cell in _inner(row, "tc"):
-            cells += _cell(cell, rows[-1] if rows else [], len(cells))
-        rows.append(cells)
-    if max(map(len, rows), default=0) > 1:
-        yield from table_of([row for row in rows if any(row)])
+    lines = [list(_places(row)) for row in _inner(table, "tr")]
+    if max(map(len, lines), default=0) < 2:
+        # A frame around text, not a table.
+        for row in _inner(table, "tr"):
+            yield from _blocks(chain.from_iterable(_inner(row, "tc")), styles)
         return
-    # A frame around text, not a table.
-    for row in _inner(table, "tr"):
-        yield from _blocks(chain.from_iterable(_inner(row, "tc")), styles)
+    goes_on = [{start for start, _, _, is_merged in line if is_merged} for line in lines]
+    is_head = [row.find(f"{qn('w:trPr')}/{qn('w:tblHeader')}") is not None for row in _inner(table, "tr")]
+    rows = list[list[Cell]]()
+    for place, line in enumerate(lines):
+        below, cells = goes_on[place + 1 :], list[Cell]()
+        for start, cell, columns, is_merged in line:
+            if not (is_merged and rows):
+                end = next((at for at, starts in enumerate(below) if start not in starts), len(below))
+                text = cell_text("\n".join(filter(None, map(words_of, cell.iter(qn("w:p"))))))
+                cells.append(Cell(text, columns, end + 1, is_head[place]))
+        rows.append(cells)
+    yield from tables_of_cells(rows)
 
 
 def _inner(parent: etree._Element, name: str) -> Iterator[etree._Element]:
@@ -162,13 +212,11 @@ def _inner(parent: etree._Element, name: str) -> Iterator[etree._Element]:
             yield from _inner(child, name)
 
 
-def _cell(cell: etree._Element, above: list[str], place: int) -> list[str]:
-    """Return a cell's text, with empty ones for further columns it takes; a merged one repeats what is above."""
-    span, merge = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}"), cell.find(f"{qn('w:tcPr')}/{qn('w:vMerge')}")
-    is_merged = merge is not None and merge.get(qn("w:val"), "continue") == "continue"
-    if is_merged and place < len(above):
-        text = above[place]
-    else:
-        text = " ".join(filter(None, map(words_of, cell.iter(qn("w:p")))))
-    width = int(span.get(qn("w:val"), "1")) if span is not None else 1
-    return [" ".join(text.split()), *[""] * (min(width, MOST_COLUMNS) - 1)]
+def _places(row: etree._Element) -> Iterator[tuple[int, etree._Element, int, bool]]:
+    """Yield the cells of a row: first column, number of columns, and whether it continues the cell above."""
+    start = 0
+    for cell in _inner(row, "tc"):
+        span, merge = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}"), cell.find(f"{qn('w:tcPr')}/{qn('w:vMerge')}")
+        columns = int(span.get(qn("w:val"), "1")) if span is not None else 1
+        yield start, cell, columns, merge is not None and merge.get(qn("w:val"), "continue") == "continue"
+        start += columns

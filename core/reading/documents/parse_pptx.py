@@ -11,8 +11,10 @@ from pptx import Presentation
 
 from ...evidence.text.sentences import CLOSERS, SENTENCE_ENDS, UNSPACED_ENDS
 from ..records import Extract
+from .grid import Cell, cell_text, tables_of_cells
 from .office import local_name, open_office
 from .parse_csv import shown_number, table_of, up_to_limit
+from .raised import END, LOWERED, RAISED
 
 _EMU_PER_LINE = 200_000
 _ENDS = (*SENTENCE_ENDS, *UNSPACED_ENDS, ":", "：")
@@ -38,7 +40,8 @@ def _slide(slide: Any, number: int) -> Iterator[str]:
 
 def _title(slide: Any) -> str:
     title = slide.shapes.title
-    return " ".join(title.text_frame.text.split()) if title is not None and title.has_text_frame else ""
+    is_text = title is not None and title.has_text_frame
+    return " ".join(" ".join(map(_text, title.text_frame.paragraphs)).split()) if is_text else ""
 
 
 def _as_read(shapes: Iterable[Any]) -> list[Any]:
@@ -52,15 +55,31 @@ def _shape(shape: Any) -> Iterator[str]:
     elif shape.has_text_frame:
         yield from _paragraphs(shape.text_frame)
     elif getattr(shape, "has_table", False):
-        rows = ([" ".join(cell.text_frame.text.split()) for cell in row.cells] for row in shape.table.rows)
-        yield from table_of([row for row in rows if any(row)])
+        yield from tables_of_cells(
+            [[_cell(one) for one in row.cells if not one.is_spanned] for row in shape.table.rows]
+        )
     elif getattr(shape, "has_chart", False):
         yield from _chart(shape.chart.element)
 
 
+def _cell(cell: Any) -> Cell:
+    text = cell_text("\n".join(map(_text, cell.text_frame.paragraphs)))
+    return Cell(text, cell.span_width, cell.span_height)
+
+
+def _text(paragraph: Any) -> str:
+    """Return the text of a paragraph with the signs of what is raised or lowered in it."""
+    text = ""
+    for part in paragraph._p:
+        words = "\n" if local_name(part) == "br" else part.findtext("{*}t") or ""
+        raised = int(getattr(part.find("{*}rPr"), "attrib", {}).get("baseline", "0").rstrip("%") or 0)
+        text += f"{RAISED if raised > 0 else LOWERED}{words}{END}" if raised and words else words
+    return text
+
+
 def _paragraphs(frame: Any) -> Iterator[str]:
     for paragraph in frame.paragraphs:
-        if text := " ".join(paragraph.text.split()):
+        if text := " ".join(_text(paragraph).split()):
             # What is no sentence is a point of a list, at whatever level.
             is_sentence = text.rstrip(CLOSERS).endswith(_ENDS)
             yield text if is_sentence and not paragraph.level else f"- {text}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from datetime import datetime, time
@@ -13,9 +14,12 @@ from zipfile import ZipFile
 from openpyxl import load_workbook
 
 from ..records import Extract
-from .office import open_office, put_in
+from .office import SMALL_BYTES, open_office, put_in
 from .parse_csv import shown_number, tables_of, up_to_limit
+from .raised import END, LOWERED, RAISED
 
+_SHIFTED = re.compile(rb'(<vertAlign val="(super|sub)script"/>(?:(?!</?r>).)*?<t[^>]*>)([^<]*)', re.DOTALL)
+_TEXTS = ("xl/sharedStrings.xml", "xl/worksheets/")
 _BARE = {
     "xl/styles.xml": b'<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>',
     "docProps/core.xml": b"<coreProperties"
@@ -28,12 +32,25 @@ _BARE = {
 def parse_xlsx(data: bytes) -> Extract:
     """Return title, text and last change of an Excel document."""
     office = open_office(data)
+    _sign_raised(office.file)
     with warnings.catch_warnings():
         # The library warns of looks that it does not know.
         warnings.simplefilter("ignore")
         blocks = chain.from_iterable(map(_sheet, _book(office.file).worksheets))
         text = "\n\n".join(up_to_limit(blocks))
     return Extract(office.title, text, changed=office.changed)
+
+
+def _sign_raised(file: BytesIO) -> None:
+    """Put the signs of raised and lowered text into the texts of cells: the library joins their parts."""
+    signs = {b"super": RAISED.encode(), b"sub": LOWERED.encode()}
+    with ZipFile(file) as archive:
+        members = [one for one in archive.infolist() if one.filename.startswith(_TEXTS) and one.file_size < SMALL_BYTES]
+        parts = {one.filename: archive.read(one) for one in members}
+    shifted = {name: part for name, part in parts.items() if b"vertAlign" in part}
+    for name, part in shifted.items():
+        shifted[name] = _SHIFTED.sub(lambda found: found[1] + signs[found[2]] + found[3] + END.encode(), part)
+    put_in(file, shifted)
 
 
 def _book(file: BytesIO) -> Any:

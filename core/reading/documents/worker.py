@@ -21,6 +21,7 @@ from ...run.registered import PARSERS, load_registered
 from ..records import TEXT_CHARACTERS, Extract, Kind, Unreadable, kind_of_file
 from .decode import TEXT_BYTES, clean, decode
 from .parse_text import TITLE_CHARACTERS, dateline, plain_title
+from .raised import notes_of, settle
 from .recognition import PAGES, WEB_PAGES, Recogniser
 
 MEMORY_BYTES = 1_000_000_000
@@ -28,7 +29,8 @@ SCAN_BYTES = 2_500_000_000
 """Memory of a process that has loaded the models that recognise text."""
 JSON_BYTES = 20_000_000
 """Larger than other texts, since JSON cannot be parsed from its beginning alone."""
-BINARY: frozenset[Kind] = frozenset({"docx", "pptx", "xlsx", "epub", "email"})
+WHOLE: frozenset[Kind] = frozenset({"json", "notebook"})
+BINARY: frozenset[Kind] = frozenset({"docx", "pptx", "xlsx", "epub", "email", "opendocument"})
 SCANNED: frozenset[Kind] = frozenset({"pdf", "image"})
 """Kinds of which text may have to be recognised."""
 RECORDS: frozenset[Kind] = frozenset({"csv", "json", "jsonl", "xlsx"})
@@ -58,9 +60,19 @@ def parse(
     if not data.strip():
         raise Unreadable("empty", "it is empty")
     kind = kind or kind_of_file(name)
+    if kind != "registered":
+        kind = _kind_of_bytes(data) or kind
     if kind is None:
         raise Unreadable("unknown format", "its format is not known")
-    extract = _registered(data, name) if kind == "registered" else _parse_kind(data, kind, charset, address, on_scan)
+    try:
+        extract = _parse_kind(data, name, kind, charset, address, on_scan)
+    except Unreadable as error:
+        if error.reason == "not text" and not (address or PurePath(name).suffix):
+            # Programs and other files without an ending are no documents that could not be read.
+            raise Unreadable("unknown format", "its format is not known") from error
+        raise
+    notes = notes_of(extract.text)
+    extract = extract._replace(title=settle(extract.title, notes), text=settle(extract.text, notes))
     # Cleaning would take the end of a page for that of a line.
     text = f"\n\n{PAGE_END}".join(map(_plain, extract.text.split(PAGE_END))).rstrip()
     # A page of which there are signs says by them why it has no text.
@@ -90,8 +102,9 @@ def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
     )
 
 
-def _parse_kind(data: bytes, kind: Kind, charset: str, address: str, on_scan: Callable[[], None]) -> Extract:
-    kind = "pdf" if data.startswith(b"%PDF-") else kind
+def _parse_kind(data: bytes, name: str, kind: Kind, charset: str, address: str, on_scan: Callable[[], None]) -> Extract:
+    if kind == "registered":
+        return Extract("", load_registered(PARSERS, PurePath(name).suffix.lower()[1:])(data))
     # A parser is loaded by the first file of its kind, so that a child starts fast.
     module = import_module(f".parse_{_MODULES.get(kind, kind)}", __package__)
     parser: Callable[..., Extract] = getattr(module, f"parse_{kind}")
@@ -101,15 +114,18 @@ def _parse_kind(data: bytes, kind: Kind, charset: str, address: str, on_scan: Ca
         return parser(data, Recogniser(WEB_PAGES if address else PAGES, on_scan))
     if kind in BINARY:
         return parser(data)
-    most = JSON_BYTES if kind == "json" else TEXT_BYTES
-    if kind == "json" and len(data) > most:
-        raise Unreadable("too large", f"its {len(data)} bytes of JSON are more than {most}")
+    most = JSON_BYTES if kind in WHOLE else TEXT_BYTES
+    if kind in WHOLE and len(data) > most:
+        raise Unreadable("too large", f"its {len(data)} bytes of {kind} are more than {most}")
     return parser(clean(decode(data, charset, most)))._replace(is_cut=len(data) > most)
 
 
-def _registered(data: bytes, name: str) -> Extract:
-    text: str = load_registered(PARSERS, PurePath(name).suffix.lower()[1:])(data)
-    return Extract("", text)
+def _kind_of_bytes(data: bytes) -> Kind | None:
+    if data.startswith(b"PK\x03\x04"):
+        from .office import kind_of_archive
+
+        return kind_of_archive(data)
+    return "pdf" if data.startswith(b"%PDF-") else None
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,63 @@
+"""Documents, sheets and slides of OpenDocument to text: their elements get the names of those of a page."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from lxml import etree
+
+from ..records import Extract
+from .office import local_name, open_archive, read_xml
+from .page_text import enclose, text_of
+from .parse_text import first_heading, informative_title, iso_date
+from .raised import LOWERED, RAISED
+
+MOST_COPIES = 64
+"""Times that a cell or row is repeated; empty ones are repeated to the end of a sheet."""
+_NAMES = {
+    "p": "p", "list": "ul", "list-item": "li", "table": "table", "table-row": "tr", "table-cell": "td",
+    "table-header-rows": "thead", "line-break": "br", "page": "section",
+}  # fmt: skip
+_KEPT = {"number-columns-spanned": "colspan", "number-rows-spanned": "rowspan"}
+_UNSEEN = ("tracked-changes", "covered-table-cell", "note-citation", "creator", "date", "forms", "notes")
+_BRACKETS = {"note": (" (", ")"), "annotation": (" (", ")"), "s": (" ", ""), "tab": (" ", "")}
+
+
+def parse_opendocument(data: bytes) -> Extract:
+    """Return title, text and last change of an OpenDocument file; its notes stand in brackets."""
+    archive = open_archive(data)
+    root = read_xml(archive, "content.xml")
+    meta = read_xml(archive, "meta.xml") if "meta.xml" in archive.namelist() else etree.Element("none")
+    fields = {local_name(element): element.text or "" for element in meta.iter(etree.Element)}
+    shifts = {_values(style).get("name", ""): _values(part) for style in root.iter("{*}style") for part in style}
+    body = next(root.iter("{*}body"), root)
+    etree.strip_elements(body, *(f"{{*}}{name}" for name in _UNSEEN), with_tail=False)
+    # Inner elements first, so that what is repeated is complete.
+    for element in reversed(list(body.iter(etree.Element))):
+        _rename(element, shifts)
+    text = text_of(body)
+    title = informative_title(fields.get("title", "")) or first_heading(text)
+    return Extract(title, text, changed=iso_date(fields.get("date", "")))
+
+
+def _values(element: etree._Element) -> dict[str, str]:
+    return {str(name).rpartition("}")[2]: str(value) for name, value in element.attrib.items()}
+
+
+def _rename(element: etree._Element, shifts: dict[str, dict[str, str]]) -> None:
+    name, values = local_name(element), _values(element)
+    for stated in _KEPT.keys() & values:
+        element.set(_KEPT[stated], values[stated])
+    before, behind = _BRACKETS.get(name, ("", ""))
+    shift = shifts.get(values.get("style-name", ""), {}).get("text-position", "0") if name == "span" else "0"
+    if before:
+        enclose(element, before, behind)
+    elif shift[0] in "s-123456789":
+        enclose(element, LOWERED if shift.startswith(("sub", "-")) else RAISED)
+    is_inner = name == "p" and local_name(element.getparent()) in ("note-body", "annotation")
+    level = values.get("outline-level", "1")
+    element.tag = f"h{min(int(level), 6) if level.isdecimal() else 1}" if name == "h" else _NAMES.get(name, "span")
+    element.tag = "span" if is_inner else element.tag
+    copies = next((int(one) for key, one in values.items() if key.endswith("repeated") and one.isdecimal()), 1)
+    for _ in range(min(copies, MOST_COPIES) - 1):
+        element.addnext(deepcopy(element))

@@ -1,0 +1,319 @@
+"""Numbers arrive as they were written, whatever the kind of document: none is changed, glued, lost or made up."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from email.message import EmailMessage
+from typing import NamedTuple
+
+import docx
+import openpyxl
+import pptx
+import pytest
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from office_files import book, saved
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
+from pptx.util import Inches
+from thirty_pages import PAGES, Page
+
+from deep_research.core.reading.documents.worker import parse
+from deep_research.core.reading.records import Unreadable
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:\^-?\d+)?")
+
+
+def numbers(text: str) -> set[str]:
+    return set(_NUMBER.findall(text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_what_a_reader_finds_on_a_page_is_read_and_what_stands_around_it_is_not(page: Page) -> None:
+    text = parse(page.html.encode(), "page.html").text
+    assert [fact for fact in page.facts if fact not in text] == []
+    assert [words for words in page.noise if words in text] == []
+
+
+RAISED = [
+    ("lit in 1844<sup>3</sup>, of 10<sup>6</sup> candela.</p><p><sup>3</sup> Log", "lit in 1844, of 10^6 candela."),
+    ("25<sup>1</sup> million</p><p><sup>1</sup> As of May", "25 million"),
+    ("5 x 10<sup>-3</sup> mol of CO<sub>2</sub>", "5 x 10^-3 mol of CO2"),
+    ("rose 12<sup>a,b</sup> % and 4.5<sup>*</sup> points", "rose 12 % and 4.5 points"),
+    ("20 m<sup>2</sup> of 3 km<sup>2</sup> <p><sup>2</sup> Estimated", "20 m^2 of 3 km^2"),
+    ("9.81 m s<sup>&minus;2</sup>, 2<sup>16</sup> = 65536", "9.81 m s^-2, 2^16 = 65536"),
+    ("log<sub>2</sub>8, 101<sub>2</sub>, x<sub>1</sub>", "log2 8, 101_2, x1"),
+    ("the 19<sup>th</sup> century and the XIX<sup>e</sup>", "the 19th century and the XIXe"),
+    ("5<sup>1</sup>/<sub>2</sub> cups for $3<sup>99</sup>", "5 1/2 cups for $3.99"),
+    ("H<sub>2</sub>SO<sub>4</sub>, Ca<sup>2+</sup>, now <sup>14</sup>C", "H2SO4, Ca^2+, now 14C"),
+    ("1844<span style='vertical-align: super'>7</span> and 60<a href='#fn:8'>8</a> boats", "1844 and 60 boats"),
+    ("Lit in 1844<sup><i>3</i></sup><sup>,</sup><sup>4</sup>", "Lit in 1844"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "shown"), RAISED)
+def test_raised_and_lowered_text_never_touches_a_number(written: str, shown: str) -> None:
+    text = parse(f"<html><body><p>{written}</p></body></html>".encode(), "a.html").text
+    assert re.sub(r"\s+", " ", text.partition("\n\n")[0]) == shown
+
+
+def test_runs_of_word_slides_and_cells_are_raised_like_those_of_pages() -> None:
+    runs = [("lit in 1844", 0), ("3", 1), (" with 10", 0), ("-", 1), ("6", 1), (" g of CO", 0), ("2", -1), (" gas", 0)]
+    document, show, sheet = docx.Document(), pptx.Presentation(), openpyxl.Workbook()
+    paragraph = document.add_paragraph()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    drawn = slide.shapes.add_textbox(0, 0, Inches(3), Inches(1)).text_frame.paragraphs[0]
+    fonts = {0: InlineFont(b=True), 1: InlineFont(vertAlign="superscript"), -1: InlineFont(vertAlign="subscript")}
+    for words, shift in runs:
+        run = paragraph.add_run(words)
+        if shift:
+            setattr(run.font, "superscript" if shift > 0 else "subscript", True)
+        part = drawn.add_run()
+        part.text = words
+        part.font._element.set("baseline", str(30_000 * shift))
+    sheet.active["A1"] = CellRichText(*(TextBlock(fonts[shift], words) for words, shift in runs))
+    for file, name in ((document, "a.docx"), (show, "a.pptx"), (sheet, "a.xlsx")):
+        assert "lit in 1844 with 10^-6 g of CO2 gas" in parse(saved(file), name).text
+
+
+TABLES = [
+    (
+        "<tr><th rowspan=2>Route</th><th colspan=2>Leaves</th></tr><tr><th>Weekdays</th><th>Sunday</th></tr>"
+        "<tr><td>Skerry</td><td>07:40</td><td>09:15</td></tr>",
+        "| Route | Leaves / Weekdays | Leaves / Sunday |\n| --- | --- | --- |\n| Skerry | 07:40 | 09:15 |",
+    ),
+    (
+        "<thead><tr><td>Age<td>Men<td>Women</tr></thead>"
+        "<tr><td rowspan=2>0-4<td>12<td>13</tr><tr><td colspan=2>none</tr>",
+        "| Age | Men | Women |\n| --- | --- | --- |\n| 0-4 | 12 | 13 |\n| 0-4 | none | none |",
+    ),
+    (
+        "<tr><td>Year<td>Keepers</tr><tr><td>1901<td>3<td>1 more</tr><tr><td>1932<td>2</tr>",
+        "| Year | Keepers | |\n| --- | --- | --- |\n| 1901 | 3 | 1 more |\n| 1932 | 2 | |",
+    ),
+    (
+        "<tr><th>Port<th>Ships</tr><tr><td>Keldness<td>12<br>345</tr>"
+        "<tr><th colspan=2>South</tr><tr><td>Hollin<td>9</tr>",
+        "| Port | Ships |\n| --- | --- |\n| Keldness | 12; 345 |\n\nSouth\n\n"
+        "| Port | Ships |\n| --- | --- |\n| Hollin | 9 |",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rows", "shown"), TABLES)
+def test_each_cell_of_a_table_stands_in_its_row_under_its_heads(rows: str, shown: str) -> None:
+    assert parse(f"<html><body><table>{rows}</table></body></html>".encode(), "a.html").text == shown
+
+
+def test_spans_without_end_fill_a_table_only_so_far() -> None:
+    rows = "<tr><td rowspan=65534 colspan=1000>1<td>2</tr>" + "<tr><td>3</tr>" * 3000
+    text = parse(f"<html><body><table>{rows}</table></body></html>".encode(), "a.html").text
+    assert numbers(text) == {"1", "2", "3"}
+
+
+def test_merged_cells_and_two_rows_of_heads_are_resolved_in_word_and_on_slides() -> None:
+    document, show = docx.Document(), pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    for table in (
+        document.add_table(3, 3),
+        slide.shapes.add_table(3, 3, 0, 0, Inches(3), Inches(2)).table,
+    ):
+        for place, text in enumerate(("Route", "Leaves", "", "", "Weekdays", "Sunday", "Skerry", "07:40", "09:15")):
+            table.cell(place // 3, place % 3).text = text
+        table.cell(0, 0).merge(table.cell(1, 0))
+        table.cell(0, 1).merge(table.cell(0, 2))
+    for file, name in ((document, "a.docx"), (show, "a.pptx")):
+        assert TABLES[0][1] in parse(saved(file), name).text
+
+
+def test_word_heads_feet_comments_and_notes_are_read_once_and_page_numbers_are_not() -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("The light was lit in 1844.")
+    document.add_comment(paragraph.runs, text="Or in 1850?", author="Bo", initials="B")
+    for section in (document.sections[0], document.add_section()):
+        section.header.is_linked_to_previous = section.footer.is_linked_to_previous = False
+        section.header.paragraphs[0].text = "Draft of 3 May 2024"
+        foot = section.footer.paragraphs[0]
+        foot.add_run("Page ")
+        for kind, words in (("begin", ""), ("", "PAGE"), ("separate", ""), ("value", "77"), ("end", "")):
+            run = foot.add_run(words if kind == "value" else "")
+            tag = "w:instrText" if not kind else "w:fldChar"
+            if kind != "value":
+                field = OxmlElement(tag)
+                field.text = words or None
+                if kind:
+                    field.set(qn("w:fldCharType"), kind)
+                run._r.append(field)
+    blocks = parse(saved(document), "a.docx").text.split("\n\n")
+    assert blocks[:1] == ["The light was lit in 1844."]
+    assert sorted(re.sub(r" on [\d-]+", "", block) for block in blocks[1:]) == [
+        "Comment by Bo: Or in 1850?",
+        "Draft of 3 May 2024",
+    ]
+
+
+class Value(NamedTuple):
+    """A number as it is written, and how it is shown."""
+
+    base: str
+    power: str
+    """Written raised; empty for most."""
+
+    @property
+    def shown(self) -> str:
+        return f"{self.base}^{self.power}" if self.power else self.base
+
+
+WHOLE = st.integers(0, 10**9).map(str)
+PARTS = st.decimals(0, 10**5, places=2).map(str)
+VALUES = st.one_of(WHOLE, PARTS).map(lambda base: Value(base, "")) | st.integers(2, 30).map(
+    lambda power: Value("10", str(power))
+)
+ROWS = st.lists(st.lists(VALUES, min_size=3, max_size=3), min_size=1, max_size=6)
+Rows = list[list[Value]]
+
+
+def as_page(rows: Rows) -> bytes:
+    cells = [[html.escape(one.base) + (f"<sup>{one.power}</sup>" if one.power else "") for one in row] for row in rows]
+    lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
+    words = "".join(f"<li>{cell} boats<sup>1</sup></li><li>{cell}<br>{cell}</li>" for row in cells for cell in row)
+    return f"<html><body><ul>{words}</ul><table><tr><th>a<th>b<th>c</tr>{lines}</table></body></html>".encode()
+
+
+def as_word(rows: Rows) -> bytes:
+    document = docx.Document()
+    table = document.add_table(len(rows) + 1, 3)
+    table.cell(0, 0).merge(table.cell(0, 1)).text = "a"
+    for line, row in enumerate(rows, 1):
+        for place, value in enumerate(row):
+            for paragraph in (document.add_paragraph("of "), table.cell(line, place).paragraphs[0]):
+                paragraph.add_run(value.base)
+                paragraph.add_run(value.power).font.superscript = True
+    return saved(document)
+
+
+def as_sheet(rows: Rows) -> bytes:
+    sheet = openpyxl.Workbook()
+    sheet.active.append(["a", "b", "c"])
+    raised = InlineFont(vertAlign="superscript")
+    for row in rows:
+        cells = [CellRichText(one.base, TextBlock(raised, one.power)) if one.power else float(one.base) for one in row]
+        sheet.active.append(cells)
+    return saved(sheet)
+
+
+def as_slides(rows: Rows) -> bytes:
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    table = slide.shapes.add_table(len(rows), 3, 0, 0, Inches(3), Inches(2)).table
+    for line, row in enumerate(rows):
+        for place, value in enumerate(row):
+            paragraph = table.cell(line, place).text_frame.paragraphs[0]
+            paragraph.add_run().text = value.base
+            run = paragraph.add_run()
+            run.text = value.power
+            run.font._element.set("baseline", "30000")
+    return saved(show)
+
+
+def as_csv(rows: Rows) -> bytes:
+    file = io.StringIO()
+    csv.writer(file).writerows([["a", "b", "c"], *([value.shown for value in row] for row in rows)])
+    return file.getvalue().encode()
+
+
+def as_records(rows: Rows) -> bytes:
+    return json.dumps(
+        [{"title": "x", **{f"f{'abc'[place]}": one.shown for place, one in enumerate(row)}} for row in rows]
+    ).encode()
+
+
+def as_book(rows: Rows) -> bytes:
+    return book({"a.xhtml": as_page(rows).decode()})
+
+
+def as_mail(rows: Rows) -> bytes:
+    message = EmailMessage()
+    message["Subject"] = "x"
+    message.set_content(as_page(rows).decode(), subtype="html")
+    return bytes(message)
+
+
+def exact(value: str) -> str:
+    """A number without zeros that a spreadsheet does not keep."""
+    return f"{float(value):.14g}" if re.fullmatch(r"\d+(?:\.\d+)?", value) else value
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        *((as_page, "a.html"), (as_word, "a.docx"), (as_sheet, "a.xlsx"), (as_slides, "a.pptx"), (as_csv, "a.csv")),
+        *((as_records, "a.json"), (as_book, "a.epub"), (as_mail, "a.eml")),
+    ],
+)
+@settings(max_examples=15, deadline=None)
+@given(rows=ROWS)
+def test_the_numbers_of_a_document_are_those_that_its_program_wrote(
+    write: Callable[[Rows], bytes], name: str, rows: Rows
+) -> None:
+    written = {exact(value.shown) for row in rows for value in row}
+    read = {exact(number) for number in numbers(re.sub(r"## Slide \d+", "", parse(write(rows), name).text))}
+    assert read == written
+
+
+_VTT = "WEBVTT\n\n1\n00:01:01.000 --> 00:01:04.000\n<v Ada>It was lit in 1844."
+_CELL = {"cell_type": "code", "source": ["1+1"], "outputs": [{"data": {"text/plain": ["2"]}}, {"text": "3\n"}]}
+FURTHER = [
+    ("a.yaml", "depth: 12\nname: Keldness\n", "depth: 12"),
+    ("a.tex", "\\section{Tide}\nIt rose by 3.2 m.", "It rose by 3.2 m."),
+    ("a.log", "2024-05-01 12:00 pump 4 off\n", "2024-05-01 12:00 pump 4 off"),
+    ("README", "It was lit in 1844.", "It was lit in 1844."),
+    ("a.vtt", _VTT, "It was lit in 1844."),
+    ("a.srt", _VTT, "It was lit in 1844."),
+    ("a.xml", "<a><ships>12</ships></a>", "<ships>12</ships>"),
+    ("a.ipynb", json.dumps({"cells": [{"source": "# Sum"}, _CELL]}), "# Sum\n\n```\n1+1\n```\n\n2\n\n3"),
+]
+
+
+@pytest.mark.parametrize(("name", "written", "shown"), FURTHER)
+def test_files_that_are_mostly_text_are_read(name: str, written: str, shown: str) -> None:
+    assert shown in parse(written.encode(), name).text
+
+
+_ODT = """<office:document-content xmlns:office="o" xmlns:text="t" xmlns:table="b" xmlns:style="s" xmlns:fo="f">
+<office:automatic-styles><style:style style:name="T1"><style:text-properties style:text-position="super 58%"/>
+</style:style></office:automatic-styles><office:body><office:text><text:h text:outline-level="2">Lamp</text:h>
+<text:p>Lit in 1844<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>By the log of 1850.
+</text:p></text:note-body></text:note> with 10<text:span text:style-name="T1">6</text:span> candela.</text:p>
+<text:list><text:list-item><text:p>3 keepers</text:p></text:list-item></text:list>
+<table:table><table:table-row><table:table-cell table:number-columns-spanned="2"><text:p>Ships</text:p>
+</table:table-cell><table:covered-table-cell/><table:table-cell><text:p>Crew</text:p></table:table-cell></table:table-row>
+<table:table-row><table:table-cell table:number-columns-repeated="2"><text:p>812</text:p></table:table-cell>
+<table:table-cell><text:p>9,100</text:p></table:table-cell></table:table-row></table:table></office:text></office:body>
+</office:document-content>"""
+
+
+def test_an_opendocument_is_read_like_a_page_with_its_notes_in_brackets() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("content.xml", _ODT)
+    assert parse(file.getvalue(), "a.odt").text == (
+        "## Lamp\n\nLit in 1844 (By the log of 1850. ) with 10^6 candela.\n\n- 3 keepers\n\n"
+        "| Ships | Ships | Crew |\n| --- | --- | --- |\n| 812 | 812 | 9,100 |"
+    )
+
+
+def test_the_bytes_of_a_file_decide_its_kind_whatever_its_name_says() -> None:
+    assert parse(as_word([[Value("1844", "")]]), "report").text.endswith("of 1844")
+    assert "1844" in parse(as_sheet([[Value("1844", "")] * 3]), "report.txt").text
+    with pytest.raises(Unreadable) as caught:
+        parse(bytes(range(256)) * 9, "program")
+    assert caught.value.reason == "unknown format"
