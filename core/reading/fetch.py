@@ -10,6 +10,7 @@ import socket
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import PurePosixPath
 from typing import NamedTuple, Self, TypeVar
 
 from ..run.concurrency import Threads, in_thread
@@ -18,11 +19,13 @@ from .addresses import Address, IPAddress, join_address, parse_address
 from .connection import AGENT, Answer, Connections
 from .documents.decode import CONTROL_SHARE, NOT_IN_TEXT
 from .policy import Policy
-from .records import Kind, RefusalCode, Unread
+from .records import KINDS, Kind, RefusalCode, Unread
 from .robots import ROBOTS_BYTES, Robots
 
 SNIFFED_BYTES = 1024
 WIDE_SHARE = 0.9
+WORD_BYTES = 10_000
+"""Before the end of what is read of a large page: there its last word ends."""
 
 _KINDS: dict[str, Kind] = {
     "text/html": "html",
@@ -30,23 +33,14 @@ _KINDS: dict[str, Kind] = {
     "text/plain": "text",
     "text/markdown": "markdown",
     "text/x-markdown": "markdown",
-    "text/xml": "text",
-    "text/json": "text",
-    "application/xml": "text",
-    "application/json": "text",
+    "text/csv": "csv",
+    "text/tab-separated-values": "csv",
+    "application/csv": "csv",
     "application/pdf": "pdf",
     "application/x-pdf": "pdf",
 }
-_NO_LABEL = {
-    "",
-    "application/octet-stream",
-    "binary/octet-stream",
-    "application/download",
-    "application/force-download",
-    "application/x-download",
-    "application/unknown",
-}
-_STRUCTURED = re.compile(r"application/[\w.-]+\+(?:xml|json)")
+_PLAIN = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
+"""Labels that say nothing of a text: the ending of its address does."""
 _LABEL = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,60}")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 # Each comment ends at its first end, so that there is one way only to take many of them apart.
@@ -55,6 +49,9 @@ _HTML = re.compile(
     rb"<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_ARCHIVE = b"PK\x03\x04"
+_TEXTS: frozenset[Kind] = frozenset({"csv", "markdown", "rst"})
+"""Kinds that are texts, of which a part can be read."""
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(NOT_IN_TEXT.encode())
 __all__ = ["Fetched", "Fetcher", "Resolver", "Unread", "look_up"]
@@ -87,25 +84,30 @@ def charset_of(content_type: str) -> str:
     return found.group(1) if found else ""
 
 
-def refuse_label(content_type: str) -> None:
-    """Refuse what is labelled as something that nobody can read, before any of it is read. Raises `Unread`."""
-    label = _label(content_type)
-    if label not in _NO_LABEL and label not in _KINDS and not _STRUCTURED.fullmatch(label):
-        shown = label if _LABEL.fullmatch(label) else "in an unknown way"
-        raise Unread("not text", f"it is labelled {shown}, which is not read")
+def kind_of(content_type: str, head: bytes, name: str = "") -> Kind | None:
+    """Return what a body is that begins with `head`; none if it is an archive, of which only the whole shows the kind.
 
-
-def kind_of(content_type: str, head: bytes) -> Kind:
-    """Return what a body is that begins with `head`. Raises `Unread` if it is not text."""
+    The bytes decide; label and name only say which kind of text it is. Raises `Unread` if it is not text.
+    """
     label = _label(content_type)
     if head.lstrip().startswith(b"%PDF-") or (_KINDS.get(label) == "pdf" and b"%PDF-" in head):
         return "pdf"
+    if head.startswith(_ARCHIVE):
+        return None
     if _is_binary(head, charset_of(content_type)):
-        raise Unread("not text", "its content is not text")
+        stated = f"; it is labelled {label}" if _LABEL.fullmatch(label) else ""
+        raise Unread("not text", f"its content is not text{stated}")
     if _HTML.match(head.replace(b"\0", b"")):
         return "html"
-    kind = _KINDS.get(label, "text")
+    named = KINDS.get(PurePosixPath(name).suffix.lower()) if label in _PLAIN else None
+    kind = named if named and named in _TEXTS else _KINDS.get(label, "text")
     return "text" if kind == "pdf" else kind
+
+
+def cut_to(data: bytes, most: int) -> bytes:
+    """Return the beginning of a text up to the last end of a word or element, so that no number is cut."""
+    end = max(data.rfind(sign, most - WORD_BYTES, most) for sign in (b"\n", b" ", b">"))
+    return data[: end + 1 if end > 0 else most]
 
 
 def _label(content_type: str) -> str:
@@ -130,10 +132,13 @@ class Fetched(NamedTuple):
 
     address: str
     """Where they were found in the end."""
-    kind: Kind
+    kind: Kind | None
+    """None if it is an archive, whose kind its content shows."""
     charset: str
     """What the server declares; empty if nothing."""
     data: bytes
+    is_cut: bool = False
+    """Whether it is larger than `max_page_bytes`, so that only its beginning is here."""
 
 
 class Fetcher:
@@ -222,16 +227,14 @@ class Fetcher:
 
     async def _receive(self, here: Address, answer: Answer) -> Fetched:
         label = answer.headers.get("content-type", "")
-        refuse_label(label)
-        kind = kind_of(label, await answer.body.upto(SNIFFED_BYTES))
-        limits = self._limits
-        most, limit = (
-            (limits.max_pdf_bytes, "max_pdf_bytes") if kind == "pdf" else (limits.max_page_bytes, "max_page_bytes")
-        )
+        kind = kind_of(label, await answer.body.upto(SNIFFED_BYTES), here.target.partition("?")[0])
+        is_whole = kind in (None, "pdf")
+        most = self._limits.max_pdf_bytes if is_whole else self._limits.max_page_bytes
         data = await answer.body.upto(most + 1)
-        if len(data) > most:
-            raise Unread("too large", f"it is larger than {most} bytes (limit {limit})")
-        return Fetched(str(here), kind, charset_of(label), data)
+        is_cut = len(data) > most
+        if is_cut and is_whole:
+            raise Unread("too large", f"it is larger than {most} bytes (limit max_pdf_bytes)")
+        return Fetched(str(here), kind, charset_of(label), cut_to(data, most) if is_cut else data, is_cut)
 
     async def _obey_robots(self, here: Address) -> None:
         async with self._robots_locks[here.site]:

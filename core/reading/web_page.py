@@ -23,6 +23,7 @@ _CODES: dict[Reason, RefusalCode] = {
     "no text": "not text",
     "too large": "too large",
     "not text": "not text",
+    "unknown format": "not text",
     "timed out": "timed out",
 }
 _THREADS = Threads("parse", CHILDREN)
@@ -79,7 +80,9 @@ class WebReader:
             raise Unread(_CODES.get(error.reason, "broken"), str(error)) from error
         if page.kind == "html":
             _refuse_empty(extract)
-        return WebPage(page.address, extract.title, extract.text, extract.date, extract.links, extract.is_cut)
+        return WebPage(
+            page.address, extract.title, extract.text, extract.date, extract.links, page.is_cut or extract.is_cut
+        )
 
 
 def _name(address: str) -> str:

@@ -202,9 +202,9 @@ class Limits(KnownNames, BaseSettings):
     page_seconds: float = Field(default=20, gt=0)
     """Seconds that fetching one page may take as a whole, redirects included."""
     max_page_bytes: int = Field(default=2_000_000, ge=1000)
-    """Size of a web page, decompressed, above which it is refused."""
+    """Size of a web page, decompressed, above which only its beginning is read."""
     max_pdf_bytes: int = Field(default=20_000_000, ge=1000)
-    """Size of a PDF of the web above which it is refused."""
+    """Size of a PDF or an office document of the web above which it is refused."""
 
     def deepened(self) -> Limits:
         """Return the limits as widened for depth `deep`; those that were set stay as they are."""

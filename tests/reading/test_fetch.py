@@ -80,7 +80,7 @@ async def test_a_page_is_fetched_with_its_final_address_kind_and_charset(quiet: 
     quiet.publish("/page", "<p>Häfen", content_type="text/HTML; charset='utf-8'")
     async with fetching(quiet) as fetcher:
         fetched = await fetcher.fetch(quiet.url("/redirect?/page#top"))
-    assert fetched == (quiet.url("/page"), "html", "utf-8", "<p>Häfen".encode())
+    assert fetched == (quiet.url("/page"), "html", "utf-8", "<p>Häfen".encode(), False)
 
 
 @pytest.mark.fault("R6")

@@ -101,16 +101,18 @@ async def test_redirects_are_followed_one_by_one_and_not_everywhere(
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        pytest.param("/bomb?gzip", "too large", marks=pytest.mark.fault(31, logs="INFO core.reading.fetch")),
+        ("/bomb?gzip", ""),
         ("/bomb?br", "broken"),
         ("/bomb?zstd", "broken"),
         ("/bomb?gzip,gzip", "broken"),
-        ("/endless", "too large"),
+        ("/endless", ""),
         ("/after-the-end", ""),
         ("/long-length?5000000000", "broken"),
         ("/long-length?600", ""),
         ("/large-headers?60000", ""),
-        ("/large-headers?70000", "too large"),
+        pytest.param(
+            *("/large-headers?70000", "too large"), marks=pytest.mark.fault(31, logs="INFO core.reading.fetch")
+        ),
         ("/babble", "broken"),
     ],
 )
@@ -158,7 +160,7 @@ async def test_a_slow_server_has_one_deadline_for_everything(web: Web, path: str
         ),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00", "text/plain", "not text"),
         (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00", "application/octet-stream", "not text"),
-        (web_pages.ARTICLE, "video/mp4", "not text"),
+        (web_pages.ARTICLE, "video/mp4", ""),
         (web_pages.ARTICLE, "application/octet-stream", ""),
         (web_pages.ARTICLE, "text/html, text/html", ""),
         (web_pages.ARTICLE, "application/pdf", ""),

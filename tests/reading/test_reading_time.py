@@ -13,7 +13,7 @@ import pytest
 from deep_research.core.reading.addresses import join_address, parse_address
 from deep_research.core.reading.documents.parse_html import signs_of
 from deep_research.core.reading.documents.worker import parse
-from deep_research.core.reading.fetch import charset_of, kind_of, refuse_label
+from deep_research.core.reading.fetch import charset_of, kind_of
 from deep_research.core.reading.records import Unread, Unreadable
 from deep_research.core.reading.robots import Robots
 
@@ -66,7 +66,8 @@ def find_signs(source: str) -> object:
 
 WORK: list[Callable[[], object]] = [
     *(partial(kind_of, "text/html", head) for head in HEADS),
-    *(partial(read, label) for label in LABELS for read in (charset_of, refuse_label)),
+    *(partial(charset_of, label) for label in LABELS),
+    *(partial(kind_of, label, b"x") for label in LABELS),
     *(partial(parse_address, address) for address in ADDRESSES),
     *(partial(join_address, "http://a.example/b", address) for address in ADDRESSES),
     *(partial(parse, text.encode(), name) for name, text in FILES),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+import office_files
 import pytest
 import pytest_asyncio
 import web_pages
@@ -107,16 +108,37 @@ async def test_a_refused_request_that_asks_for_proof_is_a_challenge(web: Web, re
     assert await refusal(reader, web.publish("/cf", "No.", 403, cf_mitigated="challenge")) == "challenge"
 
 
-async def test_a_pdf_without_text_and_a_page_too_large_are_refused(web: Web) -> None:
+async def test_a_scan_is_refused_and_a_large_page_read_to_the_limit_without_cutting_a_number(web: Web) -> None:
     scan = web.publish("/scan", web_pages.pdf_of(""), content_type="application/pdf")
-    large = web.publish("/large", f"<p>{web_pages.PARAGRAPH}</p>" * 20)
+    large = web.publish("/large", "<p>" + "1234567 " * 2000)
+    sheet = web.publish("/large.xlsx", office_files.sheet(*([number] for number in range(5000))), content_type="a/b")
     async with WebReader(context_for(web, max_page_bytes=5000)) as reader:
         assert await refusal(reader, scan) == "not text"
-        with pytest.raises(Unread, match="5000 bytes") as caught:
-            await reader.read(large)
-        assert caught.value.code == "too large"
+        page = await reader.read(large)
+        assert (page.is_cut, set(page.text.split())) == (True, {"1234567"})
         pdf = web_pages.pdf_of("Deep water.") + b"%" * 10_000
         assert (await reader.read(web.publish("/pdf", pdf, content_type="application/pdf"))).text == "Deep water."
+    async with WebReader(context_for(web, max_pdf_bytes=5000)) as reader:
+        with pytest.raises(Unread, match="5000 bytes") as caught:
+            await reader.read(sheet)
+        assert caught.value.code == "too large"
+
+
+@pytest.mark.parametrize(
+    ("path", "label", "body", "text"),
+    [
+        ("/rates.csv", "text/csv", b"Year,Rate\n2024,5.4\n", "| 2024 | 5.4 |"),
+        ("/raw/rates.csv", "text/plain; charset=utf-8", b"Year;Rate\n2024;5,4\n", "| 2024 | 5,4 |"),
+        ("/get?rates", "application/vnd.ms-excel", office_files.sheet(["Year", "Rate"], [2024, 5.4]), "| 2024 | 5.4 |"),
+        ("/get?notes", "application/octet-stream", office_files.word(), office_files.TEXT),
+        ("/show", "text/html", office_files.slides("Deep water"), "## Deep water"),
+        ("/feed", "application/rss+xml", b"<rss><n>12</n></rss>", "<n>12</n>"),
+    ],
+)
+async def test_the_bytes_decide_what_a_page_is(
+    web: Web, reader: WebReader, path: str, label: str, body: bytes, text: str
+) -> None:
+    assert text in (await reader.read(web.publish(path.partition("?")[0], body, content_type=label))).text
 
 
 @pytest.mark.fault(34)
