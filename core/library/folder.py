@@ -27,7 +27,6 @@ MOST_NAMED = 1_000
 """Files and folders that are named one by one with the reason why they are not read."""
 KINDS_NAMED = 5
 """Kinds of files that are not read and are named one by one."""
-_USUAL_SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # Without this, opening a named pipe waits for somebody to write into it.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
@@ -165,7 +164,7 @@ class _Walk:
         count = self._others.total()
         if count:
             most = sorted(self._others, key=lambda kind: (-self._others[kind], kind))
-            named = ", ".join(kind or "no suffix" for kind in most[:KINDS_NAMED])
+            named = ", ".join(most[:KINDS_NAMED])
             more = f" and {len(most) - KINDS_NAMED} more" if len(most) > KINDS_NAMED else ""
             yield LeftOut(OTHERS, f"{count} of kinds that are not read: {named}{more}", OTHER_KINDS, count)
 
@@ -180,7 +179,7 @@ class _Walk:
                 elif reason := self._objection(entry):
                     self._leave_out(path, reason)
                 elif not _is_readable(entry.name):
-                    self._others.update([] if _leads_to_folder(entry) else [_suffix(entry.name)])
+                    self._others.update([] if _leads_to_folder(entry) else [PurePath(entry.name).suffix.lower()])
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
                     yield FoundFile(path, status.st_size, status.st_mtime_ns)
@@ -211,11 +210,6 @@ def _leads_to_folder(link: os.DirEntry[str]) -> bool:
     except OSError:
         # It leads to itself.
         return False
-
-
-def _suffix(name: str) -> str:
-    suffix = PurePath(name).suffix.lower()
-    return suffix if _USUAL_SUFFIX.fullmatch(suffix) else ""
 
 
 def _objection_to_link(root: Path, link: Path) -> str:

@@ -38,7 +38,7 @@ _ELEMENT = re.compile(r"[A-Z][a-z]?(?![a-z])")
 
 def settle(text: str, notes: Collection[str]) -> str:
     """Return a text without signs of raised and lowered text; `notes` are the marks of the document's notes."""
-    if not _SIGNS.search(text):
+    if END not in text:
         return text
     written, before = list[str](), ""
     for (sign, words), following in pairwise([*_pieces(text), ("", "")]):
@@ -50,7 +50,7 @@ def settle(text: str, notes: Collection[str]) -> str:
 
 def notes_of(text: str) -> frozenset[str]:
     """Return the marks of the notes of a text: raised marks that begin a line or stand behind a space."""
-    return frozenset(found[1] for found in _LABEL.finditer(text))
+    return frozenset(found[1] for found in _LABEL.finditer(text)) if END in text else frozenset()
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:
