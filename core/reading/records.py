@@ -113,8 +113,7 @@ _SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
 OURS = 8
 """To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
 THEIRS = (
-    *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdf", "python-docx", "python-pptx", "rapidocr"),
-    "pypdfium2",
+    *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx", "python-pptx", "rapidocr"),
 )
 """Libraries whose other versions may read a file otherwise; some may be missing."""
 

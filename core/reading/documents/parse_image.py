@@ -35,7 +35,7 @@ def parse_image(data: bytes, recogniser: Recogniser) -> Extract:
         if not pages:
             raise Unreadable("broken", "it is a broken picture") from error
         recogniser.miss(len(pages) + 1, "the file is broken there")
-    text = PAGE_END.join(pages)
+    text = f"\n\n{PAGE_END}".join(pages)
     if not any(map(str.isalnum, chain.from_iterable(pages))):
         raise recogniser.unread() or Unreadable("picture", "no text was recognised in it")
     return Extract(first_line(text), text, is_cut=recogniser.misses, note=recogniser.note())

@@ -1,96 +1,257 @@
-"""PDF files to text, page by page."""
+"""PDF files to text, page by page: letters by where they stand, values of form fields, and scans."""
 
 from __future__ import annotations
 
-import io
 import re
-from datetime import datetime
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from ctypes import POINTER, byref, cast, create_string_buffer
+from itertools import pairwise
+from typing import NamedTuple
 
-from pypdf import PdfReader
-from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
+import pypdfium2
+import pypdfium2.raw as pdfium
 
 from ...evidence.text.sentences import PAGE_END
-from ..records import TEXT_CHARACTERS, Extract, Unreadable
-from .paragraphs import paragraphs
+from ..records import Extract, Unreadable
+from .layout import Line, in_order, rows_of, with_grid
+from .letters import letters_of
 from .parse_text import first_line, informative_title, iso_date
+from .raised import END, RAISED
 from .recognition import Recogniser
+from .rules import grids_of
+from .scans import scan_of
 
 SCANNED_LETTERS = 40
 """Letters that a scanned page has less of: a stamp, or the number of the page."""
-# What pypdf raises on broken files besides its own errors.
-_BROKEN = (
-    PyPdfError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    AssertionError,
-    ArithmeticError,
-    RecursionError,
+MARGIN_ROWS = 3
+"""Rows at the top and at the bottom of a page that may be running heads."""
+MARGIN_GAP = 0.9
+"""Blank between a running head and the text, in heights of a letter."""
+NEAR_PAGES = 2
+"""Pages before and behind on which a running head is looked for: those of the left and of the right side differ."""
+PROSE_WORDS = 6
+"""Words of a paragraph that may go on behind the end of its page."""
+TICKED = "☒"
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+_PASSWORD = (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
+_VALUES = (pdfium.FPDF_FORMFIELD_TEXTFIELD, pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
+_MARKS = (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON)
+_NUMBER = r"(?P<number>\d{1,4}|[ivxlc]{1,7})"
+_PAGE_NUMBER = re.compile(
+    rf"(?:\W*|(?:page|seite|página|pagina|p|s)\W*){_NUMBER}(?:\s*(?:of|von|de|di|sur|/)\s*\d{{1,4}})?\W*", re.IGNORECASE
 )
+_WITH_NUMBER = (re.compile(rf"{_NUMBER}\W+(?P<words>\D.*)"), re.compile(rf"(?P<words>.*[^\w.,]){_NUMBER}"))
+_HYPHENATED = re.compile(r"[^\W\d_]-$")
+_NOTE = re.compile(rf"{RAISED}[^{END}]*{END}")
+_RUNS_ON = re.compile(rf"[^\W_][,)\"”’]?(?:{_NOTE.pattern})?$")
+_GOES_ON = re.compile(r"[(\"“‘«]?[a-zß-ÿ]")
+_ITEM = re.compile(r"\d{1,3}[.)]\s|[^\W_]?[^\w\s]\s")
+_SENTENCE_END = re.compile(r"[^\W_][.!?][\"”’»)]*(?:\s|$)")
+_STAMP = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(?:\d\d)?(\d\d)?")
+
+
+class _Margin(NamedTuple):
+    """What may be a running head, or the number of a page."""
+
+    line: Line
+    words: str
+    """Without the number."""
+    number: int
+    """-1 if there is none."""
+
+
+class _Page(NamedTuple):
+    number: int
+    lines: Sequence[Line] = ()
+    margin: Sequence[_Margin] = ()
+    others: Sequence[str] = ()
+    """Text that is turned, askew or recognised."""
 
 
 def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
-    """Title, text and last change of a PDF; a broken page ends the text, and that of scanned pages is recognised."""
+    """Title, text and last change of a PDF; a broken page is named, and the text of scanned pages is recognised."""
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("broken", "it is not a PDF file")
     try:
-        reader = PdfReader(io.BytesIO(data))
-        _unlock(reader)
-        pages, is_cut = _pages(reader, data, recogniser)
-    except _BROKEN as error:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code in _PASSWORD:
+            raise Unreadable("encrypted", "it is encrypted") from error
         raise Unreadable("broken", "it is a broken PDF file") from error
-    text = PAGE_END.join(pages)
-    if not text.strip():
-        raise recogniser.unread() or Unreadable("no text", "there is no text in it")
-    title, changed = _metadata(reader)
-    is_cut = is_cut or recogniser.misses
-    return Extract(title or first_line(text), text, is_cut=is_cut, changed=changed, note=recogniser.note())
+    with document:
+        text = _joined(_texts(document, recogniser))
+        if not text.strip():
+            raise recogniser.unread() or Unreadable("no text", "there is no text in it")
+        title = informative_title(document.get_metadata_value("Title")) or first_line(text)
+        return Extract(title, text, is_cut=recogniser.misses, changed=_changed(document), note=recogniser.note())
 
 
-def _unlock(reader: PdfReader) -> None:
+def _changed(document: pypdfium2.PdfDocument) -> str:
+    """Return the day on which a program changed the file last."""
+    stamp = _STAMP.match(document.get_metadata_value("ModDate"))
+    year, *parts = map(int, stamp.groups("0")) if stamp else (0,)
+    # Programs that want equal files from equal input write the first second of a year.
+    return iso_date(f"{year:04}-{parts[0]:02}-{parts[1]:02}") if parts and tuple(parts) != (1, 1, 0, 0) else ""
+
+
+def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[str]:
+    """Yield the text of each page, without its number and without running heads that stood there before."""
+    if document.get_formtype() != pdfium.FORMTYPE_NONE:
+        document.init_forms()
+    seen: set[str] = set()
+    near: deque[_Page] = deque(maxlen=2 * NEAR_PAGES + 1)
+    for number in range(1, len(document) + NEAR_PAGES + 1):
+        near.append(_page(document, number, recogniser) if number <= len(document) else _Page(number))
+        if number > NEAR_PAGES:
+            page = near[-1 - NEAR_PAGES]
+            others = [other for other in near if other is not page]
+            yield "\n\n".join(filter(None, [in_order(_without_margin(page, others, seen)), *page.others]))
+
+
+def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) -> _Page:
     try:
-        is_open = not reader.is_encrypted or bool(reader.decrypt(""))
-    except (DependencyError, NotImplementedError, FileNotDecryptedError):
-        is_open = False
-    if not is_open:
-        raise Unreadable("encrypted", "it is encrypted")
-
-
-def _pages(reader: PdfReader, data: bytes, recogniser: Recogniser) -> tuple[list[str], bool]:
-    # The library takes a while to load.
-    from .scans import Scans
-
-    pages, scans, length = list[str](), Scans(data), 0
-    for number, page in enumerate(reader.pages, 1):
-        try:
-            text = paragraphs(page.extract_text())
-            scan = scans.page(number) if len(re.findall(r"\w", text)) < SCANNED_LETTERS else None
+        page = document[number - 1]
+    except pypdfium2.PdfiumError as error:
+        if number == 1:
+            raise Unreadable("broken", "it is a broken PDF file") from error
+        recogniser.miss(number, "it is broken")
+        return _Page(number)
+    with closing(page):
+        letters = letters_of(page)
+        upright, *turned = sorted(letters.lines, key=len, reverse=True)
+        lines = _with_values(upright, list(_fields(document, page)))
+        others = [*map(in_order, turned), letters.skewed]
+        for grid in grids_of(page) if upright is letters.lines[0] else ():
+            lines = with_grid(lines, *grid)
+        text = " ".join([*(line.text for line in lines), *others])
+        known = len(re.findall(r"\w", text))
+        if known < SCANNED_LETTERS or letters.unknown > known:
+            scan = scan_of(page, is_drawn=letters.unknown > known)
             recognised = recogniser.page(number, scan) if scan else ""
             # What is recognised holds the text of the page as well, unless a picture hides it.
-            pages.append(recognised if text in recognised else "\n\n".join(filter(None, [text, recognised])))
-        except _BROKEN:
-            if not length:
-                raise
-            return pages, True
-        length += len(pages[-1])
-        if length > TEXT_CHARACTERS:
-            break
-    return pages, length > TEXT_CHARACTERS
+            lines = [] if in_order(lines) in recognised else lines
+            others.append(recognised)
+        return _Page(number, lines, list(_margin(lines)), others)
 
 
-def _metadata(reader: PdfReader) -> tuple[str, str]:
-    try:
-        metadata = reader.metadata
-        title = str(metadata.title or "") if metadata else ""
-        changed = _day(metadata.modification_date) if metadata else ""
-    except _BROKEN:
-        return "", ""
-    return informative_title(title), changed
+def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[Line]:
+    """Yield the values of the form fields of a page where they stand; of a box that is ticked, a mark."""
+    form, rectangle = document.formenv, pdfium.FS_RECTF()
+    for place in range(pdfium.FPDFPage_GetAnnotCount(page) if form else 0):
+        field = pdfium.FPDFPage_GetAnnot(page, place)
+        kind = pdfium.FPDFAnnot_GetFormFieldType(form, field)
+        value = ""
+        if kind in _VALUES:
+            size = pdfium.FPDFAnnot_GetFormFieldValue(form, field, None, 0)
+            letters = create_string_buffer(size)
+            pdfium.FPDFAnnot_GetFormFieldValue(form, field, cast(letters, POINTER(pdfium.FPDF_WCHAR)), size)
+            value = " ".join(letters.raw.decode("utf-16-le", "replace").strip("\0").split())
+        elif kind in _MARKS and pdfium.FPDFAnnot_IsChecked(form, field):
+            value = TICKED
+        pdfium.FPDFAnnot_GetRect(field, byref(rectangle))
+        pdfium.FPDFPage_CloseAnnot(field)
+        if value:
+            yield Line(rectangle.left, -rectangle.top, rectangle.right, -rectangle.bottom, value)
 
 
-def _day(stated: datetime | None) -> str:
-    # Programs that want equal files from equal input write the first second of a year.
-    if stated is None or (stated.month, stated.day, stated.hour, stated.second) == (1, 1, 0, 0):
-        return ""
-    return iso_date(stated.date().isoformat())
+def _with_values(lines: Sequence[Line], fields: Sequence[Line]) -> list[Line]:
+    """Return the lines with values of fields behind their labels, and ticks before them."""
+    labelled = list(lines)
+    for field in sorted(fields):
+        is_tick = field.text == TICKED
+        beside = [line for line in labelled if abs(line.middle - field.middle) < max(line.height, field.height) / 2]
+        before = [line for line in beside if line.right <= field.left + line.height]
+        behind = [line for line in beside if line.left >= field.right - line.height]
+        label = min(behind, default=None) if is_tick else max(before, key=lambda line: line.right, default=None)
+        if label is None:
+            labelled.append(field)
+            continue
+        words = f"{field.text} {label.text}" if is_tick else f"{label.text.rstrip(' :_.')}: {field.text}"
+        left, right = min(label.left, field.left), max(label.right, field.right)
+        labelled[labelled.index(label)] = label._replace(left=left, right=right, text=words)
+    return labelled
+
+
+def _margin(lines: Sequence[Line]) -> Iterator[_Margin]:
+    """Yield the lines at the top and at the bottom of a page that a blank separates from its text."""
+    rows = rows_of(lines)
+    for row in {**_outermost(rows), **_outermost(rows[::-1])}.values():
+        for line in row:
+            found = _PAGE_NUMBER.fullmatch(line.text)
+            found = found or next(filter(None, (form.fullmatch(line.text) for form in _WITH_NUMBER)), None)
+            fields = found.groupdict() if found else {}
+            yield _Margin(line, fields.get("words", "") if found else line.text, _value(fields.get("number", "")))
+
+
+def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
+    """Return the first rows before the last wide blank among them; a row that heads columns is none of them."""
+    count = 0
+    for place, (row, following) in enumerate(pairwise(rows[: MARGIN_ROWS + 1]), 1):
+        blank = max(following[0].top, row[0].top) - min(following[0].bottom, row[0].bottom)
+        if blank > MARGIN_GAP * row[0].height:
+            count = place
+    if count and count < len(rows):
+        cells = rows[count]
+        heads = [head for head in rows[count - 1] if any(map(head.stands_over, cells))]
+        count -= min(len(heads), len(cells)) > 1
+    return {row[0].top: row for row in rows[:count]}
+
+
+def _value(number: str) -> int:
+    """Return the value of a page number, Arabic or Roman; -1 if it is none."""
+    if number.isdigit():
+        return int(number)
+    digits = [_ROMAN[letter] for letter in number.lower()]
+    return sum(-digit if digit < following else digit for digit, following in pairwise([*digits, 0])) if digits else -1
+
+
+def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> list[Line]:
+    """Return the lines of a page but its number, and but the running heads that were seen before."""
+    kept = dict.fromkeys(page.lines)
+    for head in page.margin:
+        same = [
+            (other.number - page.number, found)
+            for other in others
+            for found in other.margin
+            if abs(found.line.top - head.line.top) < head.line.height / 2
+        ]
+        is_number = head.number >= 0 and any(
+            found.words == head.words and found.number - head.number == distance for distance, found in same
+        )
+        words = head.words if is_number else head.line.text
+        if is_number or any(found.line.text == words for _, found in same):
+            del kept[head.line]
+            if words not in seen:
+                seen.add(words)
+                kept |= {head.line._replace(text=words): None} if words else {}
+    return list(kept)
+
+
+def _joined(pages: Iterable[str]) -> str:
+    """Return the text of pages; a sentence that goes on behind the end of its page has no blank lines in it."""
+    parts = list[str]()
+    for page in pages:
+        last, first = parts[-1].rpartition("\n\n")[2] if parts else "", page.partition("\n\n")[0]
+        if _HYPHENATED.search(last) and _GOES_ON.match(first):
+            word, _, page = page.partition(" ")
+            parts[-1] = f"{parts[-1][:-1]}{word}"
+            parts += [PAGE_END, page]
+        elif parts:
+            parts += [PAGE_END if _is_one_sentence(last, first) else f"\n\n{PAGE_END}", page]
+        else:
+            parts.append(page)
+    return "".join(parts)
+
+
+def _is_one_sentence(last: str, first: str) -> bool:
+    """Whether the last paragraph of a page goes on in the first of the next."""
+    words, following = len(last.split()), len(first.split())
+    if last.startswith("|") or first.startswith("|") or not _RUNS_ON.search(last) or words < PROSE_WORDS:
+        return False
+    if _GOES_ON.match(first):
+        return True
+    # A figure, a name or a title.
+    is_prose = following >= PROSE_WORDS and bool(_SENTENCE_END.search(first)) and not _ITEM.match(first)
+    return is_prose and (first[0].isdigit() or words >= 2 * PROSE_WORDS)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..records import Unreadable
-from .paragraphs import paragraphs
+from .layout import Line, in_order
 
 if TYPE_CHECKING:
     import numpy
@@ -32,34 +30,8 @@ FEWEST_LETTERS = 0.4
 """Letters for each square as high as its line; fewer mean that the recogniser does not know the script."""
 UNSURE, UNREAD = 0.85, 0.5
 """Mean confidence of a page below which it is named as unsure, or counts as not read."""
-LONG_LINE = 8
-"""How many times as wide as high the lines of a column are, unlike the cells of a table."""
-COLUMN_LINES = 4
-"""Lines that a column has at least."""
-GAP = 1.7
-"""A paragraph ends where the next line is this many times as far away as usual."""
 UPSIDE_DOWN = "180"
 NOT_INSTALLED = 'recognising text needs RapidOCR: pip install ".[ocr]" in the checkout of deep_research'
-
-
-class Line(NamedTuple):
-    """A line of text, or a cell of a table, and where it stands on an upright page."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-    text: str = ""
-
-    @property
-    def height(self) -> float:
-        """How high its letters are, more or less."""
-        return self.bottom - self.top
-
-    @property
-    def middle(self) -> float:
-        """The place between top and bottom."""
-        return (self.top + self.bottom) / 2
 
 
 class Recogniser:
@@ -254,70 +226,3 @@ def _longest(along: numpy.ndarray) -> numpy.ndarray:
     import numpy
 
     return numpy.argsort(numpy.hypot(along[:, 0], along[:, 1]))[len(along) // 2 :]
-
-
-def in_order(lines: Sequence[Line]) -> str:
-    """Return the text of lines as it is read, column by column, in paragraphs."""
-    text = "\n\n".join(paragraphs(_text(block)) for block in _blocks(lines))
-    # What begins small goes on from the column before.
-    text = re.sub(r"(?<=[^\W\d_])-\n\n(?=[a-zß-ÿ])", "", text)
-    return re.sub(r"(?<=[\w,])\n\n(?=[a-zß-ÿ])", " ", text)
-
-
-def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
-    """Yield the lines that are read from top to bottom together; tables and what spans two columns divide them."""
-    gutter = _gutter(lines)
-    if gutter is None:
-        yield lines
-        return
-    between = [one for one in lines if one.left < gutter < one.right or _is_in_table(one, lines)]
-    rest = [one for one in lines if one not in between]
-    block = list[Line]()
-    for line in [*sorted(between, key=lambda one: one.middle), None]:
-        above = [one for one in rest if line is None or one.middle < line.middle]
-        if above:
-            yield from [block] if block else ()
-            left = [one for one in above if one.right <= gutter]
-            right = [one for one in above if one.left >= gutter]
-            yield from (part for column in (left, right) if column for part in _blocks(column))
-            rest, block = [one for one in rest if one not in above], []
-        block += [line] if line else []
-    yield from [block] if block else ()
-
-
-def _is_in_table(line: Line, lines: Sequence[Line]) -> bool:
-    """Whether a line is short and stands beside two more that are."""
-    beside = [one for one in lines if abs(one.middle - line.middle) < line.height / 2]
-    return len(beside) >= 3 and all(one.right - one.left < LONG_LINE * one.height for one in beside)
-
-
-def _gutter(lines: Sequence[Line]) -> float | None:
-    """Return the place between two columns of running text; none if there are none, or cells of a table."""
-    best: tuple[int, float] | None = None
-    for place in {one.right for one in lines}:
-        left = [one for one in lines if one.right <= place]
-        right = [one for one in lines if one.left >= place]
-        spanning = len(lines) - len(left) - len(right)
-        if _is_column(left) and _is_column(right) and spanning * 2 < len(lines):
-            best = min(best or (spanning, place), (spanning, place))
-    return best[1] if best else None
-
-
-def _is_column(lines: Sequence[Line]) -> bool:
-    return len(lines) >= COLUMN_LINES and median((one.right - one.left) / one.height for one in lines) >= LONG_LINE
-
-
-def _text(block: Sequence[Line]) -> str:
-    """Return the text of a block row by row."""
-    rows: list[list[Line]] = []
-    for line in sorted(block, key=lambda one: one.middle):
-        if rows and line.middle - rows[-1][0].middle < rows[-1][0].height / 2:
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)]
-    usual = median(steps) if steps else 0.0
-    text = ""
-    for row, step in zip(rows, [*steps, 0.0], strict=True):
-        text += " ".join(one.text for one in sorted(row)) + ("\n\n" if step > GAP * usual else "\n")
-    return text.strip()

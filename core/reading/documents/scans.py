@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pypdfium2
@@ -19,25 +18,11 @@ SCANNED_SHARE = 0.25
 """Share of a page that its images cover at least if it is a scan."""
 
 
-class Scans:
-    """Finds the scanned pages of a PDF, and draws them."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    @cached_property
-    def _document(self) -> pypdfium2.PdfDocument:
-        return pypdfium2.PdfDocument(self._data)
-
-    def page(self, number: int) -> Callable[[], Image] | None:
-        """Return what draws the page of this number, from 1, as a reader sees it; none if it is no scan."""
-        try:
-            page = self._document[number - 1]
-            images = [one.get_bounds() for one in page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE])]
-        except pypdfium2.PdfiumError:
-            return None
-        width, height = page.get_size()
-        covered = sum((right - left) * (top - bottom) for left, bottom, right, top in images)
-        if not images or covered < SCANNED_SHARE * width * height:
-            return None
-        return lambda: page.render(scale=SIDE / max(width, height)).to_pil()
+def scan_of(page: pypdfium2.PdfPage, is_drawn: bool = False) -> Callable[[], Image] | None:
+    """Return what draws a page as a reader sees it; none if it is no scan and not `is_drawn` by unknown letters."""
+    width, height = page.get_size()
+    images = [image.get_bounds() for image in page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE])]
+    covered = sum((right - left) * (top - bottom) for left, bottom, right, top in images)
+    if not is_drawn and (not images or covered < SCANNED_SHARE * width * height):
+        return None
+    return lambda: page.render(scale=SIDE / max(width, height)).to_pil()

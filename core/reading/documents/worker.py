@@ -73,8 +73,9 @@ def parse(
         raise
     notes = notes_of(extract.text)
     extract = extract._replace(title=settle(extract.title, notes), text=settle(extract.text, notes))
-    # Cleaning would take the end of a page for that of a line.
-    text = f"\n\n{PAGE_END}".join(map(_plain, extract.text.split(PAGE_END))).rstrip()
+    # Cleaning would take the end of a page for that of a line; a sentence may go on behind it.
+    pages = extract.text.split(PAGE_END)
+    text = PAGE_END.join(_plain(page) + "\n\n" * page.endswith("\n\n") for page in pages).rstrip()
     # A page of which there are signs says by them why it has no text.
     if not any(character.isalnum() for character in text) and not extract.signs:
         raise Unreadable("empty", "there is no text in it")

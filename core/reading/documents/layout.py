@@ -1,0 +1,398 @@
+"""Pieces of text on a page, wherever they stand, in the order of reading: columns, tables and paragraphs."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+from .paragraphs import paragraphs
+from .parse_csv import table_of
+from .raised import END, LOWERED, RAISED
+
+LONG_LINE = 8
+"""How many times as wide as high the lines of a column are, unlike the cells of a table."""
+COLUMN_LINES = 4
+"""Minimum number of lines of a column."""
+GAP = 1.7
+"""A paragraph ends where the next line is this many times as far away as usual."""
+NARROW = 0.5
+"""Blank, in heights of a letter, that may be a gutter if there is one in the other lines."""
+FAR = 2.6
+"""Distance of two lines, in heights of a letter, from which they belong to different paragraphs in any case."""
+OTHER_SIZE = 1.25
+"""Ratio of the heights of two lines from which they belong to different paragraphs."""
+ROW_GAP = 4
+"""How many times its height the next row of a table is away at most."""
+PADDED = 1.25
+"""Ratio of distances from which the wider one separates rows, and the narrower one the lines of a cell."""
+COVERED = 0.8
+"""Share of a column from which a cell that stands in others too stands in it."""
+SURE_GUTTER = 2
+"""Width, in heights of a letter, from which a blank in two lines is a gutter."""
+MOST_GUTTERS = 30
+"""Positions that are tried, those first that fewest lines stand across."""
+SHARED = 0.8
+"""Share of the blanks in two columns from which these are cells of the same rows."""
+FILLED = 0.5
+"""Share of the cells of a grid that hold text; a diagram has fewer."""
+HEADER_ROWS = 3
+TABLE = "| "
+
+_FIGURE = re.compile(
+    r"(?!(?:19|20)\d\d\b)[^\w]*(?:[A-Z]{0,3}[$€£¥]|[A-Z]{3}\b)?[^\w]*\d[\d\s.,'’/:%()–−-]*[^\W\d_]{0,3}\W*"
+)
+"""A cell that holds a figure, but no year, which would head a column."""
+_FIGURES = re.compile(r"(?:(?:^|\s)[^\w\s]*(?:\d[\d.,'’]*[.,'’]\d+|(?<=\()\d+)[^\w\s]*){2,}$")
+"""Figures with a separator or in brackets, in a row: without them, spaces may belong to a figure."""
+_SCRIPT = re.compile(rf"[{RAISED}{LOWERED}][^{END}]*{END}")
+_MARKER = re.compile(
+    r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]|[•▪‣◦·–—*\x7f\ue000-\uf8ff-]|\d{1,2}(?:\.\d{1,2})+\.?", re.IGNORECASE
+)
+"""What stands apart before an item of a list, or a title."""
+
+Cells = list[str]
+
+
+class Line(NamedTuple):
+    """A line of text, or a cell of a table, and where it stands on an upright page."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str = ""
+    gaps: tuple[tuple[int, tuple[float, float]], ...] = ()
+    """The blanks before its further words: where these begin in the text, and where the blank does and ends."""
+
+    @property
+    def height(self) -> float:
+        """How high its letters are, more or less."""
+        return self.bottom - self.top
+
+    @property
+    def middle(self) -> float:
+        """Halfway between top and bottom."""
+        return (self.top + self.bottom) / 2
+
+    def cut(self, left: float, right: float, width: float = 0.0) -> list[Line]:
+        """Return its parts before and behind a blank of this width between two positions; itself without one."""
+        for place, (start, (begin, end)) in enumerate(self.gaps):
+            if begin < right and left < end and end - begin > width * self.height:
+                gaps = tuple((offset - start, ends) for offset, ends in self.gaps[place + 1 :])
+                before = self._replace(right=begin, text=self.text[:start].rstrip(), gaps=self.gaps[:place])
+                return [before, self._replace(left=end, text=self.text[start:], gaps=gaps)]
+        return [self]
+
+    def stands_over(self, other: Line) -> bool:
+        """Whether a position from left to right belongs to both."""
+        return self.left < other.right and other.left < self.right
+
+
+def in_order(lines: Sequence[Line]) -> str:
+    """Return the text of lines as it is read, column by column, in paragraphs and tables."""
+    text = "\n\n".join(part for block in _blocks(lines) for part in _parts(rows_of(block)))
+    # What begins small goes on from the column before.
+    text = re.sub(r"(?<=[^\W\d_])-\n\n(?=[a-zß-ÿ])", "", text)
+    return re.sub(r"(?<=[\w,])\n\n(?=[a-zß-ÿ])", " ", text)
+
+
+def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[float]) -> list[Line]:
+    """Return the lines with those between the rules of a table as one, which is its Markdown.
+
+    They stay as they are if the rules do not divide them into cells.
+    """
+    table = Line(columns[0], rows[0], columns[-1], rows[-1])
+    inside = {line for line in lines if table.top < line.middle < table.bottom and line.stands_over(table)}
+    cells: dict[tuple[int, int], list[str]] = {}
+    for row in rows_of(inside):
+        for line in row:
+            parts = [line]
+            for rule in columns[1:-1]:
+                parts = [*parts[:-1], *parts[-1].cut(rule - 1, rule + 1)]
+            for part in parts:
+                place = bisect_right(rows, part.middle) - 1, bisect_right(columns, (part.left + part.right) / 2) - 1
+                cells.setdefault(place, []).append(part.text)
+    width, height = len(columns) - 1, len(rows) - 1
+    is_plain = any(sum(map(_is_figure, texts)) > 1 for texts in cells.values())
+    if is_plain or len(cells) < FILLED * width * height or any(not 0 <= column < width for _, column in cells):
+        return list(lines)
+    shown = [[" ".join(cells.get((row, column), ())) for column in range(width)] for row in range(height)]
+    text = "\n\n".join(_markdown([row for row in shown if any(row)]))
+    return [*(line for line in lines if line not in inside), table._replace(bottom=table.top + 1, text=text)]
+
+
+def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
+    """Return the rows in which lines stand, from top to bottom, each from left to right."""
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: line.middle):
+        if rows and line.middle - rows[-1][0].middle < rows[-1][0].height / 2:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [sorted(row) for row in rows]
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
+    """Yield the lines that are read from top to bottom together; tables and what spans two columns divide them."""
+    gutter = _gutter(lines)
+    if gutter is None:
+        yield lines
+        return
+    lines = [part for line in lines for part in line.cut(gutter, gutter + 1, NARROW)]
+    in_table = _in_tables(lines)
+    between = [line for line in lines if line.left < gutter < line.right or line in in_table]
+    rest = sorted(set(lines).difference(between), key=lambda line: line.middle)
+    block = list[Line]()
+    for divider in [*sorted(between, key=lambda line: line.middle), None]:
+        count = len(rest) if divider is None else bisect_left(rest, divider.middle, key=lambda line: line.middle)
+        above, rest = rest[:count], rest[count:]
+        if above:
+            yield from [block] if block else ()
+            left = [line for line in above if line.right <= gutter]
+            right = [line for line in above if line.left >= gutter]
+            yield from (part for column in (left, right) if column for part in _blocks(column))
+            block = []
+        block += [divider] if divider else []
+    yield from [block] if block else ()
+
+
+def _narrow_parts(line: Line) -> Iterator[Line]:
+    """Yield the parts of a line between all blanks that may belong to a gutter."""
+    *parts, last = line.cut(line.left, line.right, NARROW)
+    yield from parts
+    yield from _narrow_parts(last) if parts else [last]
+
+
+def _in_tables(lines: Sequence[Line]) -> set[Line]:
+    """Return the short lines that stand beside two more, all of them short."""
+    rows = (row for row in rows_of(lines) if len(row) > 2)
+    return {
+        line for row in rows if all(part.right - part.left < LONG_LINE * part.height for part in row) for line in row
+    }
+
+
+def _gutter(lines: Sequence[Line]) -> float | None:
+    """Return the position between two columns of running text; none if there are none, or cells of a table."""
+    parts = [part for line in lines for part in _narrow_parts(line)]
+    lefts, rights = sorted(part.left for part in parts), sorted(part.right for part in parts)
+    found: list[tuple[int, float]] = []
+    for right in sorted(set(rights)):
+        on_left, on_right = bisect_right(rights, right), len(parts) - bisect_left(lefts, right)
+        spanning = len(parts) - on_left - on_right
+        if min(on_left, on_right) >= COLUMN_LINES and spanning * 2 < len(lines):
+            found.append((spanning, right))
+    for _, gutter in sorted(found)[:MOST_GUTTERS]:
+        cut = [part for line in lines for part in line.cut(gutter, gutter + 1, NARROW)]
+        columns = [line for line in cut if line.right <= gutter], [line for line in cut if line.left >= gutter]
+        if all(map(_is_column, columns)):
+            return None if _is_in_rows(*columns) else gutter
+    return None
+
+
+def _is_column(lines: Sequence[Line]) -> bool:
+    return len(lines) >= COLUMN_LINES and median((line.right - line.left) / line.height for line in lines) >= LONG_LINE
+
+
+def _is_in_rows(left: Sequence[Line], right: Sequence[Line]) -> bool:
+    """Whether the same blanks divide two columns, as they divide the rows of a table with long cells."""
+    both = list(map(_blanks, (left, right)))
+    for blanks, others in (both, both[::-1]):
+        shared = sum(any(top < end and begin < bottom for begin, end in others) for top, bottom in blanks)
+        if shared < 2 or shared < SHARED * len(blanks):
+            return False
+    return True
+
+
+def _blanks(lines: Sequence[Line]) -> list[tuple[float, float]]:
+    """Return where the blanks of a column begin and end that are wider than those between its closest lines."""
+    pairs = [(row[0], after[0]) for row, after in pairwise(rows_of(lines))]
+    usual = min((after.middle - line.middle for line, after in pairs), default=0)
+    return [(line.bottom, after.top) for line, after in pairs if after.middle - line.middle > PADDED * usual]
+
+
+def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
+    """Yield the tables of a block, and the paragraphs between them."""
+    rows = [_figures_apart(_with_marker(row)) for row in rows]
+    start = plain = 0
+    while start < len(rows):
+        if rows[start][0].text.startswith(TABLE):
+            yield from filter(None, [_text(rows[plain:start])])
+            yield rows[start][0].text
+            start = plain = start + 1
+            continue
+        stop = _end_of_table(rows, start)
+        columns = _columns(rows[start:stop])
+        if len(columns) > 1:
+            yield from filter(None, [_text(rows[plain:start])])
+            placed = [_placed(row, columns) for row in rows[start:stop]]
+            yield from _markdown(_joined(rows[start:stop], placed))
+            start = plain = stop
+        else:
+            start += 1
+    yield from filter(None, [_text(rows[plain:])])
+
+
+def _with_marker(row: list[Line]) -> list[Line]:
+    """Return the mark of an item and its text as one line."""
+    if len(row) != 2 or not _MARKER.fullmatch(row[0].text) or _is_figure(row[1].text):
+        return row
+    mark, item = row
+    return [item._replace(left=mark.left, text=f"{mark.text} {item.text}", gaps=())]
+
+
+def _figures_apart(row: list[Line]) -> list[Line]:
+    """Return the figures at the end of a line as cells, if there are two or more: no sentence has them in a row."""
+    parts = list[Line]()
+    for line in row:
+        if found := _FIGURES.search(line.text):
+            for start, blank in line.gaps:
+                if start >= found.start() and line.text:
+                    *before, line = line.cut(*blank)
+                    parts += before
+        parts.append(line)
+    return parts
+
+
+def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
+    """Return behind which row a table ends that would begin at `start`."""
+    if len(rows[start]) < 2:
+        return start
+    stop = start + 1
+    for place in range(start + 1, len(rows)):
+        row, above = rows[place], rows[place - 1]
+        step, height = row[0].middle - above[0].middle, max(row[0].height, above[0].height)
+        if row[0].text.startswith(TABLE) or step > ROW_GAP * height:
+            break
+        if len(row) > 1:
+            stop = place + 1
+        elif place - stop > 1 or sum(map(row[0].stands_over, rows[stop - 1])) > 1:
+            break
+    # The last cells may have further lines.
+    while stop < len(rows) and stop - start > 1 and _goes_on(rows[stop - 1], rows[stop]):
+        stop += 1
+    return stop
+
+
+def _goes_on(row: Sequence[Line], following: Sequence[Line]) -> bool:
+    """Whether a line stands close below a cell, and begins as one that goes on."""
+    if len(following) > 1 or following[0].middle - row[0].middle > GAP * row[0].height:
+        return False
+    over = [line for line in row if line.stands_over(following[0])]
+    return len(over) == 1 and following[0].text[:1].islower()
+
+
+def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
+    """Return where the columns of a table begin and end; none if the rows have no gutters in common."""
+    most = max(map(len, rows), default=0)
+    for width in range(most, 1, -1):
+        full = [row for row in rows if len(row) >= width]
+        columns: list[tuple[float, float]] = []
+        for line in sorted(line for row in full for line in row):
+            if columns and line.left < columns[-1][1]:
+                columns[-1] = columns[-1][0], max(columns[-1][1], line.right)
+            else:
+                columns.append((line.left, line.right))
+        gutter = min((begin - end for (_, end), (begin, _) in pairwise(columns)), default=0)
+        # Blanks of two justified lines may happen to stand one below the other.
+        is_sure = len(full) > 2 or gutter > SURE_GUTTER * full[0][0].height or any(map(_has_figure, full))
+        if len(columns) >= width and len(full) > 1 and is_sure:
+            return columns
+    return []
+
+
+def _markdown(cells: Sequence[Cells]) -> Iterator[str]:
+    """Yield a table as Markdown; two columns without a header are lines with a label and a value."""
+    width = len(cells[0])
+    count = _header_rows(cells)
+    if not count and width == 2:
+        yield "\n".join(": ".join(filter(None, [label.rstrip(" :"), value])) for label, value in cells)
+        return
+    header = [" / ".join(dict.fromkeys(filter(None, names))) for names in zip(*cells[:count], strict=True)]
+    yield from table_of([header or [""] * width, *cells[count:]])
+
+
+def _placed(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cells:
+    """Return the cells of a row; one that spans columns stands in each of them."""
+    cells = [""] * len(columns)
+    for line in row:
+        below = [place for place, (left, right) in enumerate(columns) if line.left < right and left < line.right]
+        parts = [line]
+        for place, following in pairwise(below):
+            # A wide figure leaves as little blank as there is between words.
+            *before, last = parts
+            pair = last.cut(columns[place][1] - 1, columns[following][0] + 1)
+            parts = [*before, *pair] if any(map(_is_cell, pair)) else parts
+        for part in parts:
+            overlaps = [min(part.right, right) - max(part.left, left) for left, right in columns]
+            most = max(overlaps)
+            for place, overlap in enumerate(overlaps):
+                left, right = columns[place]
+                if overlap == most or overlap > COVERED * (right - left):
+                    cells[place] = f"{cells[place]} {part.text}".strip()
+    return cells
+
+
+def _joined(rows: Sequence[list[Line]], placed: Sequence[Cells]) -> list[Cells]:
+    """Return the rows of a table, those together that are lines of the same cells."""
+    steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)]
+    close = PADDED * min(steps, default=0)
+    has_figures = [any(map(_is_figure, cells)) for cells in placed]
+    pairs = list(zip(steps, pairwise(has_figures), strict=True))
+    if max(steps, default=0) <= close or any(step < close and all(both) for step, both in pairs):
+        # The distances say nothing about where a row begins.
+        close = 0
+    joined = [placed[0]]
+    for place, (step, both) in enumerate(pairs, 1):
+        cells, height = placed[place], rows[place][0].height
+        first = next(filter(None, cells), " ")
+        is_partial = any(above and not cell for above, cell in zip(joined[-1], cells, strict=True))
+        is_same = step < 0.8 * height or (step < close and (is_partial or not any(both)))
+        goes_on = first[0].islower() and step < GAP * height and not all(both)
+        if is_same or goes_on:
+            joined[-1] = [f"{above} {cell}".strip() for above, cell in zip(joined[-1], cells, strict=True)]
+        else:
+            joined.append(cells)
+    return joined
+
+
+def _header_rows(rows: Sequence[Cells]) -> int:
+    """Return the number of rows that name the columns: none if the first row holds figures or a label with a colon."""
+    if any(map(_is_figure, rows[0][1:])) or rows[0][0].endswith(":"):
+        return 0
+    count = 1
+    while count < min(HEADER_ROWS, len(rows) - 1):
+        above, row = rows[count - 1], rows[count]
+        is_whole = all(above[1:]) and len(set(above[1:])) == len(above[1:])
+        if is_whole or not any(row[1:]) or any(map(_is_figure, row)):
+            break
+        count += 1
+    return count
+
+
+def _is_figure(cell: str) -> bool:
+    return _FIGURE.fullmatch(_SCRIPT.sub("", cell)) is not None
+
+
+def _is_cell(line: Line) -> bool:
+    return line.text.isdigit() or _is_figure(line.text)
+
+
+def _has_figure(lines: Iterable[Line]) -> bool:
+    return any(_is_figure(line.text) for line in lines)
+
+
+def _text(rows: Sequence[list[Line]]) -> str:
+    """Return the text of rows in paragraphs."""
+    steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)] or [0.0]
+    usual = median(steps)
+    text = ""
+    for row, following in pairwise([*rows, *rows[-1:]]):
+        smaller, larger = sorted((row[0].height, following[0].height))
+        step = following[0].middle - row[0].middle
+        is_last = step > min(GAP * usual, FAR * larger) or larger > OTHER_SIZE * smaller
+        text += " ".join(line.text for line in row) + ("\n\n" if is_last else "\n")
+    return "\n\n".join(map(paragraphs, text.strip().split("\n\n")))

@@ -1,0 +1,66 @@
+"""The grids that the rules on a PDF page draw around the cells of tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from ctypes import byref, c_float
+from typing import NamedTuple
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+THICK = 3.0
+"""Thickness of a rule at most, in points, and how far the rules of a grid miss each other."""
+MOST_OBJECTS = 20_000
+"""Objects of a page that are looked at: a map has more, and no tables."""
+
+
+class Grid(NamedTuple):
+    """Where the rules between columns and between rows of a table are, downwards and to the right."""
+
+    columns: Sequence[float]
+    rows: Sequence[float]
+
+
+def grids_of(page: pypdfium2.PdfPage) -> list[Grid]:
+    """Return the grids of a page with at least two columns and two rows, from top to bottom."""
+    upright, level = _rules(page)
+    groups = list[list[tuple[float, float, float]]]()
+    bottom = -math.inf
+    for rule in sorted(upright):
+        if not groups or rule[0] > bottom + THICK:
+            groups.append([])
+        groups[-1].append(rule)
+        bottom = max(bottom, rule[1])
+    grids = list[Grid]()
+    for group in groups:
+        top, bottom = group[0][0] - THICK, max(rule[1] for rule in group) + THICK
+        grid = Grid(_distinct(rule[2] for rule in group), _distinct(rule for rule in level if top < rule < bottom))
+        if min(map(len, grid)) > 2:
+            grids.append(grid)
+    return grids
+
+
+def _rules(page: pypdfium2.PdfPage) -> tuple[list[tuple[float, float, float]], list[float]]:
+    """Return where the upright rules begin, end and are, and where the level ones are; a box has two of each."""
+    upright, level = list[tuple[float, float, float]](), list[float]()
+    left, bottom, right, top = (c_float() for _ in range(4))
+    bounds = byref(left), byref(bottom), byref(right), byref(top)
+    for place in range(min(pdfium.FPDFPage_CountObjects(page), MOST_OBJECTS)):
+        drawn = pdfium.FPDFPage_GetObject(page, place)
+        if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH:
+            pdfium.FPDFPageObj_GetBounds(drawn, *bounds)
+            if top.value - bottom.value > THICK:
+                upright += [(-top.value, -bottom.value, x) for x in (left.value, right.value)]
+            if right.value - left.value > THICK:
+                level += [-top.value, -bottom.value]
+    return upright, level
+
+
+def _distinct(values: Iterable[float]) -> list[float]:
+    distinct = list[float]()
+    for value in sorted(values):
+        if not distinct or value > distinct[-1] + THICK:
+            distinct.append(value)
+    return distinct
