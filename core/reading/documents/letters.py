@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from ctypes import byref, c_double
+import re
+from ctypes import POINTER, byref, c_double, c_ushort, cast, create_string_buffer
 from typing import Any, NamedTuple
 
 import pypdfium2
@@ -21,9 +22,9 @@ MOST_RAISED = 0.75
 SKEWED = 0.05
 """Radians by which letters differ from upright, or from a quarter turn, at most."""
 
-_HYPHENS = (0x02, 0xAD, 0xFFFE)
-_SPACES = (0x09, 0x20, 0xA0, 0x3000, *range(0x2000, 0x200B))
-_UNKNOWN = (0x00, 0xFFFD, 0xFFFF)
+_WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}|.", re.DOTALL)
+_HYPHENS = re.compile("[\x02\xad\ufffe]")
+_UNKNOWN = re.compile("[\x00\ufffd\uffff\ue000-\uf8ff]")
 
 
 class Letters(NamedTuple):
@@ -81,33 +82,40 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
     text = page.get_textpage()
     raw, box, x, y = text.raw, pdfium.FS_RECTF(), c_double(), c_double()
     at_box, at_x, at_y = byref(box), byref(x), byref(y)
-    runs, skewed, unknown = list[_Run](), "", 0
+    characters = _characters(raw, text.count_chars())
+    runs, skewed = list[_Run](), ""
     run: _Run | None = None
     known = turned = None
     base = size = last_left = last_right = 0.0
     is_spaced = is_broken = False
-    for place in range(text.count_chars()):
-        code = pdfium.FPDFText_GetUnicode(raw, place)
-        if code in _SPACES:
-            is_spaced = True
+    # To ask for each letter would take three times as long; of those of a word, the first and the last tell of all.
+    rest = [found.span() for found in _WORD.finditer(characters)][::-1]
+    while rest:
+        start, stop = rest.pop()
+        word = characters[start:stop]
+        if word.isspace():
+            is_break = word in "\r\n"
+            is_spaced, is_broken = is_spaced or not is_break, is_broken or is_break
             continue
-        if code in (0x0A, 0x0D):
-            is_broken = True
-            continue
-        unknown += code in _UNKNOWN or 0xE000 <= code < 0xF900
-        character = "-" if code in _HYPHENS else chr(code)
-        pdfium.FPDFText_GetLooseCharBox(raw, place, at_box)
-        left, right, bottom, top = box.left, box.right, box.bottom, box.top
-        if (bottom, top) != known:
-            known = bottom, top
-            pdfium.FPDFText_GetCharOrigin(raw, place, at_x, at_y)
-            turned, base, size = _turned(pdfium.FPDFText_GetCharAngle(raw, place)), y.value, top - bottom
+        pdfium.FPDFText_GetLooseCharBox(raw, start, at_box)
+        left, right, bounds = box.left, box.right, (box.bottom, box.top)
+        if bounds != known:
+            known = bounds
+            pdfium.FPDFText_GetCharOrigin(raw, start, at_x, at_y)
+            turned, base = _turned(pdfium.FPDFText_GetCharAngle(raw, start)), y.value
+            size = bounds[1] - bounds[0]
+        if stop - start > 1:
+            pdfium.FPDFText_GetLooseCharBox(raw, stop - 1, at_box)
+            if turned != 0 or (box.bottom, box.top) != bounds:
+                rest += [(place, place + 1) for place in range(start, stop)][::-1]
+                continue
+            left, right = min(left, box.left), max(right, box.right)
         if turned is None:
-            skewed += f" {character}" if is_spaced and skewed else character
+            skewed += f" {word}" if is_spaced and skewed else word
             is_spaced = False
             continue
         if turned:
-            left, right, base, size = _turned_box(raw, place, turned)
+            left, right, base, size = _turned_box(raw, start, turned)
             known = None
         gap = max(left - last_right, last_left - right)
         is_spaced = is_spaced or (is_broken and gap > WORD_GAP * size)
@@ -120,7 +128,7 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
             # What came before was raised, at the beginning of a line.
             run.text, run.shift = f"{RAISED}{run.text}", -shift
             run.base, run.size = base, size
-        run.add(character, left, right, shift if shift and size <= run.size and base != run.base else 0.0, is_spaced)
+        run.add(word, left, right, shift if shift and size <= run.size and base != run.base else 0.0, is_spaced)
         last_left, last_right = left, right
         is_spaced = is_broken = False
     text.close()
@@ -129,7 +137,18 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
         line = run.line()
         if line.text and line.height > 0:
             lines[run.turned].append(line)
-    return Letters(lines, skewed, unknown)
+    return Letters(lines, skewed, len(_UNKNOWN.findall(characters)))
+
+
+def _characters(raw: Any, count: int) -> str:
+    """Return the characters of a page, one for each place."""
+    buffer = create_string_buffer(2 * (count + 1))
+    pdfium.FPDFText_GetText(raw, 0, count, cast(buffer, POINTER(c_ushort)))
+    characters = buffer.raw[: 2 * count].decode("utf-16-le", "replace").rstrip("\0")
+    if len(characters) != count:
+        # Characters without a name are left out.
+        characters = "".join(chr(pdfium.FPDFText_GetUnicode(raw, place)) for place in range(count))
+    return _HYPHENS.sub("-", characters)
 
 
 def _shift(run: _Run, base: float, size: float, gap: float) -> float | None:
