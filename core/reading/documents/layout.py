@@ -94,10 +94,10 @@ class Line(NamedTuple):
 
 def in_order(lines: Sequence[Line]) -> str:
     """Return the text of lines as it is read, column by column, in paragraphs and tables."""
-    text = "\n\n".join(part for block in _blocks(lines) for part in _parts(rows_of(block)))
+    text = "\f".join("\n\n".join(_parts(rows_of(block))) for block in _blocks(lines))
     # What begins small goes on from the column before.
-    text = re.sub(r"(?<=[^\W\d_])-\n\n(?=[a-zß-ÿ])", "", text)
-    return re.sub(r"(?<=[\w,])\n\n(?=[a-zß-ÿ])", " ", text)
+    text = re.sub(r"(?<=[^\W\d_])-\f(?=[a-zß-ÿ])", "", text)
+    return re.sub(r"(?<=[\w,])\f(?=[a-zß-ÿ])", " ", text).replace("\f", "\n\n")
 
 
 def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[float]) -> list[Line]:
@@ -351,7 +351,8 @@ def _joined(rows: Sequence[list[Line]], placed: Sequence[Cells]) -> list[Cells]:
         first = next(filter(None, cells), " ")
         is_partial = any(above and not cell for above, cell in zip(joined[-1], cells, strict=True))
         is_same = step < 0.8 * height or (step < close and (is_partial or not any(both)))
-        goes_on = first[0].islower() and step < GAP * height and not all(both)
+        is_label = sum(map(bool, joined[-1])) == 1
+        goes_on = first[0].islower() and step < GAP * height and (not both[1] or (is_label and not both[0]))
         if is_same or goes_on:
             joined[-1] = [f"{above} {cell}".strip() for above, cell in zip(joined[-1], cells, strict=True)]
         else:

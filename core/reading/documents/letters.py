@@ -173,7 +173,7 @@ def _turned_box(raw: Any, place: int, turned: int) -> tuple[float, float, float,
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(raw, place, byref(matrix))
     size = pdfium.FPDFText_GetFontSize(raw, place) * math.hypot(matrix.a, matrix.b)
-    if turned == 1:
+    if turned == 3:
         return bottom.value, top.value, -x.value, size
     if turned == 2:
         return -right.value, -left.value, -y.value, size

@@ -107,7 +107,9 @@ def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[
         if number > NEAR_PAGES:
             page = near[-1 - NEAR_PAGES]
             others = [other for other in near if other is not page]
-            yield "\n\n".join(filter(None, [in_order(_without_margin(page, others, seen)), *page.others]))
+            heads, lines = _without_margin(page, others, seen)
+            # Before the text: behind it, they would part a sentence that goes on in the next page.
+            yield "\n\n".join(filter(None, [*heads, in_order(lines), *page.others]))
 
 
 def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) -> _Page:
@@ -207,9 +209,9 @@ def _value(number: str) -> int:
     return sum(-digit if digit < following else digit for digit, following in pairwise([*digits, 0])) if digits else -1
 
 
-def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> list[Line]:
-    """Return the lines of a page but its number, and but the running heads that were seen before."""
-    kept = dict.fromkeys(page.lines)
+def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tuple[list[str], list[Line]]:
+    """Return the running heads of a page that were not seen before, and its lines without heads and number."""
+    heads, kept = list[str](), dict.fromkeys(page.lines)
     for head in page.margin:
         same = [
             (other.number - page.number, found)
@@ -223,10 +225,9 @@ def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> lis
         words = head.words if is_number else head.line.text
         if is_number or any(found.line.text == words for _, found in same):
             del kept[head.line]
-            if words not in seen:
-                seen.add(words)
-                kept |= {head.line._replace(text=words): None} if words else {}
-    return list(kept)
+            heads += [words] if words and words not in seen else []
+            seen.add(words)
+    return heads, list(kept)
 
 
 def _joined(pages: Iterable[str]) -> str:

@@ -88,7 +88,7 @@ def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[s
         return words if not behind[:1].isalpha() or (before and _ELEMENT.match(behind)) else f"{words} "
     if sign == NOTE and _MARK.fullmatch(words):
         return ""
-    if behind[:1] in ("/", "⁄") and words.isdigit():
+    if behind[:1] in ("/", "⁄") and words.isdigit() and not before[-1].isalpha():
         return f" {words}"
     if _ORDINAL.fullmatch(words) and (len(words) > 1 or _ROMAN.search(before)):
         return words
