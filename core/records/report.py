@@ -51,6 +51,8 @@ class CitedPassage(Record):
     """SHA-256 (hex) of the text in the store; empty if there is none."""
     page: int = 0
     """Page of the document on which it begins, from 1; 0 if the text has no pages, or one."""
+    printed_page: str = ""
+    """What the page bears as its number; empty if that is `page`, or not known."""
     reasons: tuple[str, ...] = ()
     """What speaks against the passage, in words for the reader."""
     judge: str = ""

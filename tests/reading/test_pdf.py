@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import pytest
 from drawn_pdf import Field, Piece, Put, Rule, column, drawn, width_of
 
+from deep_research.core.evidence.text.sentences import page_of, printed_page
 from deep_research.core.reading.documents.worker import parse
 from deep_research.core.reading.records import Unreadable
 
@@ -114,7 +115,7 @@ def test_a_label_and_a_value_without_heads_are_a_record() -> None:
 
 def test_the_mark_of_an_item_is_no_cell() -> None:
     items = ("Call to order", "Budget of the mole", "Any other business")
-    pieces = [
+    pieces: list[Piece] = [
         Put(x, 700 - 30 * n, words) for n, item in enumerate(items) for x, words in ((60, f"{n + 1}."), (90, item))
     ]
     assert text_of(pieces) == "1. Call to order\n\n2. Budget of the mole\n\n3. Any other business"
@@ -211,8 +212,26 @@ def test_a_sentence_goes_on_behind_the_end_of_its_page(feet: Sequence[str]) -> N
     sentence = "After a long debate the committee approved a budget of\f3.2 million euros for the new mole."
     assert sentence in text
     assert text.count("Keldness harbour board") == 1
-    left = numbers(text.replace("Board 8", "").replace("Board 9", ""))
-    assert left == numbers("3.2")
+    assert numbers(text.partition("\n\nPrinted page numbers")[0]) == numbers("3.2")
+
+
+@pytest.mark.parametrize(
+    ("labels", "feet", "printed"),
+    [
+        ("0 << /S /r >> 2 << /S /D >>", ("", "", "", ""), ["i", "ii", "1", "2"]),
+        ("0 << /S /D /St 345 >>", ("", "", "", ""), ["345", "346", "347", "348"]),
+        ("0 << /P (A-) /S /D >>", ("", "", "", ""), ["A-1", "A-2", "A-3", "A-4"]),
+        ("", ("- 17 -", "- 18 -", "- 19 -", "- 20 -"), ["17", "18", "19", "20"]),
+        ("", ("", "1", "2", "3"), ["", "1", "2", "3"]),
+        ("", ("1", "2", "3", "4"), ["", "", "", ""]),
+    ],
+)
+def test_pages_bear_the_numbers_that_are_printed(labels: str, feet: Sequence[str], printed: Sequence[str]) -> None:
+    pages = [[*column(60, 770, (f"Keeper {n} lit the lamp.",)), Put(280, 30, foot)] for n, foot in enumerate(feet)]
+    text = parse(drawn(*pages, labels=labels), "a.pdf").text
+    places = [text.index(f"Keeper {n}") for n in range(4)]
+    assert [printed_page(text, page_of(text, place)) for place in places] == printed
+    assert [page_of(text, place) for place in places] == [1, 2, 3, 4]
 
 
 def test_a_word_that_a_page_cuts_is_whole() -> None:
@@ -287,7 +306,8 @@ def by_weasyprint(table: Sequence[Sequence[str]], paragraphs: Sequence[str], sty
     cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in table)
     first, *rest = (f"<p>{paragraph}</p>" for paragraph in paragraphs)
     css = f"body {{ font: 10pt Liberation Serif }} td + td {{ text-align: right }} {style}"
-    return HTML(string=f"<style>{css}</style>{first}<table>{cells}</table>{''.join(rest)}").write_pdf()
+    written: bytes = HTML(string=f"<style>{css}</style>{first}<table>{cells}</table>{''.join(rest)}").write_pdf()
+    return written
 
 
 STYLES = (

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict
 from ...records.sources import Source
-from ..text.sentences import page_of
+from ..text.sentences import page_of, printed_page
 from ..text.similarity import independent
 from .passages import best_passage, find_quote
 from .source_text import SourceText
@@ -59,6 +59,7 @@ class Verifier:
                 source=source, verdict="unchecked", quote="", start=0, end=0, content_hash="", reasons=(NO_TEXT,)
             )
         best, text = max(found, key=lambda pair: pair[0].share)
+        page = page_of(text.text, best.start)
         return CitedPassage(
             source=source,
             verdict="supported" if best.is_quote else "unchecked",
@@ -66,7 +67,8 @@ class Verifier:
             start=best.start,
             end=best.end,
             content_hash=text.content_hash,
-            page=page_of(text.text, best.start),
+            page=page,
+            printed_page=printed_page(text.text, page),
         )
 
 

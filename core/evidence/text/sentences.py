@@ -13,6 +13,8 @@ from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
 PAGE_END = "\f"
 """Separates the pages of a document; texts without pages have none."""
+PRINTED_NUMBERS = "Printed page numbers: "
+"""Begins the last line of a text whose pages bear other numbers than their places: `1 = i, 2 = ii, 3 = 1`."""
 LEAST = 400
 MOST = 1200
 _GAP = re.compile(r"\n[ \t]*\n\s*|\Z")
@@ -56,6 +58,19 @@ _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 def page_of(text: str, start: int) -> int:
     """Return the page on which a passage begins, from 1; 0 if the text has no pages."""
     return text.count(PAGE_END, 0, start) + 1 if PAGE_END in text else 0
+
+
+def printed_page(text: str, page: int) -> str:
+    """Return the number that a page bears, which counts on from the last one that is named; empty if it names none."""
+    _, _, named = text.rpartition(f"\n\n{PRINTED_NUMBERS}")
+    label = ""
+    for pair in named.split(", ") if PAGE_END in text and len(named) < len(text) else ():
+        first, _, printed = pair.partition(" = ")
+        if first.isdigit() and int(first) <= page:
+            figures = re.search(r"\d*$", printed)[0]  # type: ignore[index]  # it always matches
+            counted = str(int(figures) + page - int(first)) if figures else ""
+            label = printed.removesuffix(figures) + counted
+    return label
 
 
 class Span(NamedTuple):

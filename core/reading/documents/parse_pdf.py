@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ...evidence.text.sentences import PAGE_END
+from ...evidence.text.sentences import PAGE_END, PRINTED_NUMBERS
 from ..records import Extract, Unreadable
 from .layout import Line, in_order, rows_of, with_grid
 from .letters import letters_of
@@ -60,6 +60,7 @@ class _Margin(NamedTuple):
     """Without the number."""
     number: int
     """-1 if there is none."""
+    printed: str
 
 
 class _Page(NamedTuple):
@@ -81,10 +82,12 @@ def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
             raise Unreadable("encrypted", "it is encrypted") from error
         raise Unreadable("broken", "it is a broken PDF file") from error
     with document:
-        text = _joined(_texts(document, recogniser))
+        pages = list(_texts(document, recogniser))
+        text = _joined(text for text, _ in pages)
         if not text.strip():
             raise recogniser.unread() or Unreadable("no text", "there is no text in it")
         title = informative_title(document.get_metadata_value("Title")) or first_line(text)
+        text += _printed(label for _, label in pages) if len(pages) > 1 else ""
         return Extract(title, text, is_cut=recogniser.misses, changed=_changed(document), note=recogniser.note())
 
 
@@ -96,8 +99,8 @@ def _changed(document: pypdfium2.PdfDocument) -> str:
     return iso_date(f"{year:04}-{parts[0]:02}-{parts[1]:02}") if parts and tuple(parts) != (1, 1, 0, 0) else ""
 
 
-def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[str]:
-    """Yield the text of each page, without its number and without running heads that stood there before."""
+def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[tuple[str, str]]:
+    """Yield the text of each page, without running heads that stood there before, and the number that it bears."""
     if document.get_formtype() != pdfium.FORMTYPE_NONE:
         document.init_forms()
     seen: set[str] = set()
@@ -107,9 +110,10 @@ def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[
         if number > NEAR_PAGES:
             page = near[-1 - NEAR_PAGES]
             others = [other for other in near if other is not page]
-            heads, lines = _without_margin(page, others, seen)
+            heads, lines, printed = _without_margin(page, others, seen)
             # Before the text: behind it, they would part a sentence that goes on in the next page.
-            yield "\n\n".join(filter(None, [*heads, in_order(lines), *page.others]))
+            text = "\n\n".join(filter(None, [*heads, in_order(lines), *page.others]))
+            yield text, document.get_page_label(page.number - 1) or printed
 
 
 def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) -> _Page:
@@ -184,7 +188,8 @@ def _margin(lines: Sequence[Line]) -> Iterator[_Margin]:
             found = _PAGE_NUMBER.fullmatch(line.text)
             found = found or next(filter(None, (form.fullmatch(line.text) for form in _WITH_NUMBER)), None)
             fields = found.groupdict() if found else {}
-            yield _Margin(line, fields.get("words", "") if found else line.text, _value(fields.get("number", "")))
+            words, printed = fields.get("words", "") if found else line.text, fields.get("number", "")
+            yield _Margin(line, words, _value(printed), printed)
 
 
 def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
@@ -209,9 +214,9 @@ def _value(number: str) -> int:
     return sum(-digit if digit < following else digit for digit, following in pairwise([*digits, 0])) if digits else -1
 
 
-def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tuple[list[str], list[Line]]:
-    """Return the running heads of a page that were not seen before, and its lines without heads and number."""
-    heads, kept = list[str](), dict.fromkeys(page.lines)
+def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tuple[list[str], list[Line], str]:
+    """Return the running heads of a page that were not seen before, its other lines, and its number."""
+    heads, kept, printed = list[str](), dict.fromkeys(page.lines), ""
     for head in page.margin:
         same = [
             (other.number - page.number, found)
@@ -227,7 +232,19 @@ def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tup
             del kept[head.line]
             heads += [words] if words and words not in seen else []
             seen.add(words)
-    return heads, list(kept)
+            printed = head.printed if is_number else printed
+    return heads, list(kept), printed
+
+
+def _printed(labels: Iterable[str]) -> str:
+    """Return the numbers that pages bear, those that do not count on from the page before; empty if they are plain."""
+    named, expected = list[str](), "1"
+    for page, label in enumerate(labels, 1):
+        bears = label or expected
+        named += [f"{page} = {bears}"] if bears != expected else []
+        figures = re.search(r"\d+$", bears)
+        expected = f"{bears[: figures.start()]}{int(figures[0]) + 1}" if figures else ""
+    return f"\n\n{PRINTED_NUMBERS}{', '.join(named)}" if named else ""
 
 
 def _joined(pages: Iterable[str]) -> str:
