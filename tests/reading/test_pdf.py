@@ -108,6 +108,22 @@ def test_rules_divide_cells_with_several_lines() -> None:
     assert text_of(pieces) == markdown(rows)
 
 
+def test_long_cells_beside_each_other_are_no_columns_of_a_page() -> None:
+    cells = (
+        (("The ice may leave the valley", "before the spring"), ("A second core is taken from", "the lake in winter")),
+        (("The lamp may fail in a storm", "of the autumn"), ("A spare lamp is in the shed", "behind the tower")),
+        (("The mole may sink into the silt", "of the channel"), ("Its depth is measured daily", "by the pilots")),
+    )
+    pieces = [Put(60, 700, "Risk of the works"), Put(320, 700, "Measure that is taken")]
+    for place, (risk, measure) in enumerate(cells):
+        pieces += [*column(60, 676 - 40 * place, risk), *column(320, 676 - 40 * place, measure)]
+    rows = [
+        ("Risk of the works", "Measure that is taken"),
+        *((" ".join(risk), " ".join(measure)) for risk, measure in cells),
+    ]
+    assert text_of(pieces) == markdown(rows)
+
+
 def test_a_label_and_a_value_without_heads_are_a_record() -> None:
     rows = (("Total", "1,284.6"), ("Tax", "190.2"), ("Sum", "1,474.8"))
     assert text_of(grid(rows, (60, 300), 700)) == "Total: 1,284.6\nTax: 190.2\nSum: 1,474.8"
@@ -181,7 +197,7 @@ def test_raised_and_lowered_figures_never_touch_the_figure_before(
 
 
 def test_values_of_form_fields_stand_behind_their_labels() -> None:
-    pieces = [
+    pieces: list[Piece] = [
         *(Put(60, 740, "Applicant"), Field(220, 740, "Marta Quennell")),
         *(Put(60, 700, "Amount requested (EUR):"), Field(220, 700, "48,300")),
         *(Put(60, 660, "Start date"), Field(220, 660, "1 September 2026"), Field(220, 620, "No label (17)")),
