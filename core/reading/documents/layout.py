@@ -162,17 +162,21 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
 
 def _narrow_parts(line: Line) -> Iterator[Line]:
     """Yield the parts of a line between all blanks that may belong to a gutter."""
-    *parts, last = line.cut(line.left, line.right, NARROW)
-    yield from parts
-    yield from _narrow_parts(last) if parts else [last]
+    parts = [line]
+    while parts:
+        *parts, line = line.cut(line.left, line.right, NARROW)
+        yield from parts
+    yield line
 
 
 def _in_tables(lines: Sequence[Line]) -> set[Line]:
     """Return the short lines that stand beside two more, all of them short."""
-    rows = (row for row in rows_of(lines) if len(row) > 2)
-    return {
-        line for row in rows if all(part.right - part.left < LONG_LINE * part.height for part in row) for line in row
-    }
+    rows = [row for row in rows_of(lines) if len(row) > 2 and not any(map(_is_long, row))]
+    return {line for row in rows for line in row}
+
+
+def _is_long(line: Line) -> bool:
+    return line.right - line.left >= LONG_LINE * line.height
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
@@ -194,7 +198,7 @@ def _gutter(lines: Sequence[Line]) -> float | None:
 
 
 def _is_column(lines: Sequence[Line]) -> bool:
-    return len(lines) >= COLUMN_LINES and median((line.right - line.left) / line.height for line in lines) >= LONG_LINE
+    return len(lines) >= COLUMN_LINES and sum(map(_is_long, lines)) * 2 >= len(lines)
 
 
 def _is_in_rows(left: Sequence[Line], right: Sequence[Line]) -> bool:
@@ -298,7 +302,11 @@ def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
                 columns.append((line.left, line.right))
         gutter = min((begin - end for (_, end), (begin, _) in pairwise(columns)), default=0)
         # Blanks of two justified lines may happen to stand one below the other.
-        is_sure = len(full) > 2 or gutter > SURE_GUTTER * full[0][0].height or any(map(_has_figure, full))
+        is_sure = (
+            len(full) > 2
+            or gutter > SURE_GUTTER * full[0][0].height
+            or any(_is_figure(line.text) for row in full for line in row)
+        )
         if len(columns) >= width and len(full) > 1 and is_sure:
             return columns
     return []
@@ -325,7 +333,8 @@ def _placed(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cell
             # A wide figure leaves as little blank as there is between words.
             *before, last = parts
             pair = last.cut(columns[place][1] - 1, columns[following][0] + 1)
-            parts = [*before, *pair] if any(map(_is_cell, pair)) else parts
+            is_cell = any(part.text.isdigit() or _is_figure(part.text) for part in pair)
+            parts = [*before, *pair] if is_cell else parts
         for part in parts:
             overlaps = [min(part.right, right) - max(part.left, left) for left, right in columns]
             most = max(overlaps)
@@ -376,14 +385,6 @@ def _header_rows(rows: Sequence[Cells]) -> int:
 
 def _is_figure(cell: str) -> bool:
     return _FIGURE.fullmatch(_SCRIPT.sub("", cell)) is not None
-
-
-def _is_cell(line: Line) -> bool:
-    return line.text.isdigit() or _is_figure(line.text)
-
-
-def _has_figure(lines: Iterable[Line]) -> bool:
-    return any(_is_figure(line.text) for line in lines)
 
 
 def _text(rows: Sequence[list[Line]]) -> str:

@@ -118,28 +118,26 @@ def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[
 
 def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) -> _Page:
     try:
-        page = document[number - 1]
+        with closing(document[number - 1]) as page:
+            letters = letters_of(page)
+            upright, *turned = sorted(letters.lines, key=len, reverse=True)
+            lines = _with_values(upright, list(_fields(document, page)))
+            others = [*map(in_order, turned), letters.skewed]
+            for grid in grids_of(page) if upright is letters.lines[0] else ():
+                lines = with_grid(lines, *grid)
+            known = len(re.findall(r"\w", " ".join([*(line.text for line in lines), *others])))
+            if known < SCANNED_LETTERS or letters.unknown > known:
+                scan = scan_of(page, is_drawn=letters.unknown > known)
+                recognised = recogniser.page(number, scan) if scan else ""
+                # What is recognised holds the text of the page as well, unless a picture hides it.
+                lines = [] if in_order(lines) in recognised else lines
+                others.append(recognised)
     except pypdfium2.PdfiumError as error:
         if number == 1:
             raise Unreadable("broken", "it is a broken PDF file") from error
         recogniser.miss(number, "it is broken")
         return _Page(number)
-    with closing(page):
-        letters = letters_of(page)
-        upright, *turned = sorted(letters.lines, key=len, reverse=True)
-        lines = _with_values(upright, list(_fields(document, page)))
-        others = [*map(in_order, turned), letters.skewed]
-        for grid in grids_of(page) if upright is letters.lines[0] else ():
-            lines = with_grid(lines, *grid)
-        text = " ".join([*(line.text for line in lines), *others])
-        known = len(re.findall(r"\w", text))
-        if known < SCANNED_LETTERS or letters.unknown > known:
-            scan = scan_of(page, is_drawn=letters.unknown > known)
-            recognised = recogniser.page(number, scan) if scan else ""
-            # What is recognised holds the text of the page as well, unless a picture hides it.
-            lines = [] if in_order(lines) in recognised else lines
-            others.append(recognised)
-        return _Page(number, lines, list(_margin(lines)), others)
+    return _Page(number, lines, list(_margin(lines)), others)
 
 
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[Line]:
