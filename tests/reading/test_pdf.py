@@ -250,6 +250,13 @@ def test_pages_bear_the_numbers_that_are_printed(labels: str, feet: Sequence[str
     assert [page_of(text, place) for place in places] == [1, 2, 3, 4]
 
 
+def test_a_long_pdf_asks_for_more_time_and_is_read_to_its_end() -> None:
+    asked = list[int]()
+    data = drawn(*([Put(60, 700, f"Keeper {n} lit the lamp.")] for n in range(450)))
+    text = parse(data, "a.pdf", on_scan=lambda: asked.append(1)).text
+    assert len(asked) == 2 and "Keeper 449 lit the lamp." in text and page_of(text, text.index("Keeper 449")) == 450
+
+
 def test_a_word_that_a_page_cuts_is_whole() -> None:
     text = text_of(
         column(60, 770, ("The handbook of the pump says that the lubri-",)), column(60, 770, ("cation is due.",))

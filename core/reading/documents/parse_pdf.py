@@ -25,6 +25,8 @@ from .scans import scan_of
 
 SCANNED_LETTERS = 40
 """Letters that a scanned page has less of: a stamp, or the number of the page."""
+TIMED_PAGES = 200
+"""Pages for which the time of one file is meant; a longer one asks for more, each time as for a page of a scan."""
 MARGIN_ROWS = 3
 """Rows at the top and at the bottom of a page that may be running heads."""
 MARGIN_GAP = 0.9
@@ -107,6 +109,8 @@ def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[
     near: deque[_Page] = deque(maxlen=2 * NEAR_PAGES + 1)
     for number in range(1, len(document) + NEAR_PAGES + 1):
         near.append(_page(document, number, recogniser) if number <= len(document) else _Page(number))
+        if number % TIMED_PAGES == 0:
+            recogniser.ask_for_time()
         if number > NEAR_PAGES:
             page = near[-1 - NEAR_PAGES]
             others = [other for other in near if other is not page]
