@@ -17,6 +17,8 @@ from .recognition import Recogniser
 
 SCANNED_LETTERS = 40
 """Letters that a scanned page has less of: a stamp, or the number of the page."""
+TIMED_PAGES = 100
+"""Pages for which the time of one file is meant; a longer file asks for more, each time as for a page of a scan."""
 # What pypdf raises on broken files besides its own errors.
 _BROKEN = (
     PyPdfError,
@@ -63,6 +65,8 @@ def _pages(reader: PdfReader, data: bytes, recogniser: Recogniser) -> tuple[list
 
     pages, scans, length = list[str](), Scans(data), 0
     for number, page in enumerate(reader.pages, 1):
+        if number % TIMED_PAGES == 0:
+            recogniser.ask_for_time()
         try:
             text = paragraphs(page.extract_text())
             scan = scans.page(number) if len(re.findall(r"\w", text)) < SCANNED_LETTERS else None

@@ -73,6 +73,10 @@ class Recogniser:
         self._unsure: list[int] = []
         self._missed: dict[str, list[int]] = {}
 
+    def ask_for_time(self) -> None:
+        """Say that a long file is still being read."""
+        self._on_page()
+
     @property
     def misses(self) -> bool:
         """Whether a page was not read."""
