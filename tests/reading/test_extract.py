@@ -128,6 +128,13 @@ def test_a_long_pdf_asks_for_more_time_and_is_read_to_its_end() -> None:
     assert len(asked) == 2 and "The lamp was lit on day 250." in text
 
 
+def test_a_larger_file_is_given_more_time() -> None:
+    with Parser(0.001, 10_000_000, workers=1) as parser:
+        for megabytes, seconds in ((0, "0.001"), (2, "0.003")):
+            with pytest.raises(Unreadable, match=f"longer than {seconds} seconds"):
+                parser.parse(b"a,b\n" * (megabytes * 250_000 + 1), "a.csv")
+
+
 def test_a_pdf_whose_title_says_nothing_is_named_after_its_first_line(parser: Parser) -> None:
     assert parser.parse(titled_pdf("The harbour", "Microsoft Word - x.doc"), "a.pdf").title == "The harbour"
 
