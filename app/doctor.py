@@ -126,7 +126,7 @@ def _model(role: Role, context: Context) -> str:
     model = resolve_model(role, context)
     tool_calls, profile = _tool_calls(model, role, context), profile_of(role, context)
     if profile.name == EXTRACTIVE:
-        return f"extractive: quotes the sources, needs no key. {CHOOSE_MODEL}"
+        return f"extractive: quotes the sources, needs no key. {CHOOSE_MODEL} (Ollama: http://localhost:11434/v1)"
     server = host_of(model)
     window = f"{profile.window} tokens" if profile.is_window_known else f"window not known, {profile.window} assumed"
     kind = "reasons by itself, " if profile.reasons else ""

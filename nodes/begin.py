@@ -168,7 +168,7 @@ async def _note_user(messages: Sequence[AnyMessage], runtime: Runtime[Context], 
 
 
 def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[BaseMessage]:
-    """Return the removal of what is dropped, and the other messages that do not stay as they came in."""
+    """Return the update of the conversation: messages to remove, and those whose attachments are now only named."""
     removed = [RemoveMessage(id=str(message.id)) for message in drop]
     return [*removed, *without_attachments([message for message in messages if message not in drop])]
 

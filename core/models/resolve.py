@@ -55,8 +55,7 @@ known_to_reason = set[str]()
 """Models by `name_at_server` that showed a thought when they were tried."""
 QUOTES_ONLY = "No language model is at work: the report quotes the sources and draws no conclusions."
 CHOOSE_MODEL = (
-    "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own (Ollama: "
-    "http://localhost:11434/v1), or name one (--model, models)."
+    "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models)."
 )
 """What follows where the settings name no model and the environment has none."""
 

@@ -19,7 +19,7 @@ NUMBERS = "deep_research_sources"
 """The same for the thread's numbers of the sources of a report, in the order of its own."""
 
 ATTACHED = "deep_research_attached"
-"""The same for the names of what a user's message held beside text."""
+"""Key for the names of a user message's attachments, which are not kept."""
 DRAFT = "draft"
 """Mark of a report that is not checked yet; the checked one takes its place."""
 PROGRESS = "progress"
@@ -134,7 +134,7 @@ def house_rules(messages: Sequence[AnyMessage]) -> str:
 
 
 def attachments(message: HumanMessage) -> list[str]:
-    """Return the names of what a message holds, or held when it came in, beside text."""
+    """Return the names of the attachments of a message, also of those that were removed when it arrived."""
     known = message.additional_kwargs.get(ATTACHED)
     blocks = message.content if isinstance(message.content, list) else []
     found = [_name_of(one) for one in blocks if isinstance(one, dict) and one.get("type") != "text"]

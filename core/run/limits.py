@@ -173,7 +173,7 @@ class Limits(KnownNames, BaseSettings):
     max_documents: int = Field(default=200_000, ge=1)
     """Files of one folder."""
     parse_seconds: float = Field(default=15, gt=0)
-    """Seconds that reading 5 MB of a file may take; recognising a page of a scan may take eight times as long."""
+    """Seconds that reading 1 MB of a file may take; recognising a page of a scan may take eight times as long."""
     call_seconds: float = Field(default=900, gt=0)
     """Seconds that one call of a model may take as a whole."""
     max_retries: int = Field(default=2, ge=0)

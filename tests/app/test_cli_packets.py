@@ -18,8 +18,7 @@ from deep_research.core.run.events.packets import AnyPacket
 
 QUOTING = (
     "Note: No language model is at work: the report quotes the sources and draws no conclusions. To use a model, set "
-    "OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own (Ollama: http://localhost:11434/v1), or name one "
-    "(--model, models).\n"
+    "OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models).\n"
 )
 
 

@@ -131,6 +131,7 @@ def test_a_whole_run_from_the_question_back_to_the_further_question(
         reply(page, "The light and its keeper", "Answer")
         plan = page.get_by_label("The plan; change it as you like")
         plan.wait_for()
+        assert page.locator("#words").is_hidden()
         assert plan.input_value() == "1. The light\n2. Its keeper\n3. The harbour"
         assert page.get_by_text("Estimated:").is_visible()
         plan.fill("1. The light\n2. Its keeper")

@@ -66,14 +66,16 @@ async def test_many_readers_share_a_few_children_and_later_ones_use_them_again(w
 
 
 def test_children_that_nobody_needs_end_and_others_are_started_when_they_are_needed() -> None:
-    page, before = b"<p>The lamp was lit in 1844.</p>", children()
+    page = b"<p>The lamp was lit in 1844.</p>"
     with Parser(15.25, 1_000_000, workers=1, idle_seconds=0.5) as parser:
         parser.parse(page, "page.html")
         (worker,) = parser._workers
         assert worker._process is not None
         assert worker._process.wait(60) == 0
         assert parser.parse(page, "page.html").text == "The lamp was lit in 1844."
-    assert children() <= before
+        second = worker._process
+    # Others of this process may be starting children of their own.
+    assert second is not None and second.poll() is not None
 
 
 async def test_a_cancelled_reading_stops_none_of_the_others(web: Web) -> None:

@@ -207,7 +207,9 @@ export function talkView(view) {
     h("ol", { class: "messages" }, run.messages.map((one, place) => message(one, place === last)),
       asked && !isSaid && h("li", { class: "assistant", dir: "auto" }, markdown(asked))),
     run.waiting.refused && !isPlan && h("p", { class: "failure", role: "alert" }, run.waiting.refused),
-    isPlan || run.status === "starting" ? h("p", { class: "quiet" }, isPlan ? "The plan waits for you." : "") : h("form", { class: "composer", "data-do": action, "data-key": "composer" },
+    isPlan && h("p", { class: "quiet" }, "The plan waits for you."),
+    // It stays, so that what a reader is typing in it stays.
+    h("form", { class: "composer", "data-do": action, "data-key": "composer", hidden: isPlan || run.status === "starting" },
       h("label", { for: "words" }, words),
       h("textarea", { id: "words", name: "words", rows: "3", required: true }),
       h("button", { class: "main-action" }, verb)),

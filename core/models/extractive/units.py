@@ -120,7 +120,7 @@ def split_sentences(line: str) -> list[str]:
     for match in _BOUNDARY.finditer(line):
         following = line[match.end() :].lstrip()
         if line[ends[-1] if ends else 0 : match.start()].strip().isdigit():
-            # A number alone says nothing; it is the day or the rank of what follows.
+            # A number alone is no sentence: in "12. June" it is the day.
             continue
         if match.group()[0] != "." or not following or ends_sentence(line[: match.start()], following):
             ends.append(match.end())
@@ -177,13 +177,7 @@ class _Reader:
             elif line.strip():
                 self._header = None
                 item = _NOTE.match(line) or _item(line, numbers)
-                if (
-                    item
-                    and "number" in item.re.groupindex
-                    and item["number"]
-                    and _stands_alone(lines, place)
-                    and _is_title(plain(line[item.end() :]))
-                ):
+                if item and item["number"] and _stands_alone(lines, place) and _is_title(plain(line[item.end() :])):
                     yield from self._flush()
                     self._enter(2, line)
                     self._lead = ""

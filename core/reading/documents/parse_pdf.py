@@ -25,7 +25,7 @@ from .scans import scan_of
 
 SCANNED_LETTERS = 40
 """Letters that a scanned page has less of: a stamp, or the number of the page."""
-TIMED_PAGES = 200
+TIMED_PAGES = 100
 """Pages for which the time of one file is meant; a longer one asks for more, each time as for a page of a scan."""
 MARGIN_ROWS = 3
 """Rows at the top and at the bottom of a page that may be running heads."""

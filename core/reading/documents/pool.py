@@ -29,7 +29,7 @@ CHILDREN = 4
 rest."""
 IDLE_SECONDS = 60.0
 """How long a child waits for more to parse: starting one costs as much as parsing thirty pages."""
-TIMED_BYTES = 5_000_000
+TIMED_BYTES = 1_000_000
 """Bytes for which the time of one file is meant; larger files are given it again for each further such piece."""
 SCAN_FACTOR = 8
 """How many times as long as reading another file recognising one page may take."""
