@@ -254,7 +254,7 @@ def test_a_long_pdf_asks_for_more_time_and_is_read_to_its_end() -> None:
     asked = list[int]()
     data = drawn(*([Put(60, 700, f"Keeper {n} lit the lamp.")] for n in range(450)))
     text = parse(data, "a.pdf", on_scan=lambda: asked.append(1)).text
-    assert len(asked) == 2 and "Keeper 449 lit the lamp." in text and page_of(text, text.index("Keeper 449")) == 450
+    assert len(asked) == 4 and "Keeper 449 lit the lamp." in text and page_of(text, text.index("Keeper 449")) == 450
 
 
 def test_a_word_that_a_page_cuts_is_whole() -> None:
@@ -262,6 +262,22 @@ def test_a_word_that_a_page_cuts_is_whole() -> None:
         column(60, 770, ("The handbook of the pump says that the lubri-",)), column(60, 770, ("cation is due.",))
     )
     assert text.replace("\f", " ") == "The handbook of the pump says that the lubrication is due."
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("The maintenance handbook says that the lubri-", "cation interval is 640 hours."),
+        ("No keeper may leave the lan-", "tern room before the lamp is out."),
+        ("The board of Keldness met on 3 May 2024 and", "voted for the mole."),
+        ("Both stations were closed,", "and the crew of nine left in the autumn."),
+    ],
+)
+@pytest.mark.parametrize("leading", [14, 30])
+def test_a_first_line_that_runs_on_is_no_title(lines: Sequence[str], leading: float) -> None:
+    extract = parse(drawn(column(60, 700, lines, leading)), "pump.pdf")
+    assert extract.title == "pump"
+    assert extract.text == " ".join(lines).replace("- ", "")
 
 
 def test_lines_at_the_top_of_pages_that_differ_are_content() -> None:

@@ -95,8 +95,8 @@ class Line(NamedTuple):
 def in_order(lines: Sequence[Line]) -> str:
     """Return the text of lines as it is read, column by column, in paragraphs and tables."""
     text = "\f".join("\n\n".join(_parts(rows_of(block))) for block in _blocks(lines))
-    # What begins small goes on from the column before.
-    text = re.sub(r"(?<=[^\W\d_])-\f(?=[a-zß-ÿ])", "", text)
+    # Text that begins with a small letter continues the column, or the line of a page with wide line spacing, before it.
+    text = re.sub(r"(?<=[^\W\d_])-(?:\f|\n\n)(?=[a-zß-ÿ])", "", text)
     return re.sub(r"(?<=[\w,])\f(?=[a-zß-ÿ])", " ", text).replace("\f", "\n\n")
 
 
