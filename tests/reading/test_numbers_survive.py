@@ -53,7 +53,7 @@ RAISED = [
     ("log<sub>2</sub>8, 101<sub>2</sub>, x<sub>1</sub>", "log2 8, 101_2, x1"),
     ("the 19<sup>th</sup> century and the XIX<sup>e</sup>", "the 19th century and the XIXe"),
     ("5<sup>1</sup>/<sub>2</sub> cups for $3<sup>99</sup>", "5 1/2 cups for $3.99"),
-    ("H<sub>2</sub>SO<sub>4</sub>, Ca<sup>2+</sup>, now <sup>14</sup>C", "H2SO4, Ca^2+, now 14C"),
+    ("H<sub>2</sub>SO<sub>4</sub>, Ca<sup>2+</sup>, now <sup>14</sup>C", "H2SO4, Ca^2+, now 14 C"),
     ("1844<span style='vertical-align: super'>7</span> and 60<a href='#fn:8'>8</a> boats", "1844 and 60 boats"),
     ("Lit in 1844<sup><i>3</i></sup><sup>,</sup><sup>4</sup>", "Lit in 1844"),
 ]  # fmt: skip

@@ -35,8 +35,6 @@ SURE_GUTTER = 2
 """Width, in heights of a letter, from which a blank in two lines is a gutter."""
 MOST_GUTTERS = 30
 """Positions that are tried, those first that fewest lines stand across."""
-SHARED = 0.8
-"""Share of the blanks in two columns from which these are cells of the same rows."""
 FILLED = 0.5
 """Share of the cells of a grid that hold text; a diagram has fewer."""
 HEADER_ROWS = 3
@@ -95,7 +93,7 @@ class Line(NamedTuple):
 def in_order(lines: Sequence[Line]) -> str:
     """Return the text of lines as it is read, column by column, in paragraphs and tables."""
     text = "\f".join("\n\n".join(_parts(rows_of(block))) for block in _blocks(lines))
-    # Text that begins with a small letter continues the column, or the line of a page with wide line spacing, before it.
+    # Text that begins with a small letter continues the column before it, or a widely spaced line.
     text = re.sub(r"(?<=[^\W\d_])-(?:\f|\n\n)(?=[a-zß-ÿ])", "", text)
     return re.sub(r"(?<=[\w,])\f(?=[a-zß-ÿ])", " ", text).replace("\f", "\n\n")
 
@@ -160,15 +158,6 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
     yield from [block] if block else ()
 
 
-def _narrow_parts(line: Line) -> Iterator[Line]:
-    """Yield the parts of a line between all blanks that may belong to a gutter."""
-    parts = [line]
-    while parts:
-        *parts, line = line.cut(line.left, line.right, NARROW)
-        yield from parts
-    yield line
-
-
 def _in_tables(lines: Sequence[Line]) -> set[Line]:
     """Return the short lines that stand beside two more, all of them short."""
     rows = [row for row in rows_of(lines) if len(row) > 2 and not any(map(_is_long, row))]
@@ -181,41 +170,23 @@ def _is_long(line: Line) -> bool:
 
 def _gutter(lines: Sequence[Line]) -> float | None:
     """Return the position between two columns of running text; none if there are none, or cells of a table."""
-    parts = [part for line in lines for part in _narrow_parts(line)]
-    lefts, rights = sorted(part.left for part in parts), sorted(part.right for part in parts)
+    lefts, rights = sorted(line.left for line in lines), sorted(line.right for line in lines)
     found: list[tuple[int, float]] = []
     for right in sorted(set(rights)):
-        on_left, on_right = bisect_right(rights, right), len(parts) - bisect_left(lefts, right)
-        spanning = len(parts) - on_left - on_right
+        on_left, on_right = bisect_right(rights, right), len(lines) - bisect_left(lefts, right)
+        spanning = len(lines) - on_left - on_right
         if min(on_left, on_right) >= COLUMN_LINES and spanning * 2 < len(lines):
             found.append((spanning, right))
     for _, gutter in sorted(found)[:MOST_GUTTERS]:
         cut = [part for line in lines for part in line.cut(gutter, gutter + 1, NARROW)]
         columns = [line for line in cut if line.right <= gutter], [line for line in cut if line.left >= gutter]
         if all(map(_is_column, columns)):
-            return None if _is_in_rows(*columns) else gutter
+            return gutter
     return None
 
 
 def _is_column(lines: Sequence[Line]) -> bool:
     return len(lines) >= COLUMN_LINES and sum(map(_is_long, lines)) * 2 >= len(lines)
-
-
-def _is_in_rows(left: Sequence[Line], right: Sequence[Line]) -> bool:
-    """Whether the same blanks divide two columns, as they divide the rows of a table with long cells."""
-    both = list(map(_blanks, (left, right)))
-    for blanks, others in (both, both[::-1]):
-        shared = sum(any(top < end and begin < bottom for begin, end in others) for top, bottom in blanks)
-        if shared < 2 or shared < SHARED * len(blanks):
-            return False
-    return True
-
-
-def _blanks(lines: Sequence[Line]) -> list[tuple[float, float]]:
-    """Return where the blanks of a column begin and end that are wider than those between its closest lines."""
-    pairs = [(row[0], after[0]) for row, after in pairwise(rows_of(lines))]
-    usual = min((after.middle - line.middle for line, after in pairs), default=0)
-    return [(line.bottom, after.top) for line, after in pairs if after.middle - line.middle > PADDED * usual]
 
 
 def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:

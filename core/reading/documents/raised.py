@@ -20,20 +20,20 @@ _SIGNS = re.compile(f"([{RAISED}{LOWERED}{NOTE}{END}])")
 _LABEL = re.compile(rf"(?:^|(?<=\s))[{RAISED}{NOTE}]\s*([^{RAISED}{LOWERED}{NOTE}{END}]{{1,5}}?)\s*{END}", re.MULTILINE)
 _ONE_MARK = r"(?:(?:note|nb|fn|anm\.?)\s*)?(?:[1-9]\d{0,2}|[a-zA-Z]|[*†‡§¶#]{1,3})"
 _MARK = re.compile(rf"[\[(]?{_ONE_MARK}(?:\s*(?:[,;–-]|\]\s*\[)\s*{_ONE_MARK})*[\])]?", re.IGNORECASE)
-_SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,]\d+)?|[-−–]\w")
-_CHARGE = re.compile(r"\d?[+−–-]")
+_SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,]\d+)?|[-−–]\w|\d?[+−–-]")
+"""An exponent with a sign, or the charge of an ion."""
 _POWER = re.compile(r"\d{1,3}(?:[.,]\d+)?|[a-z](?:\s?[+−-]\s?\d)?")
-_TEN = re.compile(r"(?<![\d.,])10$")
-_VARIABLE = re.compile(r"(?<![^\W_])(?:[^\W\d_]|[A-Z]{2,3})$|\w\s?[+*/^·×−-]\s?\w+\)$")
-_UNIT = re.compile(r"(?<![^\W\d_])(?:[kcdmnµμ]?m|ft|in|yd|mi|sec|min|[kmµμ]?[gs]|h|K)$")
-_OF_UNIT = re.compile(r"(?:[\d/·*]|\bper)\s?[^\W\d_]+$")
-_TERM = re.compile(r"[=×·^√]\s?[\d.,]+$|\d\.10$")
+_TEN_OR_UNIT = re.compile(
+    r"(?<![\d.,])10$|(?:[\d/·*]|\bper)\s?(?:[kcdmnµμ]?m|ft|in|yd|mi|sec|min|[kmµμ]?[gs]|h|K)$"
+)
+_TERM = re.compile(
+    r"(?<![^\W_])(?:[^\W\d_]|[A-Z]{2,3}|[kcdmnµμ]m)$|\w\s?[+*/^·×−-]\s?\w+\)$|[=×·^√]\s?[\d.,]+$|\d\.10$"
+)
+"""A variable, a unit without a number, a sum in brackets, or a number in a formula."""
 _OPERATOR = re.compile(r"\s?[=×·^]")
 _MONEY = re.compile(r"[$€£¥]\s?\d[\d.,]*$")
-_CURRENCY = re.compile(r"\s?(?:[$€£¥]|EUR\b|USD\b|CHF\b)")
-_ORDINAL = re.compile(r"[a-zà-ÿ]{2,4}|[aeoº]")
-_ROMAN = re.compile(r"(?<![^\W_])(?:[IVXLCDM]+|[nN])$")
-_ELEMENT = re.compile(r"[A-Z][a-z]?(?![a-z])")
+_ORDINAL = re.compile(r"[a-zà-ÿ]{2,4}|º")
+_ROMAN = re.compile(r"(?<![^\W_])[IVXLCDM]+$")
 
 
 def settle(text: str, notes: Collection[str]) -> str:
@@ -84,18 +84,17 @@ def _lowered(words: str, before: str) -> str:
 
 def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
     if not before[-1:].strip():
-        # The label of a note, or what stands before the symbol of an element.
-        return words if not behind[:1].isalpha() or (before and _ELEMENT.match(behind)) else f"{words} "
+        # The label of a note, or the mass number of an isotope.
+        return f"{words} " if behind[:1].isalpha() else words
     if sign == NOTE and _MARK.fullmatch(words):
         return ""
     if behind[:1] in ("/", "⁄") and words.isdigit() and not before[-1].isalpha():
         return f" {words}"
-    if _ORDINAL.fullmatch(words) and (len(words) > 1 or _ROMAN.search(before)):
+    if _ORDINAL.fullmatch(words) or (words == "e" and _ROMAN.search(before)):
         return words
     if _is_exponent(words, before, behind, is_note=words in notes):
         return f"^{words.replace('−', '-').replace('–', '-')}"
-    is_price = _MONEY.search(before) or _CURRENCY.match(behind)
-    if is_price and len(words) == 2 and words.isdigit() and words not in notes:
+    if len(words) == 2 and words.isdigit() and words not in notes and _MONEY.search(before):
         return words if before.endswith((".", ",")) else f".{words}"
     if _MARK.fullmatch(words):
         return ""
@@ -103,14 +102,11 @@ def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[s
 
 
 def _is_exponent(words: str, before: str, behind: str, is_note: bool) -> bool:
-    if _SIGNED.fullmatch(words) or (_CHARGE.fullmatch(words) and re.search(r"[\w\])]$", before)):
+    if _SIGNED.fullmatch(words):
         return True
     if not _POWER.fullmatch(words):
         return False
-    if _TEN.search(before) or (words[0].isdigit() and _UNIT.search(before) and _OF_UNIT.search(before)):
-        return True
-    if is_note:
-        return False
-    if before[-1].isdigit():
-        return bool(_TERM.search(before) or _OPERATOR.match(behind))
-    return bool(_VARIABLE.search(before) or (words[0].isdigit() and _UNIT.search(before)))
+    is_digit = words[0].isdigit()
+    if _TEN_OR_UNIT.search(before):
+        return is_digit or before.endswith("10")
+    return not is_note and bool(_TERM.search(before) or (before[-1].isdigit() and is_digit and _OPERATOR.match(behind)))
