@@ -331,8 +331,7 @@ def _joined(rows: Sequence[list[Line]], placed: Sequence[Cells]) -> list[Cells]:
         first = next(filter(None, cells), " ")
         is_partial = any(above and not cell for above, cell in zip(joined[-1], cells, strict=True))
         is_same = step < 0.8 * height or (step < close and (is_partial or not any(both)))
-        is_label = sum(map(bool, joined[-1])) == 1
-        goes_on = first[0].islower() and step < GAP * height and (not both[1] or (is_label and not both[0]))
+        goes_on = first[0].islower() and step < GAP * height and not both[1]
         if is_same or goes_on:
             joined[-1] = [f"{above} {cell}".strip() for above, cell in zip(joined[-1], cells, strict=True)]
         else:
