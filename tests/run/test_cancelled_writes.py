@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 
 from deep_research.core.run.store.database import Database, open_database
 from deep_research.core.run.store.pages import Pages
+from deep_research.core.run.store.sqlite_store import PageStore
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "c"}}
 Work = Callable[[Database], Coroutine[Any, Any, Any]]
@@ -50,14 +53,16 @@ async def test_what_is_cancelled_while_it_writes_locks_nobody_out(tmp_path: Path
 
 @pytest.mark.fault(38)
 async def test_what_was_begun_when_the_file_is_closed_is_finished_first(tmp_path: Path) -> None:
-    for steps in range(2, 12):
-        path = tmp_path / f"{steps}.sqlite"
-        async with open_database(path) as database:
+    path = tmp_path / "runs.sqlite"
+    async with asyncio.timeout(60), open_database(path) as database:
+        assert isinstance(database.store, PageStore)
+        with closing(sqlite3.connect(path, isolation_level=None)) as another:
+            another.execute("BEGIN IMMEDIATE")
             task = asyncio.create_task(WORK["a note"](database))
-            for _ in range(steps):
+            while not database.store.lock.locked():
                 await asyncio.sleep(0)
             task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        async with open_database(path) as again:
-            assert await Pages(again.store, "t").read_note("n") == {"a": 1}
-            await write_all(again)
+            await asyncio.gather(task, return_exceptions=True)
+    async with open_database(path) as again:
+        assert await Pages(again.store, "t").read_note("n") == {"a": 1}
+        await write_all(again)

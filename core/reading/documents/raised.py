@@ -23,9 +23,7 @@ _MARK = re.compile(rf"[\[(]?{_ONE_MARK}(?:\s*(?:[,;–-]|\]\s*\[)\s*{_ONE_MARK})
 _SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,]\d+)?|[-−–]\w|\d?[+−–-]")
 """An exponent with a sign, or the charge of an ion."""
 _POWER = re.compile(r"\d{1,3}(?:[.,]\d+)?|[a-z](?:\s?[+−-]\s?\d)?")
-_TEN_OR_UNIT = re.compile(
-    r"(?<![\d.,])10$|(?:[\d/·*]|\bper)\s?(?:[kcdmnµμ]?m|ft|in|yd|mi|sec|min|[kmµμ]?[gs]|h|K)$"
-)
+_TEN_OR_UNIT = re.compile(r"(?<![\d.,])10$|(?:[\d/·*]|\bper)\s?(?:[kcdmnµμ]?m|ft|in|yd|mi|sec|min|[kmµμ]?[gs]|h|K)$")
 _TERM = re.compile(
     r"(?<![^\W_])(?:[^\W\d_]|[A-Z]{2,3}|[kcdmnµμ]m)$|\w\s?[+*/^·×−-]\s?\w+\)$|[=×·^√]\s?[\d.,]+$|\d\.10$"
 )
