@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from drawn_pdf import column, drawn
 from shelf import BRIDGE, HARBOUR, Place
 
 from deep_research.core.library.folder import MOST_NAMED, LeftOut, read_file, scan_folder
@@ -170,13 +171,26 @@ def test_a_folder_that_was_swapped_for_a_link_is_not_read(place: Place, tmp_path
         read_file(place.docs, file, 1000)
 
 
-def test_a_long_document_is_searched_to_its_end(place: Place) -> None:
-    (place.docs / "long.txt").write_text(
-        f"{'harbour and more of it. ' * 20_000}\n\nThe crane of Velm stands in the east."
-    )
+LAST = "The crane of Velm stands in the east."
+ROWS = [f"Mole {n},{n * 7} tons,granite of the northern quarry" for n in range(8_000)]
+LONG = {
+    "long.txt": f"{'harbour and more of it. ' * 20_000}\n\n{LAST}".encode(),
+    "long.csv": "\n".join(["Work,Amount,Remark", *ROWS, f"Crane,9 tons,{LAST}"]).encode(),
+    "long.jsonl": "\n".join(f'{{"remark": "{row}"}}' for row in [*ROWS, LAST]).encode(),
+    "long.pdf": drawn(
+        *(column(60, 780, [f"Mole {n} was built of granite from the quarry."] * 50) for n in range(100)),
+        column(60, 780, [LAST]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_document_is_searched_to_its_end(place: Place, name: str) -> None:
+    (place.docs / name).write_bytes(LONG[name])
     library = place.library()
-    assert library.refresh().shortened == ()
-    assert "The crane of Velm stands in the east." in library.search("crane of Velm", 1)[0].text
+    status = library.refresh()
+    assert (status.shortened, status.left_out) == ((), ())
+    assert any(LAST in passage.text for passage in library.search("crane of Velm", 3))
 
 
 @pytest.mark.parametrize("name", ["nothing", "empty", "unread", "table.docx", "broken.pdf", "null"])

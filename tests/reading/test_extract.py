@@ -17,7 +17,6 @@ from web_pages import pdf_of
 from deep_research.core.reading.documents.decode import clean, decode
 from deep_research.core.reading.documents.parse_text import plain_title
 from deep_research.core.reading.documents.pool import Parser
-from deep_research.core.reading.documents.worker import parse
 from deep_research.core.reading.records import Extract, Unreadable
 
 PARAGRAPH = "The harbour was deepened in 1893 and again in 1911, so that larger ships could enter it at low tide. " * 4
@@ -117,15 +116,6 @@ def test_a_pdf_gives_joined_lines_and_its_title_but_not_the_day_on_which_it_was_
     data = titled_pdf("The harbour was deep-\nened in 1893 and once more in 1911.", "Harbour works")
     extract = parser.parse(data, "a.pdf")
     assert extract == Extract("Harbour works", "The harbour was deepened in 1893 and once more in 1911.", "", False)
-
-
-def test_a_long_pdf_asks_for_more_time_and_is_read_to_its_end() -> None:
-    writer, written, asked = PdfWriter(), io.BytesIO(), list[int]()
-    for day in range(1, 251):
-        writer.append(PdfReader(io.BytesIO(pdf_of(f"The lamp was lit on day {day}."))))
-    writer.write(written)
-    text = parse(written.getvalue(), "a.pdf", on_scan=lambda: asked.append(1)).text
-    assert len(asked) == 2 and "The lamp was lit on day 250." in text
 
 
 def test_a_larger_file_is_given_more_time() -> None:
