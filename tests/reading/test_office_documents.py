@@ -85,7 +85,7 @@ def test_merged_cells_of_a_word_table_say_what_stands_above_and_frames_are_no_ta
     frame = document.add_table(1, 1)
     frame.cell(0, 0).text = "Framed."
     text = parse(saved(document), "a.docx").text
-    assert "| 1901 | Ada | Bo |\n| 1901 | Cai |  |\n\nFramed." in text
+    assert "| 1901 | Ada | Bo |\n| 1901 | Cai | |\n\nFramed." in text
 
 
 def test_slides_become_headings_with_their_text_tables_figures_and_notes() -> None:
