@@ -24,7 +24,7 @@ from ..core.run.store.pages import text_hash
 from .addresses import Addresses, opened_note
 from .engine import RETRIEVED
 from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, take, unread_words
-from .window import passages, read_on, window
+from .window import passages, read_on, shortened
 
 MAX_LINKS = 20
 """Links of a page that a model is shown and may follow."""
@@ -222,11 +222,7 @@ def _fitting(hits: list[Hit], characters: int) -> tuple[tuple[Hit, ...], list[st
                 f"{left.source.address!r} was not shown, because the pages before it are too long; open it alone."
                 for left in hits[number:]
             ]
-        fitting = hit if len(hit.excerpt) <= characters else hit._replace(excerpt=_shortened(hit, characters))
+        fitting = hit._replace(excerpt=shortened(hit.excerpt, characters))
         shown.append(fitting)
         characters -= len(fitting.excerpt)
     return tuple(shown), []
-
-
-def _shortened(hit: Hit, characters: int) -> str:
-    return window(hit.text, hit.excerpt, characters)
