@@ -11,13 +11,12 @@ from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.run.conversation import subject_of
 from ..core.run.errors import NoSearchTool
-from ..core.run.events.call import step_failed, tool_call_packets, tool_result_packet
-from ..core.run.events.packets import SectionEnd
+from ..core.run.events.call import step_failed
 from ..core.writing.turn import Turn, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.offer import offered_tools
 from ..tools.tool import Outcome, ToolContext
-from ..tools.use import Time, found_in, keep, meter_for_run, use_tool
+from ..tools.use import Time, action_of, found_in, keep, meter_for_run, shown_use, use_tool
 
 SHOWN = 10
 """Results that the clarifier and the planner are shown."""
@@ -30,7 +29,7 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate
     that each step reads whole, their list does.
     """
     run, turn = state.run, await begin_turn(state, runtime)
-    context, look = turn.context, Orientation(turn)
+    context = turn.context
     turn.announce("understand")
     offered = offered_tools(context, has_read_all=run.scope.reads_all)
     if not offered and not run.scope.reads_all:
@@ -44,47 +43,24 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate
         if state.learnings or min(allowed, default=len(searches) + 1) <= len(searches):
             # What little may be done is kept for the steps.
             searches = []
-        found = [await look.around(name, tab) for tab, name in enumerate(searches, 1)]
-        sources = {key: source for one in found for key, source in found_in(one).items()}
+        looks = [await _look_around(name, tab, turn) for tab, name in enumerate(searches, 1)]
+        found = [outcome for outcome, _ in looks]
+        sources = found_in(*found)
         numbers = {key: number for number, key in enumerate(sources, 1)}
         outcome = Outcome(tuple(interleave(one.hits for one in found))[:SHOWN])
         reference = await keep(outcome, numbers, turn.pages, run.id) if sources else ""
     failures = [problem.rstrip(".") for one in found for problem in one.broken]
     turn.emit(*(step_failed(turn.place, failure) for failure in failures))
-    brief = Brief(orientation=reference, actions=tuple(look.actions))
+    brief = Brief(orientation=reference, actions=tuple(action for _, action in looks))
     return {**turn.update(), "brief": brief, "sources": sources}
 
 
-class Orientation:
-    """Searches with one tool after the other; the packets of each stand in a tab of their own."""
-
-    def __init__(self, turn: Turn) -> None:
-        self._turn, self.actions = turn, list[Action]()
-        self._query = subject_of(turn.state.run.question)[: turn.context.limits.query_characters]
-
-    async def around(self, name: str, tab: int) -> Outcome:
-        """Return what one tool finds."""
-        turn, found = self._turn, Outcome()
-        place, run = turn.place.model_copy(update={"tab_index": tab}), turn.state.run
-        meter = meter_for_run(turn.context.limits, turn.spending)
-        turn.emit(*tool_call_packets(place, name, [self._query], run.scope))
-        try:
-            time = Time(turn.context.limits.tool_seconds, "tool_seconds")
-            tool_context = ToolContext(turn.pages, run.id, meter)
-            found = await use_tool(name, {"queries": [self._query]}, turn.context, tool_context, time)
-        finally:
-            turn.events.bill.add(meter.spent(name))
-            turn.emit(tool_result_packet(place, name, found_in(found).values()), SectionEnd(placement=place))
-        keys, inputs = tuple(found_in(found)), (self._query,)
-        self.actions.append(
-            Action(
-                id=f"orient-{tab}",
-                tool=name,
-                inputs=inputs,
-                found=keys,
-                problems=found.problems,
-                not_read=found.not_read,
-                redacted=found.redacted,
-            )
-        )
-        return found
+async def _look_around(name: str, tab: int, turn: Turn) -> tuple[Outcome, Action]:
+    """Return what one tool finds; its packets stand in a tab of their own."""
+    context, run = turn.context, turn.state.run
+    queries = [subject_of(run.question)[: context.limits.query_characters]]
+    place, meter = turn.place.model_copy(update={"tab_index": tab}), meter_for_run(context.limits, turn.spending)
+    time, tool_context = Time(context.limits.tool_seconds, "tool_seconds"), ToolContext(turn.pages, run.id, meter)
+    with shown_use(turn.emitter, turn.events.bill, place, name, queries, run.scope, [meter]) as outcomes:
+        outcomes.append(await use_tool(name, {"queries": queries}, context, tool_context, time))
+    return outcomes[0], action_of(f"orient-{tab}", name, queries, outcomes)

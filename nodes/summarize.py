@@ -10,15 +10,14 @@ from langgraph.runtime import Runtime
 
 from ..core.evidence.citations.citing import number_findings
 from ..core.records.plan import Learning, PlanStep
-from ..core.records.research import Action, Finding
+from ..core.records.research import Finding
 from ..core.records.sources import Source, short_hash
 from ..core.run import tool_names
 from ..core.run.branches import StepState, StepTask
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, question_of
-from ..core.run.events.call import tool_call_packets, tool_result_packet
-from ..core.run.events.packets import SectionEnd, Summary
+from ..core.run.events.packets import Summary
 from ..core.run.store.pages import reference_to
 from ..core.writing.facts import facts_of_run
 from ..core.writing.fill_in import Filler
@@ -28,7 +27,7 @@ from ..core.writing.turn import Turn, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
 from ..tools.tool import Outcome, ToolContext
-from ..tools.use import Time, found_in, keep, meter_for_run, use_tool
+from ..tools.use import Time, action_of, found_in, keep, meter_for_run, shown_use, use_tool
 
 NAMED_PAGES = "0"
 """Id of the step that stands for the pages that the user named."""
@@ -74,17 +73,14 @@ class NamedPages:
         return Read([finding], learned, sources)
 
     async def _open(self, addresses: list[str]) -> Outcome:
-        meter, outcome = meter_for_run(self._turn.context.limits, self._spending), Outcome()
-        time = Time(self._turn.context.limits.tool_seconds, "tool_seconds")
-        tool_context = ToolContext(self._turn.pages, self._run.id, meter)
-        self._turn.emit(*tool_call_packets(self._place, tool_names.OPEN_URL, addresses, self._run.scope))
-        try:
-            outcome = await use_tool(tool_names.OPEN_URL, {"urls": addresses}, self._turn.context, tool_context, time)
-        finally:
-            self._turn.events.bill.add(meter.spent(tool_names.OPEN_URL))
-            brought = tool_result_packet(self._place, tool_names.OPEN_URL, found_in(outcome).values())
-            self._turn.emit(brought, SectionEnd(placement=self._place))
-        return outcome
+        turn, tool = self._turn, tool_names.OPEN_URL
+        meter = meter_for_run(turn.context.limits, self._spending)
+        time = Time(turn.context.limits.tool_seconds, "tool_seconds")
+        tool_context = ToolContext(turn.pages, self._run.id, meter)
+        bill, scope = turn.events.bill, self._run.scope
+        with shown_use(turn.emitter, bill, self._place, tool, addresses, scope, [meter]) as outcomes:
+            outcomes.append(await use_tool(tool, {"urls": addresses}, turn.context, tool_context, time))
+        return outcomes[0]
 
     def _state(self, addresses: list[str], outcome: Outcome, keys: list[str], reference: str) -> StepState:
         """Return the pages as a step that has opened them."""
@@ -106,14 +102,7 @@ class NamedPages:
             scope=run.scope,
             seconds=self._turn.context.limits.max_seconds_planned,
         )
-        action = Action(
-            id=short_hash(task.id),
-            tool=tool_names.OPEN_URL,
-            inputs=tuple(addresses),
-            found=tuple(keys),
-            problems=outcome.problems,
-            not_read=outcome.not_read,
-        )
+        action = action_of(short_hash(task.id), tool_names.OPEN_URL, addresses, [outcome])
         state = StepState([task], iteration=1, has_results=True, numbered=keys, actions=[action])
         state.notes = [asked(RecordRound(open_next=addresses), state.call_id), reference_to(state.call_id, reference)]
         return state

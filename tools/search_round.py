@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage
@@ -17,9 +17,7 @@ from ..core.run.branches import StepState, place_of
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context, Watch
 from ..core.run.errors import failure_of
-from ..core.run.events.call import tool_call_packets, tool_result_packet
 from ..core.run.events.log import Emitter
-from ..core.run.events.packets import SectionEnd
 from ..core.run.limits import Limits
 from ..core.run.logs import log_failure
 from ..core.run.spending import Bill
@@ -29,7 +27,7 @@ from .internal_search import CALL_ID
 from .offer import offered_tools
 from .results import results_in
 from .tool import Hit, Meter, Outcome, ToolContext
-from .use import Time, found_in, keep, lasting_fault, meter_of, use_tool
+from .use import Time, action_of, found_in, keep, lasting_fault, meter_of, shown_use, use_tool
 
 READ_PER_QUERY = 1
 """Pages that are opened of what a query found on the web, where the model has named none."""
@@ -57,8 +55,8 @@ class SearchRound:
     @property
     def new(self) -> list[str]:
         """Return the sources that the step did not know, by key."""
-        found = (key for _, _, outcome in self.outcomes for key in found_in(outcome))
-        return [key for key in dict.fromkeys(found) if key not in self.state.keys]
+        found = found_in(*(outcome for _, _, outcome in self.outcomes))
+        return [key for key in found if key not in self.state.keys]
 
     async def do(self, *, is_only: bool = False) -> str:
         """Search, read and store the results; return the failure, empty if there was none.
@@ -168,35 +166,13 @@ class SearchRound:
         """Return the outcome of the calls, emitted as one use of the tool, with their cost."""
         turn, self.turn = self.turn, self.turn + 1
         place = place_of(self.task).model_copy(update={"sub_turn_index": turn})
-        self.emitter.emit(*tool_call_packets(place, name, inputs, self.task.scope))
-        outcomes: list[Outcome] = []
-        try:
-            outcomes = await gather_or_cancel(calls)
-        finally:
-            for meter in meters:
-                self.bill.add(meter.spent(name))
-            found = {key: source for outcome in outcomes for key, source in found_in(outcome).items()}
-            self.emitter.emit(tool_result_packet(place, name, found.values()), SectionEnd(placement=place))
-            unread = [one for outcome in outcomes for one in outcome.not_read]
-            self.sources |= found | unopened(self.sources, unread)
-            self.failures += [problem.rstrip(".") for outcome in outcomes for problem in outcome.broken]
-            self.actions.append(self._action(turn, name, inputs, outcomes, found))
+        with shown_use(self.emitter, self.bill, place, name, inputs, self.task.scope, meters) as outcomes:
+            outcomes += await gather_or_cancel(calls)
+        action = action_of(short_hash(self.task.id, str(turn)), name, inputs, outcomes)
+        self.sources |= found_in(*outcomes) | unopened(self.sources, action.not_read)
+        self.failures += [problem.rstrip(".") for outcome in outcomes for problem in outcome.broken]
+        self.actions.append(action)
         return outcomes
-
-    def _action(
-        self, turn: int, name: str, inputs: Sequence[str], outcomes: Sequence[Outcome], found: Iterable[str]
-    ) -> Action:
-        return Action(
-            id=short_hash(self.task.id, str(turn)),
-            tool=name,
-            inputs=tuple(inputs),
-            found=tuple(found),
-            problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
-            not_read=tuple(dict.fromkeys(one for outcome in outcomes for one in outcome.not_read)),
-            redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
-            failed=tuple(kind for outcome in outcomes for kind in outcome.failed),
-            fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
-        )
 
 
 def _merged_outcomes(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:

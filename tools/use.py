@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from ..core.records.research import Spent, Task
+from ..core.records.research import Action, Scope, Spent, Task
 from ..core.records.sources import Source, short_hash
 from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError, SearchFailed
+from ..core.run.events.call import tool_call_packets, tool_result_packet
+from ..core.run.events.log import Emitter
+from ..core.run.events.packets import Placement, SectionEnd
 from ..core.run.limits import Limits
 from ..core.run.logs import log_failure
-from ..core.run.spending import seconds_left, total
+from ..core.run.spending import Bill, seconds_left, total
 from ..core.run.store.pages import Pages, text_hash
 from ..core.run.tracing import traced_tool
 from ..core.run.transcripts import NOT_RUN
@@ -156,9 +160,45 @@ async def keep(
     return reference
 
 
-def found_in(outcome: Outcome) -> dict[str, Source]:
-    """Return the sources of a result, by key."""
-    return {hit.source.key: hit.source for hit in outcome.hits}
+@contextmanager
+def shown_use(
+    emitter: Emitter,
+    bill: Bill,
+    place: Placement,
+    name: str,
+    inputs: Sequence[str],
+    scope: Scope,
+    meters: Sequence[Meter],
+) -> Iterator[list[Outcome]]:
+    """Emit a use of a tool and note its cost, whatever becomes of it; the block adds what the calls have brought."""
+    emitter.emit(*tool_call_packets(place, name, inputs, scope))
+    outcomes: list[Outcome] = []
+    try:
+        yield outcomes
+    finally:
+        for meter in meters:
+            bill.add(meter.spent(name))
+        emitter.emit(tool_result_packet(place, name, found_in(*outcomes).values()), SectionEnd(placement=place))
+
+
+def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequence[Outcome]) -> Action:
+    """Return the record of a use of a tool that has brought this."""
+    return Action(
+        id=action_id,
+        tool=name,
+        inputs=tuple(inputs),
+        found=tuple(found_in(*outcomes)),
+        problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
+        not_read=tuple(dict.fromkeys(one for outcome in outcomes for one in outcome.not_read)),
+        redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
+        failed=tuple(kind for outcome in outcomes for kind in outcome.failed),
+        fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
+    )
+
+
+def found_in(*outcomes: Outcome) -> dict[str, Source]:
+    """Return the sources of what calls have brought, by key."""
+    return {hit.source.key: hit.source for outcome in outcomes for hit in outcome.hits}
 
 
 def lasting_fault(outcome: Outcome, task: Task, *, has_found: bool) -> str:

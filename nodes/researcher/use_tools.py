@@ -7,20 +7,18 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 
 from ...core.evidence.memory.observations import unopened
-from ...core.records.research import Action
 from ...core.records.sources import Source
 from ...core.run import tool_names
 from ...core.run.branches import BranchUpdate, ResearcherState, ToolRequest
 from ...core.run.context import Context
-from ...core.run.events.call import SilentEvents, tool_call_packets, tool_result_packet
-from ...core.run.events.packets import SectionEnd
+from ...core.run.events.call import SilentEvents
 from ...core.run.store.pages import Pages, reference_to
 from ...core.run.transcripts import results_in_order
 from ...core.writing.turn import BranchTurn
 from ...tools.passed import load_servers
 from ...tools.results import Result, results_in, shrunk
 from ...tools.tool import Meter, Outcome, ToolContext
-from ...tools.use import found_in, keep, lasting_fault, meter_of, tool_time, use_tool
+from ...tools.use import action_of, found_in, keep, lasting_fault, meter_of, shown_use, tool_time, use_tool
 
 
 async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> BranchUpdate:
@@ -30,31 +28,15 @@ async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> Branch
     turn = BranchTurn(task, state.seconds, state.step, runtime, SilentEvents)
     await load_servers(turn.context)
     meter = meter_of(task, state.spending)
-    turn.emit(*tool_call_packets(turn.place, request.tool, request.inputs, task.scope))
     async with turn.paid():
-        sources: dict[str, Source] = {}
-        try:
+        bill = turn.events.bill
+        with shown_use(turn.emitter, bill, turn.place, request.tool, request.inputs, task.scope, [meter]) as outcomes:
             notes = await turn.pages.fill_in(results_in_order(state.notes))
             earlier = results_in(shrunk(notes, max(state.shrunk, default=0), task.text))
             outcome = await _carry_out(state, request, turn, meter, earlier)
-            found = found_in(outcome)
-            update = await _update(state, request, outcome, found, turn.pages, earlier)
-            sources = found
-        finally:
-            turn.events.bill.add(meter.spent(request.tool))
-            brought = tool_result_packet(turn.place, request.tool, sources.values())
-            turn.emit(brought, SectionEnd(placement=turn.place))
-    action = Action(
-        id=request.id,
-        tool=request.tool,
-        inputs=request.inputs,
-        found=tuple(sources),
-        problems=outcome.problems,
-        not_read=outcome.not_read,
-        redacted=outcome.redacted,
-        failed=outcome.failed,
-        fault=outcome.fault,
-    )
+            update = await _update(state, request, outcome, found_in(outcome), turn.pages, earlier)
+            outcomes.append(outcome)
+    action = action_of(request.id, request.tool, request.inputs, outcomes)
     return {**update, "actions": [action], "spending": turn.spending, "seconds": turn.seconds}
 
 
