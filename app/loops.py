@@ -84,20 +84,26 @@ def _start(
     tasks: list[asyncio.Task[None]] = []
     context = contextvars.copy_context()
 
-    async def pump() -> None:
+    async def work() -> None:
         try:
-            async for value in make():
-                put((value, None, False))
-            put((None, None, True))
-        except BaseException as error:  # noqa: BLE001 - whatever ends the stream is raised where it is read
-            put((None, error, True))
+            await pump(make(), put)
         finally:
             ended.set()
 
-    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(pump(), context=context)))
+    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(work(), context=context)))
 
     def stop() -> object:
         loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
         return ended.wait(CANCEL_SECONDS)
 
     return stop
+
+
+async def pump(stream: AsyncIterator[Any], put: Callable[[Item], object]) -> None:
+    """Hand on what a stream brings, and how it ends."""
+    try:
+        async for value in stream:
+            put((value, None, False))
+        put((None, None, True))
+    except BaseException as error:  # noqa: BLE001 - whatever ends the stream is raised where it is read
+        put((None, error, True))

@@ -11,6 +11,7 @@ from urllib.request import url2pathname
 
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.citations.rendering import source_place
+from ..core.evidence.memory.learned import own_observations
 from ..core.evidence.memory.observations import contradictions, gaps_of, missing_of, open_gaps
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
@@ -47,7 +48,7 @@ def run_json(stored: StoredRun) -> str:
         }
         for finding in _findings(state)
     ]
-    observed = _observed(state)
+    observed = own_observations(state)
     planned = {
         "strategy": stored.strategy,
         "plan": list(state.plan.steps) if state.plan else [],
@@ -78,7 +79,7 @@ def run_page(stored: StoredRun, name: RunName) -> str:
         lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
     if state.steps:
         lines += ["", "Steps", *(line for step in state.steps for line in _step_lines(state, step))]
-        if gaps := open_gaps(_observed(state)):
+        if gaps := open_gaps(own_observations(state)):
             lines += ["", "Not found", *(f"  - {gap.text}" for gap in gaps)]
     if findings := _findings(state):
         lines += ["", "Research", *(line for finding in findings for line in _finding_lines(state, finding))]
@@ -265,11 +266,6 @@ def _audit_lines(audit: Audit) -> list[str]:
         f"{counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
         *([calls_line(audit)] if audit.model_calls else []),
     ]
-
-
-def _observed(state: ResearchState) -> list[Observation]:
-    """Return what was noticed for the present question."""
-    return [one for one in state.memory.values() if one.question_id == state.run.id]
 
 
 def _findings(state: ResearchState) -> list[Finding]:

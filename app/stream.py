@@ -35,13 +35,13 @@ from ..core.run.settings import read_context
 from ..core.run.store.pages import Pages
 from ..state import ResearchState
 from .embed import ResearchGraph, thread_config
-from .loops import CANCEL_SECONDS, iterate
+from .loops import CANCEL_SECONDS, Item, iterate, pump
 from .words import GRAPHS
 
 ELAPSED_SECONDS = 1.0
 """Seconds between two packets with the elapsed time."""
 
-Queue = asyncio.Queue[tuple[Any, BaseException | None, bool]]
+Queue = asyncio.Queue[Item]
 Message = str | Mapping[str, Any] | Command[Any] | None
 """Words of the user, an input of the graph, a command, or nothing to go on with a run that was stopped."""
 Thread = str | RunnableConfig | None
@@ -88,7 +88,7 @@ async def with_beats(
     """
     queue: Queue = asyncio.Queue()
     # Tasks of their own, for a wait that is given up would end the stream itself.
-    tasks = [asyncio.create_task(_pump(stream, queue))]
+    tasks = [asyncio.create_task(pump(stream, queue.put_nowait))]
     if watch:
         tasks.append(asyncio.create_task(_tick(watch, queue)))
     loop = asyncio.get_running_loop()
@@ -109,22 +109,13 @@ async def with_beats(
         await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
 
 
-async def _pump(stream: AsyncIterator[Any], queue: Queue) -> None:
-    try:
-        async for part in stream:
-            queue.put_nowait((part, None, False))
-        queue.put_nowait((None, None, True))
-    except BaseException as error:  # noqa: BLE001 - whatever ends the stream is raised where it is read
-        queue.put_nowait((None, error, True))
-
-
 async def _tick(watch: Stopwatch, queue: Queue) -> None:
     while True:
         await watch.wait()
         queue.put_nowait((Beat.SECOND, None, False))
 
 
-async def _next(queue: Queue, end: float) -> tuple[Any, BaseException | None, bool]:
+async def _next(queue: Queue, end: float) -> Item:
     try:
         async with asyncio.timeout_at(end):
             return await queue.get()

@@ -21,6 +21,7 @@ from ...core.records.sources import Source
 from ...core.run.spending import dollars
 from ...core.writing.basis import disagreement_of
 from ..runs import StoredRun
+from ..words import in_words
 
 _UNREADABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -129,17 +130,12 @@ def figures_of(audit: Audit, labels: Labels) -> list[Figure]:
         figures.append(Figure(labels.tokens, f"{_grouped(audit.input_tokens)} / {_grouped(audit.output_tokens)}"))
     if audit.usd:
         figures.append(Figure(labels.cost, dollars(audit.usd)))
-    return [*figures, Figure(labels.time, _duration(audit.seconds))]
+    return [*figures, Figure(labels.time, in_words(audit.seconds))]
 
 
 def _grouped(count: int) -> str:
     # A narrow space between the thousands is read alike in every language.
     return f"{count:,}".replace(",", "\u202f")
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 class Quote(NamedTuple):
