@@ -52,21 +52,16 @@ class Addresses:
             new = {name: given[name] for name, noted in zip(given, known, strict=True) if noted is None}
             await self._pages.write(texts or {}, {**new, **opened, **(notes or {})})
 
-    async def given(self, address: str) -> str:
-        """Return the address as it was given, whatever a model has made of its fragment; empty if nobody gave it.
-
-        If nobody gave just this one, it is the first that was given for the same source. Raises `Unread` if it can be
-        no address of the web.
-        """
-        given, _opened = await self.known(address)
-        return given
-
     async def opened(self, address: str) -> dict[str, Any] | None:
         """Return what came of opening an address in this thread; a failure counts for its own question only."""
         return self._counting(await self._pages.read_note(f"opened {_exact(address)}"))
 
     async def known(self, address: str) -> tuple[str, dict[str, Any] | None]:
-        """Return an address as it was given and what came of opening it, as `given` and `opened`; raises `Unread`."""
+        """Return an address as it was given, empty if nobody gave it, and what came of opening it, as `opened`.
+
+        If nobody gave just this one, whatever a model has made of its fragment, it is the first that was given for the
+        same source. Raises `Unread` if it can be no address of the web.
+        """
         exact = str(parse_address(address))
         names = [f"given {exact}", _first_name(address), f"opened {exact}"]
         noted, first, opened = await self._pages.read_notes(names)

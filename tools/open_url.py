@@ -47,7 +47,7 @@ class WebPages:
     async def read(self, asked: str, reader: WebReader) -> Hit | NotRead | str:
         """Return the page with its whole text as its excerpt, or why it was not read."""
         try:
-            address = await self._addresses.given(asked)
+            address, _ = await self._addresses.known(asked)
         except Unread as refusal:
             logging.getLogger(__name__).info("An address was refused: %s", refusal.code)
             return NotRead(path=asked[:SHOWN_CHARACTERS], reason=str(refusal), code=refusal.code)

@@ -90,10 +90,6 @@ class CitationStream:
         """Take the next piece of text and return what is certain now."""
         return self._pieces(self._markers.feed(text))
 
-    def take(self, parts: Iterable[Part]) -> list[Piece]:
-        """Take what was read already, in place of text that is still to be read."""
-        return self._pieces(self._markers.take(parts))
-
     def finish(self) -> list[Piece]:
         """Return the rest, once."""
         return self._pieces(self._markers.finish())

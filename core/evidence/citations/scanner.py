@@ -171,16 +171,15 @@ class KnownMarkers:
 
     def feed(self, text: str) -> list[Part]:
         """Take the next piece of text and return what is certain now."""
-        return self.take(self._scanner.feed(text))
+        return self._take(self._scanner.feed(text))
 
     def finish(self) -> list[Part]:
         """Return the rest, once."""
-        rest = self.take(self._scanner.finish())
+        rest = self._take(self._scanner.finish())
         space, self._space = self._space, ""
         return [*rest, space] if space and not self._is_after_gap else rest
 
-    def take(self, parts: Iterable[Part]) -> list[Part]:
-        """Take what was read already, in pieces that are not empty, and return what is certain now."""
+    def _take(self, parts: Iterable[Part]) -> list[Part]:
         for part in parts:
             if isinstance(part, str):
                 self._add_text(part)

@@ -6,10 +6,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Any, Literal, NamedTuple, get_args
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.utils import merge_message_runs
 
 from .lenient import value_in
 
@@ -263,8 +263,8 @@ def as_tags(calls: Iterable[WrittenCall]) -> str:
 def flattened(messages: Sequence[AnyMessage], write: Writer) -> list[AnyMessage]:
     """Return the same conversation without tool calls and tool results, user and assistant in turn."""
     labels = _labels(messages)
-    plain = [_plain(message, labels, write) for message in messages]
-    return [_merged(list(group)) for _, group in groupby(plain, key=lambda message: message.type)]
+    plain: Any = merge_message_runs([_plain(message, labels, write) for message in messages], chunk_separator="\n\n")
+    return [*plain]
 
 
 def _labels(messages: Sequence[AnyMessage]) -> dict[str, str]:
@@ -284,14 +284,6 @@ def _plain(message: AnyMessage, labels: dict[str, str], write: Writer) -> AnyMes
         calls = write(WrittenCall(call["name"], call["args"]) for call in message.tool_calls)
         return AIMessage(f"{message.text}\n\n{calls}".strip())
     return message
-
-
-def _merged(group: list[AnyMessage]) -> AnyMessage:
-    if len(group) == 1:
-        return group[0]
-    text = "\n\n".join(message.text for message in group)
-    kinds: dict[str, type[SystemMessage] | type[HumanMessage]] = {"system": SystemMessage, "human": HumanMessage}
-    return kinds.get(group[0].type, AIMessage)(text)
 
 
 class Ability(NamedTuple):
