@@ -41,10 +41,10 @@ class Addresses:
         In the same go, keep `texts` by their hashes, the `records` of pages that were read, by their addresses, and
         other `notes`.
         """
-        opened = {opened_note(_exact(address)): record for address, record in (records or {}).items()}
+        opened = {opened_note(exact_address(address)): record for address, record in (records or {}).items()}
         given: dict[str, dict[str, Any]] = {}
         for address in addresses:
-            if exact := _exact(address):
+            if exact := exact_address(address):
                 for name in (f"given {exact}", _first_name(address)):
                     given.setdefault(name, {"address": address})
         async with self._pages.alone("given"):
@@ -54,7 +54,7 @@ class Addresses:
 
     async def opened(self, address: str) -> dict[str, Any] | None:
         """Return what came of opening an address in this thread; a failure counts for its own question only."""
-        return self._counting(await self._pages.read_note(f"opened {_exact(address)}"))
+        return self._counting(await self._pages.read_note(f"opened {exact_address(address)}"))
 
     async def known(self, address: str) -> tuple[str, dict[str, Any] | None]:
         """Return an address as it was given, empty if nobody gave it, and what came of opening it, as `opened`.
@@ -79,7 +79,7 @@ class Addresses:
     async def remember_failure(self, address: str, failure: NotRead) -> None:
         """Keep why a page could not be read."""
         record = {"failure": failure.model_dump(), "question_id": self._question_id}
-        await self._pages.note({f"opened {_exact(address)}": record})
+        await self._pages.note({f"opened {exact_address(address)}": record})
 
     async def count(self, address: str, limits: Limits) -> str:
         """Count a page that is about to be fetched; returns which limit forbids it, empty if none does."""
@@ -117,7 +117,7 @@ def opened_note(address: str) -> str:
     return f"opened {address}"
 
 
-def _exact(address: str) -> str:
+def exact_address(address: str) -> str:
     """Return the address as it is sent; empty if it cannot be opened.
 
     The table is by this and not by source keys: what differs in a tracking parameter only is one source, but a server

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..core.evidence.citations.citing import source_key
 from ..core.evidence.text.similarity import distinct
 from ..core.library.library import Library
-from ..core.reading.addresses import parse_address
 from ..core.reading.records import Unread
 from ..core.reading.web_page import WebPage, WebReader
 from ..core.records.sources import NotRead, Source
@@ -21,7 +20,7 @@ from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError
 from ..core.run.logs import log_failure
 from ..core.run.store.pages import text_hash
-from .addresses import Addresses, opened_note
+from .addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
 from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, take, unread_words
 from .window import passages, read_on, shortened
@@ -103,7 +102,8 @@ class WebPages:
             content_hash=text_hash(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )
-        links = [list(link) for link in page.links if _can_be_shown(link.address)][:MAX_LINKS]
+        shown = (one for one in page.links if len(one.address) <= LINK_CHARACTERS and exact_address(one.address))
+        links = [list(link) for link in shown][:MAX_LINKS]
         record = {"source": source.model_dump(), "links": links}
         texts, records = {source.content_hash: page.text}, {address: record, page.address: record}
         await self._addresses.allow((target for _, target in links), texts, records)
@@ -115,16 +115,6 @@ class WebPages:
     def _hit(self, record: dict[str, Any], text: str) -> Hit:
         links = tuple((str(words), str(target)) for words, target in record["links"])
         return Hit(Source(**record["source"]), text, text, links, is_kept=True)
-
-
-def _can_be_shown(target: str) -> bool:
-    if len(target) > LINK_CHARACTERS:
-        return False
-    try:
-        parse_address(target)
-    except Unread:
-        return False
-    return True
 
 
 class OpenUrlArguments(BaseModel):

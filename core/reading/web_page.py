@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple, Self
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from ..run.concurrency import Threads
@@ -54,25 +54,17 @@ def _parser(limits: Limits) -> Parser:
     return shared_parser(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
 
 
-class WebReader:
+class WebReader(Fetcher):
     """Reads pages, several at once; an asynchronous context manager. Raises `UnknownSetting` when made."""
 
     def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
-        self._fetcher = Fetcher(context, resolve)
+        super().__init__(context, resolve)
+        # The processes that parse wait for the next reader.
         self._parser = _parser(context.limits)
-
-    async def __aenter__(self) -> Self:
-        """Open the client."""
-        await self._fetcher.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        """Close the connections; the processes that parse wait for the next reader."""
-        await self._fetcher.__aexit__(*error)
 
     async def read(self, address: str) -> WebPage:
         """Return the page at an address. Raises `Unread`, whose `code` says why there is none."""
-        page = await self._fetcher.fetch(address)
+        page = await self.fetch(address)
         parse = partial(self._parser.parse, page.data, _name(page.address), page.kind, page.charset, page.address)
         try:
             extract = await _THREADS.run(parse)

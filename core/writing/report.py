@@ -20,7 +20,7 @@ from ..evidence.citations.citing import CitationStream, Cited, Piece, by_number,
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, said_above, write_document
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.memory.observations import comparison_table, missing_of, not_read, notes_of
+from ..evidence.memory.observations import comparison_table, missing_of, not_read, notes_of, own_actions
 from ..evidence.text.continuation import Continuation
 from ..evidence.text.sentences import sentences_of
 from ..evidence.text.similarity import independent, reprints
@@ -237,8 +237,7 @@ def audit_of(
     assert draft is not None
     groups = reprints({key: own[0].text for key in report.sources if (own := texts.get(key))})
     verdicts = [claim.verdict for claim in claims]
-    actions = [action for one in state.findings.values() if one.question_id == run.id for action in one.actions]
-    found = [key for action in (*state.brief.actions, *actions) for key in action.found]
+    found = [key for action in own_actions(state) for key in action.found]
     return Audit(
         sentences=sum(bool(plain_words(sentence)) for sentence in sentences_of(report.text)),
         cited=sum(bool(claim.passages) for claim in claims),
@@ -259,7 +258,7 @@ def audit_of(
             for pair in disagreement(state)
         ),
         open_gaps=tuple(missing_of(run, state.findings.values(), state.memory.values())),
-        not_read=tuple(not_read(run, state.findings.values(), state.brief.actions)),
+        not_read=tuple(not_read(state)),
         model_calls=spent.calls,
         input_tokens=spent.input_tokens,
         output_tokens=spent.output_tokens,

@@ -250,14 +250,16 @@ def _cells(pair: ConfirmedPair, labels: Labels, numbers: Mapping[str, int]) -> S
     )
 
 
-def not_read(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -> list[NotRead]:
-    """Return the documents and pages that could not be read for this question, each once.
+def own_actions(state: ResearchState) -> list[Action]:
+    """Return the tool calls that were made for the present question."""
+    own = (one for one in state.findings.values() if one.question_id == state.run.id)
+    return [*state.brief.actions, *(action for finding in own for action in finding.actions)]
 
-    `findings` may be those of the whole thread; `further` are tool calls that belong to no finding.
-    """
-    own = [action for finding in findings if finding.question_id == run.id for action in finding.actions]
-    failed = (one for action in (*further, *own) for one in action.not_read)
-    return list({one.path: one for one in (*run.not_read, *failed)}.values())
+
+def not_read(state: ResearchState) -> list[NotRead]:
+    """Return the documents and pages that could not be read for the present question, each once."""
+    failed = (one for action in own_actions(state) for one in action.not_read)
+    return list({one.path: one for one in (*state.run.not_read, *failed)}.values())
 
 
 def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[str, Source]:
@@ -293,15 +295,13 @@ def notes_of(state: ResearchState) -> list[str]:
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
         notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")
-    notes += redacted_notes(run, findings, state.brief.actions)
-    notes += failed_notes(run, findings, state.brief.actions)
-    return [*notes, *run.notices, *unread_notes(not_read(run, findings, state.brief.actions))]
+    notes += redacted_notes(own_actions(state)) + failed_notes(own_actions(state))
+    return [*notes, *run.notices, *unread_notes(not_read(state))]
 
 
-def redacted_notes(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -> list[str]:
+def redacted_notes(actions: Iterable[Action]) -> list[str]:
     """Return a note on the words that were left out of web queries, if there are any."""
-    own = [action for finding in findings if finding.question_id == run.id for action in finding.actions]
-    words = list({word.casefold(): word for action in (*further, *own) for word in action.redacted}.values())
+    words = list({word.casefold(): word for action in actions for word in action.redacted}.values())
     if not words:
         return []
     named = ", ".join(words[:WORDS_NAMED]) + (f" and {more} more" if (more := len(words) - WORDS_NAMED) > 0 else "")
@@ -311,10 +311,9 @@ def redacted_notes(run: Run, findings: Iterable[Finding], further: Iterable[Acti
     ]
 
 
-def failed_notes(run: Run, findings: Iterable[Finding], further: Iterable[Action]) -> list[str]:
+def failed_notes(actions: Iterable[Action]) -> list[str]:
     """Return a note on each tool that raised errors: how often, and of which kind."""
-    own = [action for finding in findings if finding.question_id == run.id for action in finding.actions]
-    counts = Counter((action.tool, kind) for action in (*further, *own) for kind in action.failed)
+    counts = Counter((action.tool, kind) for action in actions for kind in action.failed)
     often = [("once" if times == 1 else f"{times} times", *failure) for failure, times in counts.items()]
     return [f"The tool {tool} failed {times} ({kind})." for times, tool, kind in often]
 
