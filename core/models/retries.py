@@ -177,9 +177,7 @@ def has_words(part: AIMessage) -> bool:
     return has_calls or bool(part.text or reasoning_of(part))
 
 
-def retry_budget_of(
-    question_id: str, limits: Limits, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
-) -> RetryBudget:
+def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
     """Return the budget of all calls that one run of the graph makes for a question, in whichever node.
 
     A run that goes on after it stopped has a whole budget again; so has each call that no graph makes.
@@ -187,9 +185,9 @@ def retry_budget_of(
     try:
         control = get_runtime().control
     except RuntimeError:
-        return RetryBudget(limits, sleep)
+        return RetryBudget(limits)
     budgets = _kept.get()
-    patience = budgets.pop((control, question_id), None) or RetryBudget(limits, sleep)
+    patience = budgets.pop((control, question_id), None) or RetryBudget(limits)
     budgets[control, question_id] = patience
     while len(budgets) > KEPT:
         budgets.popitem(last=False)
