@@ -38,16 +38,9 @@ def gzipped(data: bytes) -> bytes:
     return gzip.compress(data, mtime=0)
 
 
-def deflated(data: bytes, window: int = 15) -> bytes:
-    compressor = zlib.compressobj(wbits=window)
-    return compressor.compress(data) + compressor.flush()
-
-
 @cache
 def bomb(encoding: str) -> bytes:
     """50 MB of chatter, as small as this encoding makes it."""
-    if encoding == "deflate":
-        return _compressed(zlib.compressobj())
     once = _compressed(zlib.compressobj(wbits=31))
     # There are no compressors for the other encodings here; their readers must not get as far as the bytes.
     return gzipped(once) if encoding == "gzip,gzip" else once

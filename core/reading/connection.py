@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 
 SLICE_BYTES = 262_144
-ENCODINGS = ("gzip", "deflate")
-"""What servers are asked for; the standard library decompresses both in slices."""
-
+ENCODING = "gzip"
+"""What servers are asked for; the standard library decompresses it in slices."""
 _GZIP = 16 + zlib.MAX_WBITS
 AGENT = "deep-research"
 HEADER_BYTES = 65_536
@@ -43,7 +42,7 @@ class Body:
         """Take note; nothing is read yet. Raises `Unread` if the encoding is none that was asked for."""
         self._encoding = encoding.strip().lower().removeprefix("x-")
         # Several encodings, one inside the other, multiply what one hides.
-        if self._encoding not in ("", "identity", *ENCODINGS):
+        if self._encoding not in ("", "identity", ENCODING):
             raise Unread("broken", "its content is encoded in a way that was not asked for")
         self._chunks = chunks
         self._data = bytearray()
@@ -67,9 +66,9 @@ class Body:
         if chunk is None:
             self._is_done = True
             return b""
-        if self._encoding not in ENCODINGS or not chunk:
+        if self._encoding != ENCODING or not chunk:
             return chunk
-        self._decoder = decoder or zlib.decompressobj(self._window(chunk))
+        self._decoder = decoder or zlib.decompressobj(_GZIP)
         return self._decoded(self._decoder, chunk)
 
     def _decoded(self, decoder: zlib._Decompress, data: bytes) -> bytes:
@@ -82,12 +81,6 @@ class Body:
         # What follows the end is kept by the decoder, without end if the server likes.
         self._is_done = decoder.eof
         return piece
-
-    def _window(self, chunk: bytes) -> int:
-        if self._encoding == "gzip":
-            return _GZIP
-        # Half of all servers leave out the frame that the standard asks for.
-        return zlib.MAX_WBITS if chunk[0] & 0x0F == 8 else -zlib.MAX_WBITS
 
 
 class Answer(NamedTuple):
@@ -150,7 +143,7 @@ class Connections:
             ("Host", address.authority),
             ("User-Agent", self._agent),
             ("Accept", _ACCEPTED),
-            ("Accept-Encoding", ", ".join(ENCODINGS)),
+            ("Accept-Encoding", ENCODING),
         ]
         url = httpcore2.URL(scheme=address.scheme, host=str(number), port=address.port, target=address.target)
         # Only the connection goes to the number: name indication and certificate are those of the host.

@@ -23,7 +23,6 @@ from .records import KINDS, Kind, RefusalCode, Unread
 from .robots import ROBOTS_BYTES, Robots
 
 SNIFFED_BYTES = 1024
-WIDE_SHARE = 0.9
 WORD_BYTES = 10_000
 """Before the end of what is read of a large page: there its last word ends."""
 
@@ -116,15 +115,9 @@ def _label(content_type: str) -> str:
 
 
 def _is_binary(head: bytes, charset: str) -> bool:
-    if head.startswith(_MARKS) or charset.lower().startswith(("utf-16", "utf-32")) or _is_wide(head):
+    if head.startswith(_MARKS) or charset.lower().startswith(("utf-16", "utf-32")):
         return False
     return len(_CONTROL.findall(head)) > CONTROL_SHARE * len(head) + 1
-
-
-def _is_wide(head: bytes) -> bool:
-    """Whether it looks like UTF-16: NULs are many, and nearly all in every second place."""
-    even, odd = head[0::2].count(0), head[1::2].count(0)
-    return even + odd > len(head) // 5 and max(even, odd) > WIDE_SHARE * (even + odd)
 
 
 class Fetched(NamedTuple):

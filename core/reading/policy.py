@@ -48,6 +48,7 @@ NEVER: dict[str, str] = {
     "fe80::/10": "link-local",
     "fd00:ec2::/32": "metadata of a cloud, and the keys that it gives to its machines",
     "fd20:ce::254/128": "metadata of a cloud",
+    "64:ff9b:1::/48": "translated by a gateway that alone knows to what",
 }
 """What no setting opens."""
 _NOT_PUBLIC = tuple(ipaddress.ip_network(network) for network in NOT_PUBLIC)
@@ -56,10 +57,6 @@ _NEVER = tuple(ipaddress.ip_network(network) for network in NEVER)
 _ENDING_IN_IPV4 = tuple(
     ipaddress.IPv6Network(network) for network in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
 )
-# Here each gateway chooses the length of its prefix, and with it the place of the IPv4 address (RFC 6052, 2.2).
-_LOCALLY_TRANSLATED = ipaddress.IPv6Network("64:ff9b:1::/48")
-_PREFIX_BITS = (48, 56, 64, 96)
-_UNUSED_BITS = 64, 72
 # Brackets, or one colon at most: what else has colons is an IPv6 address without a port.
 _ENTRY = re.compile(r"(?:\[(?P<inner>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
 _EXAMPLES = "10.1.0.0/16, wiki.example, 127.0.0.1:8080 or [fd00::1]:8080"
@@ -111,21 +108,10 @@ def _carried(number: IPAddress) -> Iterator[ipaddress.IPv4Address]:
     assert isinstance(number, ipaddress.IPv6Address)
     if any(number in network for network in _ENDING_IN_IPV4):
         yield ipaddress.IPv4Address(int(number) & 0xFFFF_FFFF)
-    if number in _LOCALLY_TRANSLATED:
-        yield from (_translated(int(number), bits) for bits in _PREFIX_BITS)
     if number.sixtofour is not None:
         yield number.sixtofour
     if number.teredo is not None:
         yield number.teredo[1]
-
-
-def _translated(number: int, prefix_bits: int) -> ipaddress.IPv4Address:
-    """Return the IPv4 address behind a prefix of this length, without the octet in the middle of the 128 bits."""
-    if prefix_bits == 96:
-        return ipaddress.IPv4Address(number & 0xFFFF_FFFF)
-    begin, end = _UNUSED_BITS
-    kept = (number >> (128 - begin)) << (128 - end) | number & ((1 << (128 - end)) - 1)
-    return ipaddress.IPv4Address(kept >> (88 - prefix_bits) & 0xFFFF_FFFF)
 
 
 class Opening(NamedTuple):
@@ -200,7 +186,7 @@ def _opening(entry: str) -> Opening:
     except ValueError:
         return Opening(_name(entry, place), None, port)
     if is_never_open_network(network):
-        raise UnknownSetting(f"allow_private: {entry!r} is link-local or a cloud's own, which is never opened")
+        raise UnknownSetting(f"allow_private: {entry!r} is link-local or of a cloud or gateway, which is never opened")
     return Opening("", network, port)
 
 

@@ -163,7 +163,7 @@ def test_a_reference_that_can_be_read_in_two_ways_is_refused(reference: str) -> 
         (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1:a9:fe:a9fe::"], "private"),
         (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1::a9:fea9:fe00:0"], "private"),
         (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1::a9fe:a9fe"], "private"),
-        (["64:ff9b:1::/48"], "http://[64:ff9b:1::a00:1]/", [], ""),
+        (["::/0"], "http://[64:ff9b:1::a00:1]/", [], "private"),
         (["wiki.example", "0.0.0.0/0"], "http://wiki.example/", ["168.63.129.16"], "private"),
         (["true"], "http://127.0.0.1/", [], "private"),
     ],
@@ -178,6 +178,7 @@ def test_an_entry_of_allow_private_opens_that_and_nothing_more(
 NO_ENTRIES = [
     *("10.1.0.0/33", "10.1.2.3/16", "http://wiki.example", "wiki.example/x", "wiki.example:0", "wiki.example:99999"),
     *("wiki.example:x", "[::1", "::1]:80", "127.1", "a b", "169.254.169.254", "fe80::/64", "168.63.129.16:80"),
+    "64:ff9b:1::/48",
 ]
 
 
