@@ -12,7 +12,7 @@ from .output import report_text, run_json
 from .run_name import RunName
 from .runs import StoredRun
 from .terminal import OutputUnusable
-from .words import ExportFormat, Format, counted
+from .words import ExportFormat, Format
 
 _SUFFIXES: dict[str, ExportFormat] = {
     "": "md",
@@ -100,22 +100,9 @@ def answer_content(stored: StoredRun, wanted: Format | None, path: Path | None, 
 
 
 def no_report_yet(stored: StoredRun, name: RunName) -> NoReportYet:
-    """Return the error for a run without a report, with how far it is and how it is resumed."""
+    """Return the error for a run without a report, with how it stands and how it is resumed."""
     if stored.status == "ended":
         return NoReportYet(f"The run {name.thread!r} was ended without a report; put another question to it.")
+    stands = "it waits for an answer" if stored.asks else f"its status is {stored.status!r}"
     answer = " --answer TEXT" if stored.asks else ""
-    return NoReportYet(
-        f"The run {name.thread!r} has no report yet: {_how_far(stored)}. Go on: {name.command('resume')}{answer}"
-    )
-
-
-def _how_far(stored: StoredRun) -> str:
-    state = stored.state
-    if stored.asks:
-        return "it waits for an answer"
-    if state.plan is None:
-        return "it was stopped before its plan was written"
-    if state.has_typed_plan:
-        return f"it was stopped after its plan, with {counted(sum(step.is_over for step in state.steps), 'step')} done"
-    done = sum(1 for finding in state.findings.values() if finding.question_id == state.run.id)
-    return f"it was stopped after its plan, with {counted(done, 'task')} researched"
+    return NoReportYet(f"The run {name.thread!r} has no report yet: {stands}. Go on: {name.command('resume')}{answer}")
