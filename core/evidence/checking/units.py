@@ -17,8 +17,6 @@ from ..text.words import tokens
 
 FEWEST_WORDS = 2
 """Words after a citation from which on they are a clause of their own."""
-FEWEST_OF_SENTENCE = 3
-"""Words of a sentence without a citation from which on it may state something."""
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")
 _RULE = re.compile(r"[\s|:=+*_-]*")
 _ROW = re.compile(r"\s*\|.*\|\s*$")
@@ -192,5 +190,4 @@ def _words(raw: str) -> str:
 
 
 def _states_figures(words: str) -> bool:
-    is_enough = len(tokens(words)) >= FEWEST_OF_SENTENCE or bool(_FIGURE.search(words))
-    return is_enough and bool(_FIGURE.search(words)) and not words.endswith((":", "?", "：", "？"))
+    return bool(_FIGURE.search(words)) and not words.endswith((":", "?", "：", "？"))
