@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from renumbering import renumber
 
-from deep_research.core.evidence.citations.citing import next_number, number_finding
+from deep_research.core.evidence.citations.citing import number_finding
 from deep_research.core.records.research import Finding, merge_by_id, merge_findings
 from deep_research.core.records.sources import Source, merge_sources
 
@@ -47,7 +47,8 @@ def collected(findings: list[Told]) -> tuple[list[str], dict[str, int]]:
 
 @pytest.mark.behaviour("O-66")
 def test_row_37_the_next_number_follows_the_highest() -> None:
-    assert [next_number(numbers) for numbers in ([], [1, 2], [1, 5, 10])] == [1, 3, 11]
+    for known, number in (({}, 1), ({"a": 1, "b": 2}, 3), ({"a": 1, "b": 5, "c": 10}, 11)):
+        assert number_finding("[1]", {1: "new"}, known).numbers["new"] == number
 
 
 COLLAPSE = [

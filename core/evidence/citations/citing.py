@@ -155,10 +155,11 @@ def without_unknown(text: str) -> str:
     numbers = {number for part in scan(text) if isinstance(part, Marker) for number in part.numbers} - {UNKNOWN}
     markers = KnownMarkers(numbers)
     parts = [*markers.feed(text), *markers.finish()]
-    return "".join(part if isinstance(part, str) else _written(part) for part in parts)
+    return "".join(part if isinstance(part, str) else bracketed(part) for part in parts)
 
 
-def _written(marker: Marker) -> str:
+def bracketed(marker: Marker) -> str:
+    """Return a marker with brackets of its own for each number."""
     return "".join(f"{gap}[{number}]" for gap, number in zip(marker.separators, marker.numbers, strict=True))
 
 
@@ -233,11 +234,6 @@ def by_number(sources: Iterable[Source]) -> dict[int, Source]:
     return {source.number: source for source in sorted(sources, key=lambda one: one.number) if source.number}
 
 
-def next_number(numbers: Iterable[int]) -> int:
-    """Return the number after the highest; gaps are not filled again."""
-    return max(numbers, default=0) + 1
-
-
 def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, int]) -> NumberedFinding:
     """Replace a researcher's local numbers by the thread's; new sources get the next ones as the text cites them.
 
@@ -245,7 +241,8 @@ def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, in
     a source that is not cited gets none. A code fence that never closes is taken for text.
     """
     given = dict(numbers)
-    following = next_number(given.values())
+    # Gaps are not filled again.
+    following = max(given.values(), default=0) + 1
     markers = KnownMarkers(local)
     written: list[str] = []
     for part in markers.feed(settle_fences(text)) + markers.finish():

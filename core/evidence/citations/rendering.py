@@ -15,7 +15,7 @@ from ...records.report import ClaimCheck, Report
 from ...records.sources import DOCUMENT_SCHEME, Source
 from ..text.sentences import Sentence
 from ..text.words import UNSPACED
-from .citing import end_of_words, without_unknown
+from .citing import bracketed, end_of_words, without_unknown
 from .labels import Labels, all_labels
 from .markers import Marker
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
@@ -104,7 +104,7 @@ def plain_citations(text: str) -> str:
     plain, was_marker = "", False
     for part in scan(text):
         is_marker = isinstance(part, Marker)
-        words = _bracketed(part) if isinstance(part, Marker) else part
+        words = bracketed(part) if isinstance(part, Marker) else part
         line = plain.rfind("\n") + 1
         if is_marker:
             start = plain.rfind("\n", 0, max(line - 1, 0)) + 1
@@ -167,11 +167,6 @@ def plain_line(text: str) -> str:
     return _escaped(_visible(text))
 
 
-def _bracketed(marker: Marker) -> str:
-    pairs = zip(marker.separators, marker.numbers, strict=True)
-    return "".join(f"{separator}[{number}]" for separator, number in pairs)
-
-
 def _line(number: int, source: Source, labels: Labels) -> str:
     title, place = shown_title(source), source_place(source)
     facts = ", ".join(fact for fact in (place if place != title else "", source.date, labels.remark(source)) if fact)
@@ -225,7 +220,8 @@ def with_marks(
     """
     pieces, done, length, moved = list[str](), 0, 0, list[ClaimCheck]()
     for claim in claims:
-        doubt, place = _doubt(claim, labels), _mark_place(text, claim)
+        doubt = f" *({labels.not_verified})*" if claim.verdict == "unsupported" else ""
+        place = claim.start + end_of_words(text[claim.start : claim.end])
         mark = _standing(claim, sources, labels) + doubt
         if mark and text[place : place + 1].isalnum():
             # Without a space, the stars would be no mark but stars.
@@ -244,20 +240,11 @@ def with_marks(
     )
 
 
-def _doubt(claim: ClaimCheck, labels: Labels) -> str:
-    return f" *({labels.not_verified})*" if claim.verdict == "unsupported" else ""
-
-
 def _standing(claim: ClaimCheck, sources: Mapping[str, Source], labels: Labels) -> str:
     cited = [sources[one.source] for one in claim.passages if one.source in sources]
     if not cited or not all(one.is_draft or one.in_force_from for one in cited):
         return ""
     return f" *({labels.draft if any(one.is_draft for one in cited) else labels.to_come})*"
-
-
-def _mark_place(text: str, claim: ClaimCheck) -> int:
-    """Return the place for the mark: the end of the sentence, or in a table's row the end of the last cell."""
-    return claim.start + end_of_words(text[claim.start : claim.end])
 
 
 def read_body(document: str, numbers: Sequence[int]) -> str:
