@@ -141,7 +141,7 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
-    has_handed_out = not all(map(_is_of_plan, state.findings))
+    has_handed_out = not all(task.startswith(OF_PLAN) for task in state.findings)
     order = decide(calls, progress, context.limits, has_findings=has_findings, has_handed_out=has_handed_out)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
@@ -218,7 +218,3 @@ def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AI
     calls = [tool_call(name=tool_names.RESEARCH_AGENT, args={"task": step}, id=call_id) for call_id, step in tasks]
     answers = {call_id: PENDING for call_id, _ in tasks}
     return AIMessage("", tool_calls=calls), order._replace(answers=answers, tasks=tasks)
-
-
-def _is_of_plan(task: str) -> bool:
-    return task.startswith(OF_PLAN)

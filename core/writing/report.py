@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, RemoveMessage
@@ -50,12 +50,6 @@ from .examination import Examined
 _COMPLETE = re.compile(r"[.!?…。！？:][\"'”’»)\]」』*_]*$")
 
 
-def draft_start(sources: Iterable[Source], place: Placement, seconds_before: float) -> MessageStart:
-    """Return the packet that begins the draft, with all sources that it may cite."""
-    documents = [final_document(source) for source in by_number(sources).values()]
-    return MessageStart(placement=place, final_documents=documents, pre_answer_processing_seconds=seconds_before)
-
-
 def piece_packets(piece: Piece, place: Placement) -> Iterator[CitationInfo | MessageDelta]:
     """Return the packets of a piece of the draft; the first citation of a source is announced."""
     if not isinstance(piece, Cited):
@@ -70,7 +64,7 @@ def report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded 
     """Return packets of the final report, if it is not the draft, and of its notes and its audit."""
     place, draft, report = Placement(turn_index=state.progress.turn), state.draft, state.report
     assert draft is not None and report is not None
-    if is_revised(draft, report):
+    if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
         citations = [
             ReportCitation(citation_number=number, document_id=key) for number, key in enumerate(report.sources, 1)
         ]
@@ -87,11 +81,6 @@ def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
     """Return the packets that hand over the report, and the end of the run; the check is the turn that is under way."""
     told = list[Packet](report_packets(state))
     return [*told, stop_packet(state.run, state.progress.turn - (not told and not was_checked))]
-
-
-def is_revised(draft: Draft, report: Report) -> bool:
-    """Whether the report is another one than the one that was streamed."""
-    return (report.text, report.sources) != (draft.streamed, draft.streamed_sources)
 
 
 class ReportEvents(ProseEvents):
@@ -121,7 +110,9 @@ class ReportEvents(ProseEvents):
 
     @override
     def start(self) -> MessageStart:
-        return draft_start(self.sources.values(), self.placement, self.seconds_before)
+        documents = [final_document(source) for source in by_number(self.sources.values()).values()]
+        seconds = self.seconds_before
+        return MessageStart(placement=self.placement, final_documents=documents, pre_answer_processing_seconds=seconds)
 
     @override
     def pass_on(self, words: str) -> None:
