@@ -28,8 +28,6 @@ _TOP = 2
 """Level of the report's own highest headings; above them stands the question."""
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _LINES = {"p", "li", "tr", "pre"}
-_NEAR = 40
-"""Characters behind a sentence within which the text may say itself that it is not verified."""
 Piece: TypeAlias = "str | lxml.html.HtmlElement"
 
 
@@ -126,7 +124,6 @@ class _MarkRenderer:
         self, finished: Finished, quotes: Sequence[Quote], citations: Sequence[Citation], is_on_paper: bool
     ) -> None:
         self._claims = finished.report.claims
-        self._text = finished.report.text
         self._titles = [readable(shown_title(source)) for source in finished.cited]
         self._labels = labels(finished.language_code)
         self._places = places_of(quotes)
@@ -157,9 +154,8 @@ class _MarkRenderer:
     def _element(self, kind: str, number: int) -> list[Piece]:
         if kind == "c":
             return [self._citation(self._citations[number])]
-        claim = self._claims[number]
-        self._claim = claim if kind == "b" else None
-        return [] if kind == "b" else self._flag(claim)
+        self._claim = self._claims[number] if kind == "b" else None
+        return []
 
     def _citation(self, citation: Citation) -> lxml.html.HtmlElement:
         place = self._places.get((citation.number, citation.claim))
@@ -173,13 +169,6 @@ class _MarkRenderer:
         shown.set("class", f"cite {verdict}".strip())
         shown.set("aria-label", f"{citation.number}{words}: {self._titles[citation.number - 1]}")
         return shown
-
-    def _flag(self, claim: ClaimCheck) -> list[Piece]:
-        """Return the mark behind a sentence that is not verified, if the text has none."""
-        words = self._labels.not_verified
-        if not claim.is_marked or f"({words})" in self._text[claim.start : claim.end + _NEAR]:
-            return []
-        return [" ", builder.SPAN(words, builder.CLASS("flag"))]
 
 
 def _let_scroll(table: lxml.html.HtmlElement) -> None:

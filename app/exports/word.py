@@ -31,7 +31,7 @@ _STYLES = {
 }  # fmt: skip
 """Styles of paragraphs by tag; empty for that of what is around them."""
 _FONTS: Mapping[str, tuple[str, Any]] = {
-    "strong": ("bold", True), "th": ("bold", True), "em": ("italic", True), "flag": ("italic", True),
+    "strong": ("bold", True), "th": ("bold", True), "em": ("italic", True),
     "code": ("name", "Consolas"), "pre": ("name", "Consolas"), "s": ("strike", True),
     "claim unsupported": ("underline", WD_UNDERLINE.WAVY),
 }  # fmt: skip
