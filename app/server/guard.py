@@ -221,8 +221,20 @@ class AllowedOrigins(CORSMiddleware):
 MIDDLEWARE = (Middleware(AllowedOrigins), Middleware(Guard))
 
 
+class WithoutTraceback(logging.Filter):
+    """Lets LangGraph's log name an error that is the user's to mend in a line; others keep their traceback."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Take the traceback out of what is logged of an error of ours."""
+        told = record.msg
+        if isinstance(told, dict) and f"<class '{UserMistake.__module__}." in str(told.get("event")):
+            told.pop("exception", None)
+        return True
+
+
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    logging.getLogger("langgraph_api.worker").addFilter(WithoutTraceback())
     logging.getLogger("deep_research").setLevel(logging.WARNING)
     async with starting(os.environ.get(ADDRESS, "")), served(), opened_book(app):
         yield
