@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,9 +21,9 @@ from ..core.models.retries import retry_budget_of
 from ..core.run.context import ROLES, Context, Role
 from ..core.run.conversation import clean
 from ..core.run.errors import DeepResearchError
-from ..core.run.events.call import SilentEvents
+from ..core.run.events.call import CallEvents
 from ..core.run.events.log import Emitter
-from ..core.run.events.packets import Placement
+from ..core.run.events.packets import CallDelayed, Placement
 from ..core.run.limits import Limits
 from ..core.run.settings import read_context
 from ..core.run.store.database import open_database, place_of_runs
@@ -34,8 +34,10 @@ from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
 from ..tools.run_engines import choose_engines
 from .endings import reports_errors, run_interruptibly
+from .progress import describe
 from .runs import has_runs
 from .settings import settings_from_options
+from .stream import read_packet
 from .terminal import put_out, say
 from .words import DONE, REFUSED, counted
 
@@ -219,7 +221,7 @@ async def _try_models(context: Context) -> list[Diagnosis]:
 async def _checks(role: Role, context: Context) -> list[Check]:
     profile = profile_of(role, context)
     window = profile.window if profile.is_window_known else None
-    events = SilentEvents(Emitter(lambda _: None), Placement(turn_index=0))
+    events = CallEvents(Emitter(_say_waits), Placement(turn_index=0))
     caller = Caller(role, context, retry_budget_of("doctor", context.limits), events)
     try:
         examined = await check_model(resolve_model(role, context), window, caller.message)
@@ -228,6 +230,12 @@ async def _checks(role: Role, context: Context) -> list[Check]:
     if examined.ability:
         await remember_ability(role, context, examined.ability)
     return examined.checks
+
+
+def _say_waits(data: Mapping[str, Any]) -> None:
+    packet = read_packet(data)
+    if isinstance(packet, CallDelayed):
+        say(describe(packet))
 
 
 async def _try_engines(context: Context) -> list[Diagnosis]:
