@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
@@ -151,14 +151,18 @@ def read_results(text: str) -> list[Result]:
     return _read(text)[0]
 
 
-def shorten_results(text: str, characters: int, topic: str = "") -> str:
-    """Return the same results with at most about so many characters of each, those that bear most on the topic."""
+def shorten_results(text: str, characters: int, topic: str = "", leave_out: Collection[int] = ()) -> str:
+    """Return the same results with at most about so many characters of each, those that bear most on the topic.
+
+    Documents of the numbers in `leave_out` go.
+    """
     results, problems = _read(text)
     if not results:
         return text
     # The same text is shortened alike each time, so that a provider knows again what it has read.
     nonce = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return _write([_shortened(result, characters, topic) for result in results], problems, nonce)
+    kept = [result for result in results if result["document"] not in leave_out]
+    return _write([_shortened(result, characters, topic) for result in kept], problems, nonce)
 
 
 def _shortened(result: Result, characters: int, topic: str) -> Result:
@@ -171,14 +175,28 @@ def _shortened(result: Result, characters: int, topic: str) -> Result:
 
 
 def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage]:
-    """Return a researcher's notes with their texts, those before this place shortened to what bears on its topic."""
+    """Return a researcher's notes with their texts, the results before this place shortened to what bears on its topic.
+
+    Of several results of one source the longest is kept.
+    """
     kept = {call["id"] for note in notes if isinstance(note, AIMessage) for call in note.tool_calls if _is_kept(call)}
-    return [
-        note.model_copy(update={"content": shorten_results(note.text, SHRUNK, topic)})
-        if place < end and isinstance(note, ToolMessage) and note.tool_call_id not in kept and results_in([note])
-        else note
-        for place, note in enumerate(notes)
-    ]
+    older = {
+        place: {one["document"]: len(one["text"]) for one in results_in([note])}
+        for place, note in enumerate(notes[:end])
+        if isinstance(note, ToolMessage) and note.tool_call_id not in kept
+    }
+    longest: dict[int, int] = {}
+    for place, lengths in older.items():
+        for number, length in lengths.items():
+            if number not in longest or length > older[longest[number]][number]:
+                longest[number] = place
+    shorter = list(notes)
+    for place, lengths in older.items():
+        if lengths:
+            leave_out = {number for number in lengths if longest[number] != place}
+            text = shorten_results(notes[place].text, SHRUNK, topic, leave_out)
+            shorter[place] = notes[place].model_copy(update={"content": text})
+    return shorter
 
 
 def _is_kept(call: ToolCall) -> bool:
