@@ -196,7 +196,7 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
         except Exception as error:
             name = profile_of(role, context).name
             kind = kind_of(error)
-            ours = explain(error, role, name)
+            ours = explain(error, role, name, has_answered=caller.retries.has_answered(name))
             if kind is None or caller.events.has_shown or not remedies.meet(error, kind):
                 if ours is None and not is_named(role, context):
                     raise

@@ -123,13 +123,10 @@ TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
         "(setting models).",
     ),
     "limited": (RateLimited, "{who} takes no more calls for now{http}; {when}."),
-    "unreachable": (
-        ModelFailed,
-        "{who} cannot be reached: the connection to {host} failed; is it up, and is OPENAI_BASE_URL right?",
-    ),
+    "unreachable": (ModelFailed, "{who} cannot be reached: the connection to {host} failed; is it up{right}?"),
     "slow": (ModelFailed, "{who} {silent}."),
     "down": (ModelFailed, "{who} failed at {host}{http}; try again later, or choose another model (setting models)."),
-    "broken": (ModelFailed, "{who} sent {what}{http}; try again, and check OPENAI_BASE_URL and the setting models."),
+    "broken": (ModelFailed, "{who} sent {what}{http}; try again{check}."),
     "cut": (ModelFailed, "{who} broke off in the middle of its answer: {what}; try again."),
     "rejected": (
         ModelFailed,
@@ -137,6 +134,11 @@ TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
         "OPENAI_BASE_URL.",
     ),
 }
+HINTS = {
+    "right": ", and is OPENAI_BASE_URL right",
+    "check": ", and check OPENAI_BASE_URL and the setting models",
+}
+"""Settings to look at where no call has got through yet."""
 LATE = "did not answer in time; try again later, or choose another model (setting models)"
 
 
@@ -227,10 +229,11 @@ class AnswerSilent(TimeoutError):
         self.limit = limit
 
 
-def explain(error: Exception, role: str, model: str) -> DeepResearchError | None:
+def explain(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError | None:
     """Return the error for the user, in one line; None if it does not come from a model's call.
 
-    Nothing of the foreign message gets into it but numbers and the name of a parameter: the rest may quote the key.
+    `has_answered`: the model has answered in this run, so that its settings are right. Nothing of the foreign message
+    gets into it but numbers and the name of a parameter: the rest may quote the key.
     """
     if isinstance(error, DeepResearchError):
         return error
@@ -238,7 +241,8 @@ def explain(error: Exception, role: str, model: str) -> DeepResearchError | None
     if kind is None:
         return None
     ours, text = TEXTS[kind]
-    return ours(text.format_map({"who": f"The {role}'s model {model!r}", **_facts(error)}))
+    hints = dict.fromkeys(HINTS, "") if has_answered else HINTS
+    return ours(text.format_map({"who": f"The {role}'s model {model!r}", **_facts(error), **hints}))
 
 
 def explain_any(error: Exception, role: str, model: str) -> DeepResearchError:

@@ -52,6 +52,10 @@ class RetryBudget:
         self._chance = chance
         self._gates: dict[str, _Gate] = defaultdict(_Gate)
 
+    def has_answered(self, model: str) -> bool:
+        """Whether a call to this model has got through."""
+        return self._gates[model].passed > 0
+
     async def stream(
         self,
         start: Callable[[], AsyncGenerator[AIMessage, None]],

@@ -123,7 +123,7 @@ async def test_a_report_that_breaks_again_stops_a_run_that_only_writes_when_it_g
     with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, *breaks)}) as wire:
         line = await wire.fail(ModelFailed)
         assert f"the connection to {urlsplit(wire.models.url).netloc} {what}" in line and "writer" in line
-        assert "setting" not in line
+        assert "OPENAI_BASE_URL" not in line and "setting" not in line
         assert wire.asked() == WITHOUT_TROUBLE | {"writer": len(breaks)}
         stop = wire.packets[-1]
         assert (stop["stop_reason"], stop["message"], stop["is_resumable"]) == ("failed", line, True)
