@@ -23,7 +23,7 @@ from ..core.run.store.pages import text_hash
 from .addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
 from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, take, unread_words
-from .window import passages, read_on, shortened
+from .window import passages, read_on, window
 
 MAX_LINKS = 20
 """Links of a page that a model is shown and may follow."""
@@ -212,7 +212,11 @@ def _fitting(hits: list[Hit], characters: int) -> tuple[tuple[Hit, ...], list[st
                 f"{left.source.address!r} was not shown, because the pages before it are too long; open it alone."
                 for left in hits[number:]
             ]
-        fitting = hit._replace(excerpt=shortened(hit.excerpt, characters))
+        fitting = hit if len(hit.excerpt) <= characters else hit._replace(excerpt=_shortened(hit, characters))
         shown.append(fitting)
         characters -= len(fitting.excerpt)
     return tuple(shown), []
+
+
+def _shortened(hit: Hit, characters: int) -> str:
+    return window(hit.text, hit.excerpt, characters)

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deep_research.tools.window import CUT, passages, read_on
+from deep_research.tools.window import CUT, passages, read_on, window
 
 WORDS = "The lamp was seen from twenty miles away. " * 2000
 NEEDLE = "It was replaced in 1911 by a brighter one, which a keeper of the name of Moran had to wind up at dawn."
+
+
+@pytest.mark.parametrize(
+    ("excerpt", "text"),
+    [
+        ("a a a a a b…" * 166, "a " * 99_999),
+        (f"{'a ' * 39}b…" * 25, "a " * 99_999),
+        ("a" * 2000 + "b", "a" * 200_000),
+    ],
+)
+def test_no_excerpt_makes_finding_slow(excerpt: str, text: str) -> None:
+    start = time.process_time()
+    assert len(window(text, excerpt, 15_000)) <= 15_000
+    assert time.process_time() - start < 0.5
 
 
 @pytest.mark.behaviour("O-61")
@@ -27,9 +42,23 @@ NEEDLE = "It was replaced in 1911 by a brighter one, which a keeper of the name 
 )
 def test_the_part_around_the_excerpt_is_shown_however_an_engine_has_mended_it(excerpt: str) -> None:
     text = f"{WORDS}{NEEDLE.replace(' ', chr(10), 3)} {WORDS}"
-    shown = passages(text, "The lamp", excerpt, 3000)
+    shown = window(text, excerpt, 600)
     assert " ".join(NEEDLE.split()) in " ".join(shown.split())
-    assert shown.startswith(WORDS[:100]) and shown.endswith(CUT) and len(shown) < 3100
+    assert shown.startswith(CUT)
+    assert shown.endswith(CUT)
+
+
+def test_a_part_that_is_shortened_keeps_its_middle() -> None:
+    text = f"{WORDS}{NEEDLE} {WORDS}"
+    assert NEEDLE in window(text, window(text, NEEDLE, 15_000), 1000)
+
+
+@given(st.text("ab \n", min_size=1, max_size=300), st.integers(0, 250), st.integers(10, 60), st.integers(20, 80))
+def test_a_piece_of_a_text_is_in_what_is_shown_of_it(text: str, start: int, length: int, characters: int) -> None:
+    piece = " ".join(text[start : start + length].split())
+    shown = window(text, piece, characters + 2 * len(piece) + 2 * length + 20)
+    assert piece in " ".join(shown.split())
+    assert len(shown) <= max(len(text), characters + 2 * len(piece) + 2 * length + 20)
 
 
 @example(["# gh", NEEDLE, NEEDLE, NEEDLE, "\n\n", "ab cd"], 200)
