@@ -21,11 +21,11 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from ..concurrency import Locks, PerLoop, ShieldedTasks
-from ..errors import DatabaseUnusable
+from ..errors import DatabaseUnusable, NewerVersion, StateUnreadable
 from ..limits import DATABASE
 from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import TEXT, packed, unpacked
-from .saver import Dialect, RunSaver
+from .saver import Dialect, Place, RunSaver, config_of
 from .serializer import StrictSerializer
 
 CONNECT_SECONDS = 10
@@ -55,6 +55,9 @@ SELECT owner, pid, birth, machine, since, extract(epoch FROM clock_timestamp() -
 FROM research_leases WHERE thread_id = %s
 """
 _NEWEST = "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %s"
+_CHAIN = """
+SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE thread_id = ? ORDER BY checkpoint_id
+"""
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]
 _pools = PerLoop(dict[str, tuple[Pool, int]])
@@ -233,6 +236,24 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
                 if (row["owner"] if row else None) != self.leases.owner(thread):
                     raise psycopg.IntegrityError(FENCED)
             yield cursor
+
+    async def unreadable(self, thread_id: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
+        """Return the checkpoints of a thread that are lost, whether by themselves or by what was written on them."""
+        lost, seen = set[Place](), set[Place]()
+        for namespace, checkpoint_id, parent in await self.rows(_CHAIN, thread_id):
+            place, above = Place(thread_id, namespace, checkpoint_id), Place(thread_id, namespace, parent)
+            seen.add(place)
+            if (parent and (above in lost or above not in seen)) or not await self._is_readable(place):
+                lost.add(place)
+        return lost, set()
+
+    async def _is_readable(self, place: Place) -> bool:
+        try:
+            return bool(await self.aget_tuple(config_of(place)))
+        except NewerVersion:
+            raise
+        except StateUnreadable:
+            return False
 
 
 class PostgresPageStore(AsyncPostgresStore):

@@ -44,9 +44,6 @@ SELECT thread_id, checkpoint_ns, checkpoint_id FROM doomed
 EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM needed
 """
 _OF_THREAD = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
-_CHAIN = """
-SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE thread_id = ? ORDER BY {order}
-"""
 PARENTS_CUT = """
 UPDATE checkpoints SET parent_checkpoint_id = NULL
 WHERE parent_checkpoint_id IS NOT NULL AND NOT EXISTS (
@@ -230,25 +227,19 @@ class RunSaver(BaseCheckpointSaver[str]):
     async def adrop_unreadable(self, thread_id: str) -> int:
         """Delete the checkpoints that cannot be read and what was built upon them; returns how many.
 
-        Raises `NewerVersion`: what that has written is no damage.
+        Of a checkpoint that can be read, what its tasks wrote may be lost: then these are run anew. Raises
+        `NewerVersion`: what that has written is no damage.
         """
-        lost, seen = set[Place](), set[Place]()
-        for namespace, checkpoint_id, parent in await self.rows(_CHAIN.format(order=self.dialect.order), thread_id):
-            place, above = Place(thread_id, namespace, checkpoint_id), Place(thread_id, namespace, parent)
-            seen.add(place)
-            if (parent and (above in lost or above not in seen)) or not await self._is_readable(place):
-                lost.add(place)
+        lost, tasks = await _readable(thread_id, self.unreadable(thread_id))
+        condition = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ?"
+        _, writes, *_ = self.dialect.tables
+        await self.change((f"DELETE FROM {writes} WHERE {condition}", tasks))  # noqa: S608 - constants
         await self._drop(lost)
-        return len(lost)
+        return len(lost | {Place(*task[:3]) for task in tasks})
 
-    async def _is_readable(self, place: Place) -> bool:
-        """Whether a checkpoint can be read, and what was written on it."""
-        try:
-            return bool(await self.aget_tuple(config_of(place)))
-        except NewerVersion:
-            raise
-        except StateUnreadable:
-            return False
+    @abstractmethod
+    async def unreadable(self, thread_id: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
+        """Return the checkpoints of a thread that are lost, and the tasks of others whose writes are unreadable."""
 
     async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[Place]:
         """Return each namespace's latest checkpoint and its ancestors, back to where all delta channels are whole."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -11,21 +12,29 @@ import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite.utils import search_where
 
+from ..errors import NewerVersion, StateUnreadable
 from .lease import SqliteLeases
 from .saver import Dialect, Place, RunSaver, config_of
 from .serializer import StrictSerializer
 
+_CHAIN = """
+SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
+FROM checkpoints WHERE thread_id = ? ORDER BY rowid
+"""
+_WRITES = "SELECT checkpoint_ns, checkpoint_id, task_id, type, value FROM writes WHERE thread_id = ?"
 _LATEST = """
 SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
 """
+_BEFORE = "rowid < (SELECT max(rowid) FROM checkpoints WHERE checkpoint_id = ? AND thread_id = coalesce(?, thread_id))"
 
 
 class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
-    """LangGraph's SQLite saver, to which the checkpoint that was written last is the latest.
+    """LangGraph's SQLite saver, with checkpoints in the order in which they were written.
 
-    LangGraph goes by their ids, which begin with the time of day: after a clock was set back, an old checkpoint would
-    be taken for the latest.
+    LangGraph orders them by their ids, which begin with the time of day: after a clock was set back, an old checkpoint
+    would be taken for the latest.
     """
 
     dialect = Dialect(
@@ -82,3 +91,53 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
                 return None
             config = config_of(Place(thread, namespace, found[0][0]))
         return await super().aget_tuple(config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """List checkpoints, the one written last first."""
+        where, parameters = search_where(config, filter)
+        if before:
+            # A copied thread has the same ids.
+            thread = config["configurable"]["thread_id"] if config else None
+            where = f"{where} AND {_BEFORE}" if where else f"WHERE {_BEFORE}"
+            parameters = (*parameters, get_checkpoint_id(before), thread)
+        query = (
+            # The conditions are LangGraph's and the constant above; values are parameters.
+            f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints {where} "  # noqa: S608
+            "ORDER BY rowid DESC LIMIT ?"
+        )
+        for row in await self.rows(query, *parameters, -1 if limit is None else limit):
+            if found := await self.aget_tuple(config_of(Place(*row))):
+                yield found
+
+    async def unreadable(self, thread_id: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
+        """Return the checkpoints of a thread that are lost, and the tasks of others whose writes are unreadable."""
+        lost, tasks = set[Place](), set[tuple[str, str, str, str]]()
+        async with self.lock, self.conn.execute(_WRITES, (thread_id,)) as writes:
+            async for namespace, checkpoint_id, task, kind, value in writes:
+                if not self._is_readable(kind, value):
+                    tasks.add((thread_id, namespace, checkpoint_id, task))
+        torn, seen = {Place(*task[:3]) for task in tasks}, set[Place]()
+        async with self.lock, self.conn.execute(_CHAIN, (thread_id,)) as checkpoints:
+            async for namespace, checkpoint_id, parent, kind, value, metadata in checkpoints:
+                place, above = Place(thread_id, namespace, checkpoint_id), Place(thread_id, namespace, parent)
+                seen.add(place)
+                is_torn = bool(parent) and (above in lost | torn or above not in seen)
+                if is_torn or not self._is_readable(kind, value, metadata):
+                    lost.add(place)
+        return lost, tasks
+
+    def _is_readable(self, kind: str, value: bytes, metadata: bytes = b"{}") -> bool:
+        try:
+            self.serde.loads_typed((kind, value))
+            return isinstance(json.loads(metadata), dict)
+        except NewerVersion:
+            raise
+        except (StateUnreadable, ValueError, TypeError):
+            return False
