@@ -197,7 +197,7 @@ def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequen
 
 
 def found_in(*outcomes: Outcome) -> dict[str, Source]:
-    """Return the sources of what calls have brought, by key."""
+    """Return the sources that tool calls found, by key."""
     return {hit.source.key: hit.source for outcome in outcomes for hit in outcome.hits}
 
 

@@ -24,7 +24,7 @@ from .robots import ROBOTS_BYTES, Robots
 
 SNIFFED_BYTES = 1024
 WORD_BYTES = 10_000
-"""Before the end of what is read of a large page: there its last word ends."""
+"""A large page is cut at the last word boundary within this many bytes before the limit."""
 
 _KINDS: dict[str, Kind] = {
     "text/html": "html",

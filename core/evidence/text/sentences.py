@@ -14,7 +14,7 @@ from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 PAGE_END = "\f"
 """Separates the pages of a document; texts without pages have none."""
 PRINTED_NUMBERS = "Printed page numbers: "
-"""Begins the last line of a text whose pages bear other numbers than their places: `1 = i, 2 = ii, 3 = 1`."""
+"""Starts the last line of a text whose printed page numbers differ from the page index: `1 = i, 2 = ii, 3 = 1`."""
 LEAST = 400
 MOST = 1200
 _GAP = re.compile(r"\n[ \t]*\n\s*|\Z")
@@ -61,7 +61,7 @@ def page_of(text: str, start: int) -> int:
 
 
 def printed_page(text: str, page: int) -> str:
-    """Return the number that a page bears, which counts on from the last one that is named; empty if it names none."""
+    """Return the printed number of a page, counted from the last listed one; empty if the text lists none."""
     _, _, named = text.rpartition(f"\n\n{PRINTED_NUMBERS}")
     label = ""
     for pair in named.split(", ") if PAGE_END in text and len(named) < len(text) else ():

@@ -1,4 +1,4 @@
-"""Tables with merged cells and several rows of headings to plain ones: each row full, each column under one heading."""
+"""Resolves merged cells and multi-row headers of tables."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .parse_csv import table_of
 
 MOST_COLUMNS = 64
 MOST_REPEATED = 50_000
-"""Places that the merged cells of one table take together; further ones take one place each."""
+"""Maximum number of extra cells by which the merged cells of a table are expanded."""
 MOST_HEADINGS = 4
 _FIGURE = re.compile(r"\d")
 _DIGITS_MEET = re.compile(r"(?<=\d)\s*\n\s*(?=\d)")
 
 
 class Cell(NamedTuple):
-    """A cell as it is written, with the places that it takes."""
+    """A table cell with its spans."""
 
     text: str
     columns: int = 1
@@ -26,12 +26,12 @@ class Cell(NamedTuple):
 
 
 def cell_text(text: str) -> str:
-    """Return the lines of a cell as one; figures on two lines stay two."""
+    """Join the lines of a cell; figures on two lines stay separate."""
     return " ".join(_DIGITS_MEET.sub("; ", text.strip()).split())
 
 
 def tables_of_cells(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
-    """Yield a table as Markdown; a merged cell stands in each of its places.
+    """Yield a table as Markdown, with merged cells repeated.
 
     Rows of headings become one. A cell that takes a whole row stands above the rows that follow, as a line of its own.
     A table of two columns whose rows have names and whose columns have none becomes lines of fields.
@@ -67,7 +67,7 @@ def _table(block: list[list[str]]) -> Iterator[str]:
 
 
 def _parted(grid: list[list[Cell]], width: int) -> tuple[list[str], list[list[Cell]]]:
-    """Return the heads of the columns, empty ones if the rows alone have names, and the rows below them."""
+    """Return the column headers and the rows below; the headers are empty if only the rows have headers."""
     is_head = [all(cell.is_heading for cell in row) and not _is_line(row, width) for row in grid]
     depth = is_head.index(False) if False in is_head else 1
     if not depth and any(cell.is_heading for row in grid for cell in row):
@@ -82,7 +82,7 @@ def _parted(grid: list[list[Cell]], width: int) -> tuple[list[str], list[list[Ce
 
 
 def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Return the rows with each cell in all its places."""
+    """Expand merged cells."""
     grid = [dict[int, Cell]() for _ in rows]
     room = MOST_REPEATED
     for line, row in enumerate(rows):

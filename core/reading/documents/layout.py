@@ -1,4 +1,4 @@
-"""Pieces of text on a page, wherever they stand, in the order of reading: columns, tables and paragraphs."""
+"""Text fragments with positions to text in reading order: columns, tables and paragraphs."""
 
 from __future__ import annotations
 
@@ -9,54 +9,62 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from .paragraphs import paragraphs
 from .parse_csv import table_of
 from .raised import END, LOWERED, RAISED
 
 LONG_LINE = 8
-"""How many times as wide as high the lines of a column are, unlike the cells of a table."""
+"""Minimum ratio of width to height of a line of running text; table cells are shorter."""
 COLUMN_LINES = 4
 """Minimum number of lines of a column."""
 GAP = 1.7
-"""A paragraph ends where the next line is this many times as far away as usual."""
+"""A paragraph ends if the distance to the next line exceeds the usual one by this factor."""
 NARROW = 0.5
-"""Blank, in heights of a letter, that may be a gutter if there is one in the other lines."""
+"""Minimum width of a column gutter, in letter heights."""
 FAR = 2.6
-"""Distance of two lines, in heights of a letter, from which they belong to different paragraphs in any case."""
+"""Line distance, in letter heights, that always separates two paragraphs."""
 OTHER_SIZE = 1.25
-"""Ratio of the heights of two lines from which they belong to different paragraphs."""
+"""Ratio of two line heights that separates two paragraphs."""
 ROW_GAP = 4
-"""How many times its height the next row of a table is away at most."""
+"""Maximum distance between two rows of a table, in letter heights."""
 PADDED = 1.25
-"""Ratio of distances from which the wider one separates rows, and the narrower one the lines of a cell."""
+"""Minimum ratio of the distance between two rows to the distance between two lines of a cell."""
 COVERED = 0.8
-"""Share of a column from which a cell that stands in others too stands in it."""
+"""Share of a column that a spanning cell must cover to belong to that column too."""
 SURE_GUTTER = 2
-"""Width, in heights of a letter, from which a blank in two lines is a gutter."""
+"""Minimum width, in letter heights, of a gutter that only two rows share."""
 MOST_GUTTERS = 30
-"""Positions that are tried, those first that fewest lines stand across."""
+"""Maximum number of gutter candidates tried, starting with those that the fewest lines cross."""
 FILLED = 0.5
-"""Share of the cells of a grid that hold text; a diagram has fewer."""
+"""Minimum share of grid cells that hold text; diagrams have fewer."""
 HEADER_ROWS = 3
 TABLE = "| "
 
+SHORT_LINE = 0.6
+"""A line shorter than this share of the page width ends its paragraph."""
+ROOM = 0.85
+"""The same for a line together with the next word, unless that starts with a lower-case letter."""
+
+_SECTION = re.compile(r"(?:\d{1,2}[.)]|\d{1,2}\.\d{1,2}\.?|\([a-z\d]{1,2}\)|[•▪‣◦·\x7f\ue000-\uf8ff])\s+[^\W\d_]")
+"""Starts a list item or a section."""
+_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+_LIGATURE = re.compile(f"[{''.join(_LIGATURES)}]")
 _FIGURE = re.compile(
     r"(?!(?:19|20)\d\d\b)[^\w]*(?:[A-Z]{0,3}[$€£¥]|[A-Z]{3}\b)?[^\w]*\d[\d\s.,'’/:%()–−-]*[^\W\d_]{0,3}\W*"
 )
-"""A cell that holds a figure, but no year, which would head a column."""
+"""A cell with a figure. Years do not count, because they head columns."""
 _FIGURES = re.compile(r"(?:(?:^|\s)[^\w\s]*(?:\d[\d.,'’]*[.,'’]\d+|(?<=\()\d+)[^\w\s]*){2,}$")
-"""Figures with a separator or in brackets, in a row: without them, spaces may belong to a figure."""
+"""Consecutive figures with a separator or in brackets; in others, a space may be a thousands separator."""
 _SCRIPT = re.compile(rf"[{RAISED}{LOWERED}][^{END}]*{END}")
 _MARKER = re.compile(
     r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]|[•▪‣◦·–—*\x7f\ue000-\uf8ff-]|\d{1,2}(?:\.\d{1,2})+\.?", re.IGNORECASE
 )
-"""What stands apart before an item of a list, or a title."""
+"""The marker of a list item or the number of a heading."""
 
 Cells = list[str]
 
 
 class Line(NamedTuple):
-    """A line of text, or a cell of a table, and where it stands on an upright page."""
+    """A line of text or a table cell, with its position on an upright page."""
 
     left: float
     top: float
@@ -64,11 +72,11 @@ class Line(NamedTuple):
     bottom: float
     text: str = ""
     gaps: tuple[tuple[int, tuple[float, float]], ...] = ()
-    """The blanks before its further words: where these begin in the text, and where the blank does and ends."""
+    """Gaps between its words: the offset of the next word, and the left and right edge of the gap."""
 
     @property
     def height(self) -> float:
-        """How high its letters are, more or less."""
+        """Approximate letter height."""
         return self.bottom - self.top
 
     @property
@@ -77,7 +85,7 @@ class Line(NamedTuple):
         return (self.top + self.bottom) / 2
 
     def cut(self, left: float, right: float, width: float = 0.0) -> list[Line]:
-        """Return its parts before and behind a blank of this width between two positions; itself without one."""
+        """Split at the first gap of at least this width between two positions; the whole line if there is none."""
         for place, (start, (begin, end)) in enumerate(self.gaps):
             if begin < right and left < end and end - begin > width * self.height:
                 gaps = tuple((offset - start, ends) for offset, ends in self.gaps[place + 1 :])
@@ -86,22 +94,22 @@ class Line(NamedTuple):
         return [self]
 
     def stands_over(self, other: Line) -> bool:
-        """Whether a position from left to right belongs to both."""
+        """Whether the two overlap horizontally."""
         return self.left < other.right and other.left < self.right
 
 
 def in_order(lines: Sequence[Line]) -> str:
-    """Return the text of lines as it is read, column by column, in paragraphs and tables."""
+    """Return the text of the lines in reading order, with paragraphs and Markdown tables."""
     text = "\f".join("\n\n".join(_parts(rows_of(block))) for block in _blocks(lines))
-    # Text that begins with a small letter continues the column before it, or a widely spaced line.
+    # Text that starts with a lower-case letter continues the previous column or a widely spaced line.
     text = re.sub(r"(?<=[^\W\d_])-(?:\f|\n\n)(?=[a-zß-ÿ])", "", text)
     return re.sub(r"(?<=[\w,])\f(?=[a-zß-ÿ])", " ", text).replace("\f", "\n\n")
 
 
 def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[float]) -> list[Line]:
-    """Return the lines with those between the rules of a table as one, which is its Markdown.
+    """Replace the lines inside a ruled table by one line that holds its Markdown.
 
-    They stay as they are if the rules do not divide them into cells.
+    The lines stay unchanged if the rules do not divide them into cells.
     """
     table = Line(columns[0], rows[0], columns[-1], rows[-1])
     inside = {line for line in lines if table.top < line.middle < table.bottom and line.stands_over(table)}
@@ -124,7 +132,7 @@ def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[fl
 
 
 def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
-    """Return the rows in which lines stand, from top to bottom, each from left to right."""
+    """Group lines into rows, from top to bottom and from left to right."""
     rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: line.middle):
         if rows and line.middle - rows[-1][0].middle < rows[-1][0].height / 2:
@@ -135,7 +143,7 @@ def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
-    """Yield the lines that are read from top to bottom together; tables and what spans two columns divide them."""
+    """Yield groups of lines that are read from top to bottom; tables and full-width lines separate columns."""
     gutter = _gutter(lines)
     if gutter is None:
         yield lines
@@ -159,7 +167,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
 
 
 def _in_tables(lines: Sequence[Line]) -> set[Line]:
-    """Return the short lines that stand beside two more, all of them short."""
+    """Return the lines of rows that consist of at least three short lines."""
     rows = [row for row in rows_of(lines) if len(row) > 2 and not any(map(_is_long, row))]
     return {line for row in rows for line in row}
 
@@ -169,7 +177,7 @@ def _is_long(line: Line) -> bool:
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
-    """Return the position between two columns of running text; none if there are none, or cells of a table."""
+    """Return the position between two columns of running text; none for a single column or a table."""
     lefts, rights = sorted(line.left for line in lines), sorted(line.right for line in lines)
     found: list[tuple[int, float]] = []
     for right in sorted(set(rights)):
@@ -190,7 +198,7 @@ def _is_column(lines: Sequence[Line]) -> bool:
 
 
 def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
-    """Yield the tables of a block, and the paragraphs between them."""
+    """Yield the tables of a block and the paragraphs between them."""
     rows = [_figures_apart(_with_marker(row)) for row in rows]
     start = plain = 0
     while start < len(rows):
@@ -212,7 +220,7 @@ def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
 
 
 def _with_marker(row: list[Line]) -> list[Line]:
-    """Return the mark of an item and its text as one line."""
+    """Join a list marker with the text of its item."""
     if len(row) != 2 or not _MARKER.fullmatch(row[0].text) or _is_figure(row[1].text):
         return row
     mark, item = row
@@ -220,7 +228,7 @@ def _with_marker(row: list[Line]) -> list[Line]:
 
 
 def _figures_apart(row: list[Line]) -> list[Line]:
-    """Return the figures at the end of a line as cells, if there are two or more: no sentence has them in a row."""
+    """Make each trailing figure of a line a cell if there are at least two; sentences do not end in several figures."""
     parts = list[Line]()
     for line in row:
         if found := _FIGURES.search(line.text):
@@ -233,7 +241,7 @@ def _figures_apart(row: list[Line]) -> list[Line]:
 
 
 def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
-    """Return behind which row a table ends that would begin at `start`."""
+    """Return the index after the last row of a table that starts at `start`; `start` itself if there is none."""
     if len(rows[start]) < 2:
         return start
     stop = start + 1
@@ -246,14 +254,14 @@ def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
             stop = place + 1
         elif place - stop > 1 or sum(map(row[0].stands_over, rows[stop - 1])) > 1:
             break
-    # The last cells may have further lines.
+    # Cells of the last row may have more lines.
     while stop < len(rows) and stop - start > 1 and _goes_on(rows[stop - 1], rows[stop]):
         stop += 1
     return stop
 
 
 def _goes_on(row: Sequence[Line], following: Sequence[Line]) -> bool:
-    """Whether a line stands close below a cell, and begins as one that goes on."""
+    """Whether a line continues exactly one cell of the row above it."""
     if len(following) > 1 or following[0].middle - row[0].middle > GAP * row[0].height:
         return False
     over = [line for line in row if line.stands_over(following[0])]
@@ -261,7 +269,7 @@ def _goes_on(row: Sequence[Line], following: Sequence[Line]) -> bool:
 
 
 def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
-    """Return where the columns of a table begin and end; none if the rows have no gutters in common."""
+    """Return the left and right edges of the columns of a table; empty if the rows share no gutter."""
     most = max(map(len, rows), default=0)
     for width in range(most, 1, -1):
         full = [row for row in rows if len(row) >= width]
@@ -272,7 +280,7 @@ def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
             else:
                 columns.append((line.left, line.right))
         gutter = min((begin - end for (_, end), (begin, _) in pairwise(columns)), default=0)
-        # Blanks of two justified lines may happen to stand one below the other.
+        # In two justified lines, gaps can be aligned by chance.
         is_sure = (
             len(full) > 2
             or gutter > SURE_GUTTER * full[0][0].height
@@ -284,7 +292,7 @@ def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
 
 
 def _markdown(cells: Sequence[Cells]) -> Iterator[str]:
-    """Yield a table as Markdown; two columns without a header are lines with a label and a value."""
+    """Yield a table as Markdown; two columns without a header become lines with a label and a value."""
     width = len(cells[0])
     count = _header_rows(cells)
     if not count and width == 2:
@@ -295,13 +303,13 @@ def _markdown(cells: Sequence[Cells]) -> Iterator[str]:
 
 
 def _placed(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cells:
-    """Return the cells of a row; one that spans columns stands in each of them."""
+    """Return the cells of a row; a cell that spans columns is repeated in each."""
     cells = [""] * len(columns)
     for line in row:
         below = [place for place, (left, right) in enumerate(columns) if line.left < right and left < line.right]
         parts = [line]
         for place, following in pairwise(below):
-            # A wide figure leaves as little blank as there is between words.
+            # The gap before a wide figure can be as narrow as a space.
             *before, last = parts
             pair = last.cut(columns[place][1] - 1, columns[following][0] + 1)
             is_cell = any(part.text.isdigit() or _is_figure(part.text) for part in pair)
@@ -317,13 +325,13 @@ def _placed(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cell
 
 
 def _joined(rows: Sequence[list[Line]], placed: Sequence[Cells]) -> list[Cells]:
-    """Return the rows of a table, those together that are lines of the same cells."""
+    """Merge rows that are lines of the same cells."""
     steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)]
     close = PADDED * min(steps, default=0)
     has_figures = [any(map(_is_figure, cells)) for cells in placed]
     pairs = list(zip(steps, pairwise(has_figures), strict=True))
     if max(steps, default=0) <= close or any(step < close and all(both) for step, both in pairs):
-        # The distances say nothing about where a row begins.
+        # The distances do not show where a row starts.
         close = 0
     joined = [placed[0]]
     for place, (step, both) in enumerate(pairs, 1):
@@ -340,7 +348,7 @@ def _joined(rows: Sequence[list[Line]], placed: Sequence[Cells]) -> list[Cells]:
 
 
 def _header_rows(rows: Sequence[Cells]) -> int:
-    """Return the number of rows that name the columns: none if the first row holds figures or a label with a colon."""
+    """Return the number of header rows; 0 if the first row holds figures or a label with a colon."""
     if any(map(_is_figure, rows[0][1:])) or rows[0][0].endswith(":"):
         return 0
     count = 1
@@ -358,7 +366,7 @@ def _is_figure(cell: str) -> bool:
 
 
 def _text(rows: Sequence[list[Line]]) -> str:
-    """Return the text of rows in paragraphs."""
+    """Return the text of rows as paragraphs."""
     steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)] or [0.0]
     usual = median(steps)
     text = ""
@@ -367,4 +375,25 @@ def _text(rows: Sequence[list[Line]]) -> str:
         step = following[0].middle - row[0].middle
         is_last = step > min(GAP * usual, FAR * larger) or larger > OTHER_SIZE * smaller
         text += " ".join(line.text for line in row) + ("\n\n" if is_last else "\n")
-    return "\n\n".join(map(paragraphs, text.strip().split("\n\n")))
+    return "\n\n".join(map(_paragraphs, text.strip().split("\n\n")))
+
+
+def _paragraphs(page: str) -> str:
+    """Join printed lines into paragraphs."""
+    lines = [line.strip() for line in _LIGATURE.sub(lambda found: _LIGATURES[found.group()], page).splitlines()]
+    width = max(map(len, lines), default=0)
+    text = ""
+    for line, following in pairwise([*lines, ""]):
+        text += line + ("\n\n" if _ends_paragraph(line, following, width) else "\n")
+    text = re.sub(r"(?<=[^\W\d_])-\n(?=[a-zß-ÿ])", "", text)
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text).strip()
+
+
+def _ends_paragraph(line: str, following: str, width: int) -> bool:
+    """Whether the next word would have fitted on the line, or starts an item or a section."""
+    if not line or not following or len(line) < SHORT_LINE * width:
+        return True
+    if _SECTION.match(following):
+        return True
+    has_room = len(line) + len(following.split()[0]) < ROOM * width
+    return has_room and not following[0].islower()

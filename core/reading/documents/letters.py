@@ -1,4 +1,4 @@
-"""The letters of a PDF page, by where they stand, as lines and cells."""
+"""Groups the letters of a PDF page into lines and cells by their positions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .layout import Line
 from .raised import END, LOWERED, RAISED
 
 CELL_GAP = 0.9
-"""Blank, in heights of a letter, from which letters on the same line are different cells."""
+"""Minimum gap, in letter heights, between two cells on the same line."""
 WORD_GAP = 0.2
 SAME_BASE = 0.12
-"""Difference of base lines, in heights of a letter, below which letters stand on the same line."""
+"""Maximum difference of base lines, in letter heights, within a line."""
 MOST_RAISED = 0.75
 SKEWED = 0.05
-"""Radians by which letters differ from upright, or from a quarter turn, at most."""
+"""Tolerance of the text angle in radians."""
 
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}|.", re.DOTALL)
 _HYPHENS = re.compile("[\x02\xad\ufffe]")
@@ -31,35 +31,35 @@ class Letters(NamedTuple):
     """The letters of a page."""
 
     lines: list[list[Line]]
-    """Upright ones, and those turned by one, two and three quarters."""
+    """Four lists: upright lines, and those rotated by 90, 180 and 270 degrees."""
     skewed: str
-    """Those that lie askew, such as a watermark."""
+    """Text at any other angle, such as a watermark."""
     unknown: int
-    """Letters that the fonts of the page do not name."""
+    """Number of letters that the fonts do not map to a character."""
 
 
 class _Run:
-    """Letters on one base line, without a wide blank between them."""
+    """Consecutive letters on one base line without a wide gap."""
 
     def __init__(self, turned: int, base: float, size: float, left: float) -> None:
         self.turned, self.base, self.size, self.left, self.right = turned, base, size, left, left
         self.text = ""
         self.shift = 0.0
-        """How far the last letters are raised."""
+        """How far the last letters are above the base line; negative if below."""
         self.apart = 0
-        """Where they begin if there is a blank before them."""
+        """Offset of a superscript that follows a space; 0 if there is none."""
         self.gaps = list[tuple[int, tuple[float, float]]]()
 
     def add(self, text: str, left: float, right: float, shift: float, is_spaced: bool) -> None:
-        """Add a letter; `shift`: how far it is raised."""
+        """Append a letter or a word; `shift` is its height above the base line."""
         if shift != self.shift and self.shift:
             self.text += END
             if self.apart and not is_spaced:
-                # The mass number of an isotope, or a fraction.
+                # The mass number of an isotope or the numerator of a fraction.
                 self.text = f"{self.text[: self.apart]} {self.text[self.apart :]}"
             self.apart = 0
         if is_spaced and shift > 0 and not self.shift:
-            # It is the mark of a note if a blank follows.
+            # It is a footnote mark if a space follows.
             self.apart = len(self.text)
         elif is_spaced and self.text:
             self.text += " "
@@ -71,7 +71,7 @@ class _Run:
         self.left, self.right = min(self.left, left), max(self.right, right)
 
     def line(self) -> Line:
-        """Return the run as a line; below the base line stands a quarter of it."""
+        """Return the run as a line; a quarter of its height is below the base line."""
         bottom = 0.25 * self.size - self.base
         text = self.text + (END if self.shift else "")
         return Line(self.left, bottom - self.size, self.right, bottom, text, tuple(self.gaps))
@@ -88,7 +88,7 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
     known = turned = None
     base = size = last_left = last_right = 0.0
     is_spaced = is_broken = False
-    # To ask for each letter would take three times as long; of those of a word, the first and the last tell of all.
+    # Querying every letter takes three times as long; the first and the last letter of a word are enough.
     rest = [found.span() for found in _WORD.finditer(characters)][::-1]
     while rest:
         start, stop = rest.pop()
@@ -125,7 +125,7 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
             run = _Run(turned, base, size, left)
             runs.append(run)
         elif shift and size > run.size:
-            # What came before was raised, at the beginning of a line.
+            # The line began with a superscript.
             run.text, run.shift = f"{RAISED}{run.text}", -shift
             run.base, run.size = base, size
         run.add(word, left, right, shift if shift and size <= run.size and base != run.base else 0.0, is_spaced)
@@ -141,18 +141,18 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
 
 
 def _characters(raw: Any, count: int) -> str:
-    """Return the characters of a page, one for each place."""
+    """Return the characters of a page, one for each index."""
     buffer = create_string_buffer(2 * (count + 1))
     pdfium.FPDFText_GetText(raw, 0, count, cast(buffer, POINTER(c_ushort)))
     characters = buffer.raw[: 2 * count].decode("utf-16-le", "replace").rstrip("\0")
     if len(characters) != count:
-        # Characters without a name are left out.
+        # The text omits letters that have no character.
         characters = "".join(chr(pdfium.FPDFText_GetUnicode(raw, place)) for place in range(count))
     return _HYPHENS.sub("-", characters)
 
 
 def _shift(run: _Run, base: float, size: float, gap: float) -> float | None:
-    """Return how far a letter that stands behind a run is raised over it; none if it does not go on with it."""
+    """Return how far a letter is above the base line of a run; none if it does not continue the run."""
     larger, shift = max(size, run.size), base - run.base
     if abs(shift) < SAME_BASE * larger:
         return 0.0
@@ -166,7 +166,7 @@ def _turned(angle: float) -> int | None:
 
 
 def _turned_box(raw: Any, place: int, turned: int) -> tuple[float, float, float, float]:
-    """Return left, right, base line and size of a letter as if the page were turned so that it is upright."""
+    """Return left, right, base line and size of a rotated letter in the coordinates of the rotated page."""
     left, right, bottom, top, x, y = (c_double() for _ in range(6))
     pdfium.FPDFText_GetCharBox(raw, place, byref(left), byref(right), byref(bottom), byref(top))
     pdfium.FPDFText_GetCharOrigin(raw, place, byref(x), byref(y))

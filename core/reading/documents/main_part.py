@@ -1,4 +1,4 @@
-"""The main part of a page: what stands around its content is dropped by its names and by its share of links."""
+"""Extracts the main content of a page, without blocks that class names or link density mark as boilerplate."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import lxml.html
 from lxml import etree
 
 LITTLE_TEXT = 250
-"""Characters; a page of less is kept whole."""
+"""A page with fewer characters is kept whole."""
 LEAST_SHARE = 0.2
-"""Share of a page's text below which what was found is not its main part: all of it is kept."""
+"""Minimum share of the page's text that must remain; otherwise the whole page is kept."""
 MAIN_SHARE = 0.3
-"""Share of the text that an element for the main part holds at least."""
+"""Minimum share of the text inside `<main>` or `<article>`."""
 LINKED_SHARE = 0.6
-"""Share of links in the text of a block above which it leads elsewhere."""
+"""A block with a higher share of link text is navigation."""
 LINKS = 2
 
 _BLOCKS = frozenset(
@@ -31,11 +31,11 @@ _NAMES = re.compile(
     r"|copyright|rating|toc)(?=$|[\s_-])",
     re.IGNORECASE,
 )
-"""Names that authors of pages give to what is no content. Measured in docs/decisions/pages.md."""
+"""Class names and ids of boilerplate. Measured in docs/decisions/pages.md."""
 
 
 class _Size(NamedTuple):
-    """Characters of an element, those of them within links, and its links."""
+    """Number of characters, of characters inside links, and of links of an element."""
 
     text: int = 0
     linked: int = 0
@@ -43,7 +43,7 @@ class _Size(NamedTuple):
 
 
 def drop_around(root: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
-    """Return the element with the main part of a page, without what stands around and between its content.
+    """Return the element with the main content, without boilerplate around and inside it.
 
     Where that leaves little, the page is an index or a thread, and stays whole.
     """

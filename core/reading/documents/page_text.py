@@ -1,4 +1,4 @@
-"""The tree of a page to text: headings, paragraphs, lists and tables, and nothing glued."""
+"""Converts an HTML tree to text with headings, paragraphs, lists and tables."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .grid import Cell, cell_text, tables_of_cells
 from .raised import END, LOWERED, NOTE, RAISED
 
 LONG_CELL = 1000
-"""Characters of a cell from which on a table only lays out a page."""
+"""A table with a longer cell, in characters, is page layout."""
 
 _BLOCKS = (
     "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
     "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "table", "tr", "ul",
 )  # fmt: skip
 _LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6, "summary": 6}
-"""Of headings, those of what can be unfolded among them."""
+"""Heading levels by tag; the summary of a foldable section is a heading too."""
 _CELLS = ("td", "th")
 _IN_LAYOUT = (*_LEVELS, "table", "form", "article", "section")
 _PARAGRAPH, _LINE, _ITEM = "\u2029", "\ufdd4", "\ufdd5"
-"""Characters that stand for the end of a paragraph, for that of a line within one, and around the mark of an item."""
+"""Placeholders: paragraph end, line end within a paragraph, and the delimiter of a list marker."""
 _MARK = f"{_ITEM}[^{_ITEM}]*{_ITEM}"
 _BEFORE_ITEM = re.compile(rf"({_MARK})[\s{_PARAGRAPH}]+")
 _OUTER_ITEMS = re.compile(rf"(?:{_MARK})+(?={_ITEM})")
@@ -32,7 +32,7 @@ _NOTE_WORDS = re.compile(r"\s*[\[(]?(?:\d{1,3}|[a-z]|[*†‡§]{1,3})[\])]?\s*"
 
 
 def sign_raised(root: etree._Element) -> None:
-    """Put the signs of raised and lowered text, and of references to notes, around such elements."""
+    """Mark superscripts, subscripts and note references with the control characters of `raised`."""
     for part in root.iter("msup", "msub", "mfrac"):
         if len(part) == 2 and part.tag == "mfrac":
             part[0].tail = "/"
@@ -54,13 +54,13 @@ def _sign(element: etree._Element) -> str:
         names = f"{element.get('class', '')} {element.get('role', '')}"
         is_note = bool(_NOTE_NAMES.search(names)) or any("#" in link.get("href", "") for link in element.iter("a"))
         return NOTE if is_note else RAISED
-    # Style sheets raise such a link.
+    # Such a link is usually a superscript by its style sheet.
     is_local = element.get("href", "").startswith("#")
     return NOTE if is_local and _NOTE_WORDS.fullmatch("".join(element.itertext())) else ""
 
 
 def enclose(element: etree._Element, sign: str, end: str = END) -> None:
-    """Put a sign and its end around what an element holds."""
+    """Surround the content of an element with two strings."""
     element.text = f"{sign}{element.text or ''}"
     if len(element):
         element[-1].tail = f"{element[-1].tail or ''}{end}"
@@ -69,12 +69,12 @@ def enclose(element: etree._Element, sign: str, end: str = END) -> None:
 
 
 def text_of(root: etree._Element) -> str:
-    """Return the text of a tree, which is changed; raised text keeps its signs."""
+    """Return the text of a tree, which is modified; superscripts keep their control characters."""
     for part in root.iter("pre"):
         for element in part.iter(etree.Element):
             element.text = (element.text or "").replace("\n", _LINE)
             element.tail = (element.tail or "").replace("\n", _LINE) if element is not part else element.tail
-    # Those inside others come first.
+    # Inner tables first.
     for table in reversed(list(root.iter("table"))):
         _write_table(table)
     for items in root.iter("ul", "ol"):
@@ -91,7 +91,7 @@ def text_of(root: etree._Element) -> str:
 
 
 def _joined(parts: list[str]) -> Iterator[str]:
-    """Yield the paragraphs with what separates them: items of a list follow each other line by line."""
+    """Yield the paragraphs with their separators; list items have no blank line between them."""
     was_item = False
     for part in parts:
         is_item = _ITEM in part
@@ -103,7 +103,7 @@ def _joined(parts: list[str]) -> Iterator[str]:
 
 
 def _mark_items(items: etree._Element) -> None:
-    """Put before each item of a list what a reader sees there."""
+    """Prefix each list item with its visible marker."""
     kind = items.get("type", "1") if items.tag == "ol" else ""
     start = items.get("start", "1")
     number = int(start) if start.isdecimal() and len(start) < 6 else 1
@@ -115,7 +115,7 @@ def _mark_items(items: etree._Element) -> None:
 
 
 def _write_table(table: etree._Element) -> None:
-    """Put the text of a table in its place; what only lays out a page becomes blocks."""
+    """Replace a table by its text; layout tables become blocks."""
     rows = [[cell for cell in row if cell.tag in _CELLS] for row in table.xpath("./tr | ./*/tr")]
     heads = set(table.xpath("./thead//td"))
     if _is_layout(table, rows):
@@ -142,12 +142,12 @@ def _is_layout(table: etree._Element, rows: list[list[etree._Element]]) -> bool:
 def _cell(cell: etree._Element, is_heading: bool) -> Cell:
     spans = (cell.get(name, "1").strip() for name in ("colspan", "rowspan"))
     columns, rows = (int(span) if span.isdecimal() and len(span) < 6 else 1 for span in spans)
-    # A cell of no rows reaches to the end.
+    # rowspan=0 reaches to the end of the table.
     return Cell(cell_text(_lines(cell)), columns, rows or len(cell.getparent().getparent()), is_heading)
 
 
 def _lines(cell: etree._Element) -> str:
-    """Return the text of a cell with a line for each block."""
+    """Return the text of a cell, one line for each block."""
     for element in cell.iter(*_BLOCKS, "br"):
         element.text = f"\n{element.text or ''}"
         element.tail = f"\n{element.tail or ''}" if element is not cell else element.tail

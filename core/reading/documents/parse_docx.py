@@ -1,4 +1,4 @@
-"""Word documents to text: their elements get the names of those of a page; heads, feet and comments follow the body."""
+"""Parses Word documents: renames their elements to HTML and converts that to text; headers and comments come last."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .parse_text import first_heading
 from .raised import LOWERED, RAISED
 
 _UNSEEN = ("del", "moveFrom", "Fallback")
-"""Deleted or moved away by a change that is tracked; the same once more for older programs."""
+"""Tracked deletions and moves, and fallback content for older programs."""
 _WRAPPERS = ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag")
 _NAMES = {"p": "p", "tbl": "table", "tr": "tr", "tc": "td", "br": "br", "cr": "br"}
 _BLOCKS = ("body", "hdr", "ftr", "footnote", "endnote", "comment", "txbxContent")
@@ -33,10 +33,10 @@ _PAGE_NUMBER = re.compile(r"\b(?:NUM|SECTION)?PAGES?\b")
 
 
 class Style(NamedTuple):
-    """What a paragraph is by its style or by itself."""
+    """Heading level and list membership of a paragraph."""
 
     level: int
-    """That of a heading, from 1; 0 for other text."""
+    """Heading level from 1; 0 for other text."""
     is_list: bool
 
 
@@ -44,7 +44,7 @@ Styles = dict[str, Style]
 
 
 def style_of(style: object) -> Style:
-    """Return what a style of python-docx makes of a paragraph, by itself or by the one that it is based on."""
+    """Return the effect of a python-docx style, including the styles it is based on."""
     name = str(getattr(style, "name", "")).lower()
     if name == "title":
         return Style(1, is_list=False)
@@ -58,7 +58,7 @@ def style_of(style: object) -> Style:
 
 
 def own_style(element: etree._Element | None) -> Style:
-    """Return what the properties of a paragraph or of a style say themselves."""
+    """Return the direct properties of a paragraph or a style."""
     properties = element.find(qn("w:pPr")) if element is not None else None
     if properties is None:
         return Style(0, is_list=False)
@@ -67,20 +67,20 @@ def own_style(element: etree._Element | None) -> Style:
 
 
 def _value(element: etree._Element, *path: str) -> str | None:
-    """Return what a property says, empty if it only stands there; none if it does not."""
+    """Return the value of a property: empty if it has none, `None` if the property is missing."""
     found = element.find("/".join(qn(f"w:{name}") for name in path))
     return None if found is None else found.get(qn("w:val"), "")
 
 
 def parse_docx(data: bytes) -> Extract:
-    """Return title, text and last change of a Word document."""
+    """Return title, text and modification date of a Word document."""
     office = open_office(data)
     document = Document(office.file)
     styles = {style.style_id: style_of(style) for style in document.styles}
     parts = [(one.reltype, one.target_part.blob) for one in document.part.rels.values()]
     bodies = [document.part.blob, *(part for kind, part in parts if kind in _NOTES)]
     texts = [_text(etree.fromstring(body), styles) for body in bodies]
-    # What stands on all pages is said once.
+    # Headers and footers repeat on each page.
     blocks = dict.fromkeys(block for kind, part in parts if kind in _AROUND for block in _around(part, styles))
     texts += [block for block in blocks if block not in texts[0]]
     texts += [one for kind, part in parts if kind == RELATIONSHIP_TYPE.COMMENTS for one in _comments(part, styles)]
@@ -89,7 +89,7 @@ def parse_docx(data: bytes) -> Extract:
 
 
 def _around(part: bytes, styles: Styles) -> list[str]:
-    """Return what stands above or below all pages, without lines that number them."""
+    """Return the blocks of a header or footer, without lines that hold a page number."""
     root = etree.fromstring(part)
     for paragraph in root.iter(qn("w:p")):
         fields = (field.text or field.get(qn("w:instr"), "") for field in paragraph.iter(*_FIELDS))
@@ -106,7 +106,7 @@ def _comments(part: bytes, styles: Styles) -> Iterator[str]:
 
 
 def _text(root: etree._Element, styles: Styles) -> str:
-    """Return the text of a part, whose elements are renamed."""
+    """Return the text of a part, which is modified."""
     etree.strip_elements(root, *map(_tag, _UNSEEN), with_tail=False)
     etree.strip_tags(root, *map(_tag, _WRAPPERS))
     for box in list(root.iter(_tag("txbxContent"))):
@@ -144,7 +144,7 @@ def _rename(element: etree._Element, name: str, styles: Styles) -> None:
 
 
 def _merge(rows: Iterable[list[etree._Element]]) -> None:
-    """Give the cells of a table the spans of a page's; those that continue the cell above are dropped."""
+    """Set HTML spans on the cells of a table and remove cells that continue the one above."""
     above = dict[int, etree._Element]()
     for row in rows:
         start, current = 0, dict[int, etree._Element]()

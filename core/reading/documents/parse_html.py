@@ -61,9 +61,9 @@ _AFTER_ADDRESS = ".,;:!?)]*_"
 SEARCHED_BYTES = 4096
 PAGE_BYTES = 20_000_000
 STATED_TIMES = 2
-"""How many times as long as the text that is shown one that scripts would show has to be."""
+"""Text from script data replaces the visible text if it is longer by this factor."""
 SENTENCE_WORDS = 8
-"""Words of a text in the data of a script from which on it is shown, whatever its name."""
+"""A string in script data with at least this many words is content, whatever its key."""
 _CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
 _NAMING = ("name", "property", "itemprop")
 _PUBLISHED = ("article:published.time", "citation.publication.date", "citation.date", "citation.online.date", "date",
@@ -94,7 +94,7 @@ _CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
 def drop_unseen(root: lxml.html.HtmlElement) -> None:
     """Remove hidden elements, and those around the content such as navigation, from a page.
 
-    What one click shows is content, and so are the words that are clicked on.
+    Content that a click reveals is kept, and so is the text of its button.
     """
     openers = root.xpath(_OPENS)
     opened = {name.removeprefix("#") for one in openers for name in _opened_by(one)}
@@ -203,7 +203,7 @@ def whole_text(data: bytes, charset: str = "") -> str:
 
 
 def _stated_text(root: lxml.html.HtmlElement) -> str:
-    """Return the article that a page holds as data for its scripts or for search engines."""
+    """Return the article in the JSON-LD or Next.js data of a page."""
     bodies = [str(node.get("articleBody") or "") for node in _linked_data(root)]
     texts = dict.fromkeys(text for script in root.xpath(_SCRIPT_DATA) for text in _texts_in(_json(str(script))))
     return max([*map(_shown, bodies), "\n\n".join(map(_shown, texts))], key=len, default="")
@@ -217,7 +217,7 @@ def _json(script: str) -> Any:
 
 
 def _texts_in(value: Any, name: str = "") -> Iterator[str]:
-    """Yield what a reader would be shown of the data of a script: texts that are named so, and sentences."""
+    """Yield the content in script data: strings with a content key, and sentences."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _texts_in(inner, key)

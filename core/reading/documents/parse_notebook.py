@@ -1,4 +1,4 @@
-"""Notebooks of Jupyter to text: what their authors wrote, the code, and what it printed."""
+"""Parses Jupyter notebooks: text, code and printed output."""
 
 from __future__ import annotations
 

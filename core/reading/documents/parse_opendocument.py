@@ -1,4 +1,4 @@
-"""Documents, sheets and slides of OpenDocument to text: their elements get the names of those of a page."""
+"""Parses OpenDocument texts, sheets and slides: renames their elements to HTML and converts that to text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .parse_text import first_heading, informative_title, iso_date
 from .raised import LOWERED, RAISED
 
 MOST_COPIES = 64
-"""Times that a cell or row is repeated; empty ones are repeated to the end of a sheet."""
+"""Maximum repetitions of a cell or row; empty ones are repeated to the end of a sheet."""
 _NAMES = {
     "p": "p", "list": "ul", "list-item": "li", "table": "table", "table-row": "tr", "table-cell": "td",
     "table-header-rows": "thead", "line-break": "br", "page": "section",
@@ -24,7 +24,7 @@ _BRACKETS = {"note": (" (", ")"), "annotation": (" (", ")"), "s": (" ", ""), "ta
 
 
 def parse_opendocument(data: bytes) -> Extract:
-    """Return title, text and last change of an OpenDocument file; its notes stand in brackets."""
+    """Return title, text and modification date of an OpenDocument file, with notes in brackets."""
     archive = open_archive(data)
     root = read_xml(archive, "content.xml")
     meta = read_xml(archive, "meta.xml") if "meta.xml" in archive.namelist() else etree.Element("none")
@@ -32,7 +32,7 @@ def parse_opendocument(data: bytes) -> Extract:
     shifts = {_values(style).get("name", ""): _values(part) for style in root.iter("{*}style") for part in style}
     body = next(root.iter("{*}body"), root)
     etree.strip_elements(body, *(f"{{*}}{name}" for name in _UNSEEN), with_tail=False)
-    # Inner elements first, so that what is repeated is complete.
+    # Inner elements first: repeated elements are copied with their content.
     for element in reversed(list(body.iter(etree.Element))):
         _rename(element, shifts)
     text = text_of(body)

@@ -1,14 +1,14 @@
-"""PDF files to text, page by page: letters by where they stand, values of form fields, and scans."""
+"""Parses PDF files page by page: positioned letters, form fields and scans."""
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from ctypes import POINTER, byref, cast, create_string_buffer
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -19,22 +19,26 @@ from .layout import Line, in_order, rows_of, with_grid
 from .letters import letters_of
 from .parse_text import first_line, informative_title, iso_date
 from .raised import END, RAISED
-from .recognition import Recogniser
+from .recognition import SIDE, Recogniser
 from .rules import grids_of
-from .scans import scan_of
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SCANNED_SHARE = 0.25
+"""Minimum share of a scanned page that its images cover."""
 SCANNED_LETTERS = 40
-"""Letters that a scanned page has less of: a stamp, or the number of the page."""
+"""A page with fewer letters may be a scan; a stamp or a page number is not its text."""
 TIMED_PAGES = 100
 """Pages for which the time of one file is meant; a longer one asks for more, each time as for a page of a scan."""
 MARGIN_ROWS = 3
-"""Rows at the top and at the bottom of a page that may be running heads."""
+"""Maximum number of rows of a running head or foot."""
 MARGIN_GAP = 0.9
-"""Blank between a running head and the text, in heights of a letter."""
+"""Minimum gap between a running head and the text, in letter heights."""
 NEAR_PAGES = 2
-"""Pages before and behind on which a running head is looked for: those of the left and of the right side differ."""
+"""Number of pages before and after a page on which its running heads are searched; left and right pages differ."""
 PROSE_WORDS = 6
-"""Words of a paragraph that may go on behind the end of its page."""
+"""Minimum number of words of a paragraph that may continue on the next page."""
 TICKED = "☒"
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _PASSWORD = (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
@@ -55,11 +59,11 @@ _STAMP = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(?:\d\d)?(\d\d)?")
 
 
 class _Margin(NamedTuple):
-    """What may be a running head, or the number of a page."""
+    """A candidate for a running head or a page number."""
 
     line: Line
     words: str
-    """Without the number."""
+    """Its text without the number."""
     number: int
     """-1 if there is none."""
     printed: str
@@ -70,11 +74,11 @@ class _Page(NamedTuple):
     lines: Sequence[Line] = ()
     margin: Sequence[_Margin] = ()
     others: Sequence[str] = ()
-    """Text that is turned, askew or recognised."""
+    """Rotated, skewed or recognised text."""
 
 
 def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
-    """Title, text and last change of a PDF; a broken page is named, and the text of scanned pages is recognised."""
+    """Return title, text and modification date of a PDF; notes name broken pages, and scanned pages are recognised."""
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("broken", "it is not a PDF file")
     try:
@@ -94,15 +98,15 @@ def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
 
 
 def _changed(document: pypdfium2.PdfDocument) -> str:
-    """Return the day on which a program changed the file last."""
+    """Return the modification date (ISO 8601); empty if it is missing or a placeholder."""
     stamp = _STAMP.match(document.get_metadata_value("ModDate"))
     year, *parts = map(int, stamp.groups("0")) if stamp else (0,)
-    # Programs that want equal files from equal input write the first second of a year.
+    # Programs with reproducible output write the first second of a year.
     return iso_date(f"{year:04}-{parts[0]:02}-{parts[1]:02}") if parts and tuple(parts) != (1, 1, 0, 0) else ""
 
 
 def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[tuple[str, str]]:
-    """Yield the text of each page, without running heads that stood there before, and the number that it bears."""
+    """Yield text and printed page number of each page; a running head is kept on its first page only."""
     if document.get_formtype() != pdfium.FORMTYPE_NONE:
         document.init_forms()
     seen: set[str] = set()
@@ -115,7 +119,7 @@ def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[
             page = near[-1 - NEAR_PAGES]
             others = [other for other in near if other is not page]
             heads, lines, printed = _without_margin(page, others, seen)
-            # Before the text: behind it, they would part a sentence that goes on in the next page.
+            # At the end, they would split a sentence that continues on the next page.
             text = "\n\n".join(filter(None, [*heads, in_order(lines), *page.others]))
             yield text, document.get_page_label(page.number - 1) or printed
 
@@ -131,9 +135,9 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
                 lines = with_grid(lines, *grid)
             known = len(re.findall(r"\w", " ".join([*(line.text for line in lines), *others])))
             if known < SCANNED_LETTERS or letters.unknown > known:
-                scan = scan_of(page, is_drawn=letters.unknown > known)
+                scan = _scan_of(page, is_drawn=letters.unknown > known)
                 recognised = recogniser.page(number, scan) if scan else ""
-                # What is recognised holds the text of the page as well, unless a picture hides it.
+                # Recognition also finds the text of the page, unless a picture hides it.
                 lines = [] if in_order(lines) in recognised else lines
                 others.append(recognised)
     except pypdfium2.PdfiumError as error:
@@ -144,8 +148,18 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
     return _Page(number, lines, list(_margin(lines)), others)
 
 
+def _scan_of(page: pypdfium2.PdfPage, is_drawn: bool = False) -> Callable[[], Image] | None:
+    """Return a function that renders a page; none if it is not a scan and not `is_drawn` by unmapped letters."""
+    width, height = page.get_size()
+    images = [image.get_bounds() for image in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE])]
+    covered = sum((right - left) * (top - bottom) for left, bottom, right, top in images)
+    if not is_drawn and (not images or covered < SCANNED_SHARE * width * height):
+        return None
+    return lambda: page.render(scale=SIDE / max(width, height)).to_pil()
+
+
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[Line]:
-    """Yield the values of the form fields of a page where they stand; of a box that is ticked, a mark."""
+    """Yield the values of the form fields of a page at their positions; a ticked box is a mark."""
     form, rectangle = document.formenv, pdfium.FS_RECTF()
     for place in range(pdfium.FPDFPage_GetAnnotCount(page) if form else 0):
         field = pdfium.FPDFPage_GetAnnot(page, place)
@@ -165,7 +179,7 @@ def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterato
 
 
 def _with_values(lines: Sequence[Line], fields: Sequence[Line]) -> list[Line]:
-    """Return the lines with values of fields behind their labels, and ticks before them."""
+    """Append field values to their labels, and put ticks before theirs."""
     labelled = list(lines)
     for field in sorted(fields):
         is_tick = field.text == TICKED
@@ -183,7 +197,7 @@ def _with_values(lines: Sequence[Line], fields: Sequence[Line]) -> list[Line]:
 
 
 def _margin(lines: Sequence[Line]) -> Iterator[_Margin]:
-    """Yield the lines at the top and at the bottom of a page that a blank separates from its text."""
+    """Yield the lines at the top and bottom of a page that a gap separates from its text."""
     rows = rows_of(lines)
     for row in {**_outermost(rows), **_outermost(rows[::-1])}.values():
         for line in row:
@@ -195,7 +209,7 @@ def _margin(lines: Sequence[Line]) -> Iterator[_Margin]:
 
 
 def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
-    """Return the first rows before the last wide blank among them; a row that heads columns is none of them."""
+    """Return the first rows up to the last wide gap, by their top, without the header of a table."""
     count = 0
     for place, (row, following) in enumerate(pairwise(rows[: MARGIN_ROWS + 1]), 1):
         blank = max(following[0].top, row[0].top) - min(following[0].bottom, row[0].bottom)
@@ -209,7 +223,7 @@ def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
 
 
 def _value(number: str) -> int:
-    """Return the value of a page number, Arabic or Roman; -1 if it is none."""
+    """Return the value of an Arabic or Roman page number; -1 for an empty one."""
     if number.isdigit():
         return int(number)
     digits = [_ROMAN[letter] for letter in number.lower()]
@@ -217,7 +231,7 @@ def _value(number: str) -> int:
 
 
 def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tuple[list[str], list[Line], str]:
-    """Return the running heads of a page that were not seen before, its other lines, and its number."""
+    """Return the new running heads of a page, its remaining lines, and its printed number."""
     heads, kept, printed = list[str](), dict.fromkeys(page.lines), ""
     for head in page.margin:
         same = [
@@ -239,7 +253,7 @@ def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tup
 
 
 def _printed(labels: Iterable[str]) -> str:
-    """Return the numbers that pages bear, those that do not count on from the page before; empty if they are plain."""
+    """Return a last line that lists printed page numbers; empty if they all equal the index."""
     named, expected = list[str](), "1"
     for page, label in enumerate(labels, 1):
         bears = label or expected
@@ -250,7 +264,7 @@ def _printed(labels: Iterable[str]) -> str:
 
 
 def _joined(pages: Iterable[str]) -> str:
-    """Return the text of pages; a sentence that goes on behind the end of its page has no blank lines in it."""
+    """Join pages; no blank line interrupts a sentence that continues on the next page."""
     parts = list[str]()
     for page in pages:
         last, first = parts[-1].rpartition("\n\n")[2] if parts else "", page.partition("\n\n")[0]
@@ -266,12 +280,12 @@ def _joined(pages: Iterable[str]) -> str:
 
 
 def _is_one_sentence(last: str, first: str) -> bool:
-    """Whether the last paragraph of a page goes on in the first of the next."""
+    """Whether the last paragraph of a page continues in the first one of the next page."""
     words, following = len(last.split()), len(first.split())
     if last.startswith("|") or first.startswith("|") or not _RUNS_ON.search(last) or words < PROSE_WORDS:
         return False
     if _GOES_ON.match(first):
         return True
-    # A figure, a name or a title.
+    # The next page starts with a figure, a name or a heading.
     is_prose = following >= PROSE_WORDS and bool(_SENTENCE_END.search(first)) and not _ITEM.match(first)
     return is_prose and (first[0].isdigit() or words >= 2 * PROSE_WORDS)

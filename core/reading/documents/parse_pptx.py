@@ -68,7 +68,7 @@ def _cell(cell: Any) -> Cell:
 
 
 def _text(paragraph: Any) -> str:
-    """Return the text of a paragraph with the signs of what is raised or lowered in it."""
+    """Return the text of a paragraph, with superscripts and subscripts marked by control characters."""
     text = ""
     for part in paragraph._p:
         words = "\n" if local_name(part) == "br" else part.findtext("{*}t") or ""

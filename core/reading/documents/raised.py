@@ -1,4 +1,4 @@
-"""Raised and lowered text: exponents and indices are written out, marks of notes left out, nothing touches a number.
+"""Writes superscripts and subscripts as plain text: exponents as `^n`, footnote marks dropped, numbers never joined.
 
 Parsers put such text between `RAISED`, `LOWERED` or `NOTE` and `END`; the worker settles the whole text at once, as a
 raised figure may be the mark of a note of the document.
@@ -11,10 +11,10 @@ from collections.abc import Collection
 from itertools import pairwise
 
 RAISED, LOWERED, NOTE, END = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
-"""Characters that no text holds. `NOTE` begins what is a reference to a note for certain."""
+"""Control characters (Unicode noncharacters). `NOTE` starts a certain reference to a note."""
 
 NEAR = 60
-"""Characters before and behind that are looked at."""
+"""Number of characters of context before and after."""
 
 _SIGNS = re.compile(f"([{RAISED}{LOWERED}{NOTE}{END}])")
 _LABEL = re.compile(rf"(?:^|(?<=\s))[{RAISED}{NOTE}]\s*([^{RAISED}{LOWERED}{NOTE}{END}]{{1,5}}?)\s*{END}", re.MULTILINE)
@@ -35,7 +35,7 @@ _ROMAN = re.compile(r"(?<![^\W_])[IVXLCDM]+$")
 
 
 def settle(text: str, notes: Collection[str]) -> str:
-    """Return a text without signs of raised and lowered text; `notes` are the marks of the document's notes."""
+    """Resolve all control characters of a text; `notes` are the footnote marks of the document."""
     if END not in text:
         return text
     written, before = list[str](), ""
@@ -47,12 +47,12 @@ def settle(text: str, notes: Collection[str]) -> str:
 
 
 def notes_of(text: str) -> frozenset[str]:
-    """Return the marks of the notes of a text: raised marks that begin a line or stand behind a space."""
+    """Return the footnote marks of a text: superscripts at the start of a line or after a space."""
     return frozenset(found[1] for found in _LABEL.finditer(text)) if END in text else frozenset()
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:
-    """Return the parts of a text with their signs; what is raised inside raised text, or next to it, is one with it."""
+    """Split a text into (control character, words); nested and adjacent superscripts are merged."""
     pieces, sign, depth = list[tuple[str, str]](), "", 0
     for part in filter(None, _SIGNS.split(text)):
         if part == END:
@@ -82,7 +82,7 @@ def _lowered(words: str, before: str) -> str:
 
 def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
     if not before[-1:].strip():
-        # The label of a note, or the mass number of an isotope.
+        # The label of a footnote or the mass number of an isotope.
         return f"{words} " if behind[:1].isalpha() else words
     if sign == NOTE and _MARK.fullmatch(words):
         return ""

@@ -1,4 +1,4 @@
-"""The grids that the rules on a PDF page draw around the cells of tables."""
+"""Finds ruled tables on a PDF page."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 THICK = 3.0
-"""Thickness of a rule at most, in points, and how far the rules of a grid miss each other."""
+"""Maximum thickness of a rule and maximum gap between the rules of a grid, in points."""
 MOST_OBJECTS = 20_000
-"""Objects of a page that are looked at: a map has more, and no tables."""
+"""Maximum number of objects inspected on a page; maps have more, and no tables."""
 
 
 class Grid(NamedTuple):
-    """Where the rules between columns and between rows of a table are, downwards and to the right."""
+    """Positions of the vertical and the horizontal rules of a table, from left to right and from top to bottom."""
 
     columns: Sequence[float]
     rows: Sequence[float]
@@ -43,7 +43,7 @@ def grids_of(page: pypdfium2.PdfPage) -> list[Grid]:
 
 
 def _rules(page: pypdfium2.PdfPage) -> tuple[list[tuple[float, float, float]], list[float]]:
-    """Return where the upright rules begin, end and are, and where the level ones are; a box has two of each."""
+    """Return vertical rules as (top, bottom, x), and the y positions of horizontal ones; a box has two of each."""
     upright, level = list[tuple[float, float, float]](), list[float]()
     left, bottom, right, top = (c_float() for _ in range(4))
     bounds = byref(left), byref(bottom), byref(right), byref(top)
