@@ -8,6 +8,7 @@ import io
 import json
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from email.message import EmailMessage
 from typing import NamedTuple
@@ -253,20 +254,21 @@ def exact(value: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("write", "name"),
+    ("write", "name", "times"),
     [
-        *((as_page, "a.html"), (as_word, "a.docx"), (as_sheet, "a.xlsx"), (as_slides, "a.pptx"), (as_csv, "a.csv")),
-        *((as_records, "a.json"), (as_book, "a.epub"), (as_mail, "a.eml")),
+        *((as_page, "a.html", 4), (as_word, "a.docx", 2), (as_sheet, "a.xlsx", 1), (as_slides, "a.pptx", 1)),
+        *((as_csv, "a.csv", 1), (as_records, "a.json", 1), (as_book, "a.epub", 4), (as_mail, "a.eml", 4)),
     ],
 )
 @settings(max_examples=15, deadline=None)
 @given(rows=ROWS)
 def test_the_numbers_of_a_document_are_those_that_its_program_wrote(
-    write: Callable[[Rows], bytes], name: str, rows: Rows
+    write: Callable[[Rows], bytes], name: str, times: int, rows: Rows
 ) -> None:
-    written = {exact(value.shown) for row in rows for value in row}
-    read = {exact(number) for number in numbers(re.sub(r"## Slide \d+", "", parse(write(rows), name).text))}
-    assert read == written
+    """Each as often as it was written: that one stands in a list hides no cell that was lost."""
+    written = Counter(exact(value.shown) for row in rows for value in row for _ in range(times))
+    read = _NUMBER.findall(re.sub(r"## Slide \d+", "", parse(write(rows), name).text))
+    assert Counter(map(exact, read)) == written
 
 
 _VTT = "WEBVTT\n\n1\n00:01:01.000 --> 00:01:04.000\n<v Ada>It was lit in 1844."
