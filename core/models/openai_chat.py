@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -20,56 +19,13 @@ from typing_extensions import override
 from ..run.conversation import clean_nested
 from ..run.transcripts import REASONING, whole_message
 from .deltas import Deltas, as_chunk, events
-from .faults import BROKE_OFF, AnswerBroken, AnswerRefused, kind_of, message_of
+from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
+from .quirks import OUTPUT_LIMITS, Learned, adapt, learn, room_in
 
-Payload = dict[str, Any]
-
-
-OUTPUT_LIMIT = "output_limit"
-_UNKNOWN = r"(unsupported|not supported|unknown|unrecognized|unexpected|extra|not permitted|not allowed)"
-QUIRKS = {
-    "stream_options": "stream_options|include_usage",
-    "parallel_tool_calls": "parallel.tool",
-    "tool_choice": "tool.choice|forces? tool use",
-    OUTPUT_LIMIT: rf"{_UNKNOWN}.*max_(completion_)?tokens|max_(completion_)?tokens.*{_UNKNOWN}",
-    "effort": "reasoning.?effort",
-    "summary": "reasoning.{0,20}summar",
-    "store": r"\bstore\b",
-    REASONING: REASONING,
-}
-"""What a server may not take of a request, or may want back, and what it then says when it refuses the request."""
-OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
 """The header that makes OpenAI's client return the response itself."""
 FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Finish reasons of the Responses API in the words of the older one."""
-
-
-def quirks_in(error: Exception) -> frozenset[str]:
-    """Return the quirks of a server that its refusal tells of."""
-    if kind_of(error) not in ("rejected", "model", "down"):
-        return frozenset()
-    words = message_of(error)
-    return frozenset(name for name, pattern in QUIRKS.items() if re.search(pattern, words, re.IGNORECASE | re.DOTALL))
-
-
-def _adapt(payload: Payload, quirks: frozenset[str]) -> Payload:
-    """Change a request in place to what a server with these quirks takes."""
-    for name in quirks & {"stream_options", "parallel_tool_calls", "store"}:
-        payload.pop(name, None)
-    if "tool_choice" in quirks & payload.keys():
-        payload["tool_choice"] = "auto"
-    if "effort" in quirks:
-        payload.pop("reasoning_effort", None)
-    reasoning = payload.pop("reasoning", {})
-    if left := {key: value for key, value in reasoning.items() if key not in quirks}:
-        payload["reasoning"] = left
-    if OUTPUT_LIMIT in quirks:
-        for name, other in (OUTPUT_LIMITS, OUTPUT_LIMITS[::-1]):
-            if name in payload:
-                payload[other] = payload.pop(name)
-                break
-    return payload
 
 
 class OpenAIChat(ChatOpenAI):
@@ -79,8 +35,17 @@ class OpenAIChat(ChatOpenAI):
     """Whether the model reasons, so that a summary of its thoughts can be asked for; not set: as its profile says."""
     output_limit: str = "max_completion_tokens"
     """What the server calls the limit on the tokens of an answer: OpenAI's new name, or `max_tokens`."""
-    _quirks: frozenset[str] = PrivateAttr(default=frozenset())
-    """What was learned from refusals, once for each model at each server."""
+    _learned: Learned = PrivateAttr(default=Learned())
+    """What was learned from refusals, in this process or an earlier one."""
+
+    @property
+    def learned(self) -> Learned:
+        """What is known of the model at this server."""
+        return self._learned
+
+    def recall(self, learned: Learned) -> None:
+        """Take what was learned earlier."""
+        self._learned |= learned
 
     @override
     async def _astream(
@@ -115,7 +80,7 @@ class OpenAIChat(ChatOpenAI):
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
         """Make the call, and make it again where the server says what it does not take of it."""
         while True:
-            known = self._quirks
+            known = self._learned
             is_response = self._use_responses_api({**settings, **self.model_kwargs})
             reading = self._respond(messages, settings) if is_response else self._complete(messages, settings)
             try:
@@ -124,10 +89,16 @@ class OpenAIChat(ChatOpenAI):
                         yield part
                 return
             except APIStatusError as error:  # raised before the first part only
+                sent = min(filter(None, (settings.get("max_tokens"), known.output_tokens)), default=None)
                 # Another call may have learned the same in the meantime.
-                if quirks_in(error) <= known:
+                told = learn(error, sent)
+                self._learned |= told
+                room = room_in(error)
+                if room and sent and room < sent:
+                    # It holds for this prompt alone.
+                    settings = {**settings, "max_tokens": room}
+                elif known | told == known:
                     raise
-                self._quirks |= quirks_in(error)
 
     async def _complete(
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
@@ -220,9 +191,9 @@ class OpenAIChat(ChatOpenAI):
             for name in OUTPUT_LIMITS:
                 if name in payload:
                     payload[self.output_limit] = payload.pop(name)
-            if REASONING in self._quirks:
+            if REASONING in self._learned.quirks:
                 _repeat_thoughts(messages, payload["messages"])
-        sent: dict[str, Any] = clean_nested(_adapt(payload, self._quirks))
+        sent: dict[str, Any] = clean_nested(adapt(payload, self._learned))
         return sent
 
 

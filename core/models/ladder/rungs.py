@@ -294,6 +294,10 @@ class Ability(NamedTuple):
     """Whether its answers begin within a thought, without a tag that opens it."""
     reasons: bool = False
     """Whether it showed a thought of its own when it was tried."""
+    quirks: tuple[str, ...] = ()
+    """What its server takes otherwise than OpenAI; see `models.quirks`."""
+    output_tokens: int | None = None
+    """The most tokens of an answer that its server takes; none: not known."""
 
 
 class Prepared(NamedTuple):

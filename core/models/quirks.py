@@ -1,0 +1,146 @@
+"""What servers of OpenAI's API take otherwise than OpenAI does: learned from their refusals, and kept to from then on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..run.transcripts import REASONING
+from .faults import kind_of, message_of
+
+Payload = dict[str, Any]
+Message = dict[str, Any]
+
+OUTPUT_NAME = "output_name"
+TURNS = "turns"
+SINGLE_CALLS = "single_calls"
+NO_SYSTEM = "no_system"
+_UNKNOWN = r"(unsupported|not supported|unknown|unrecognized|unexpected|extra|not permitted|not allowed)"
+QUIRKS = {
+    "stream_options": "stream_options|include_usage",
+    "parallel_tool_calls": "parallel.tool",
+    "tool_choice": "tool.choice|forces? tool use",
+    OUTPUT_NAME: rf"{_UNKNOWN}.*max_(completion_)?tokens|max_(completion_)?tokens.*{_UNKNOWN}",
+    "effort": "reasoning.?effort",
+    "summary": "reasoning.{0,20}summar",
+    "store": r"\bstore\b",
+    REASONING: REASONING,
+    TURNS: r"unexpected role|roles? must alternate|message_order|expected last role|system message must be at the begin",
+    SINGLE_CALLS: "single tool.?call",
+    NO_SYSTEM: "system role (is )?not supported|(does|do)(n't| not) support (the )?system",
+}
+"""What a server may not take of a request, or may want back, and what it then says when it refuses the request."""
+OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
+_ABOUT_OUTPUT = re.compile("max_(?:completion_|output_)?tokens|(?:output|completion) tokens", re.IGNORECASE)
+_OF_WINDOW = re.compile(r"maximum context length is (\d+) tokens.{0,60}?(\d+) input tokens", re.IGNORECASE | re.DOTALL)
+_NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d.])|(?<![\d.])\d{3,7}(?!\d|\.\d)")
+
+
+class Learned(NamedTuple):
+    """What is known of one model at one server."""
+
+    quirks: frozenset[str] = frozenset()
+    output_tokens: int | None = None
+    """The most tokens that may be asked for in an answer; none: not known."""
+
+    def __or__(self, other: Learned) -> Learned:
+        """Return all that either knows, the later number first."""
+        return Learned(self.quirks | other.quirks, other.output_tokens or self.output_tokens)
+
+
+def learn(error: Exception, sent: int | None) -> Learned:
+    """Return what a refusal tells; `sent`: the tokens of an answer that the request allowed."""
+    words = message_of(error)
+    limit = None if _OF_WINDOW.search(words) else _limit_in(error, sent)
+    if kind_of(error) not in ("rejected", "model", "down"):
+        return Learned(output_tokens=limit)
+    found = (name for name, pattern in QUIRKS.items() if re.search(pattern, words, re.IGNORECASE | re.DOTALL))
+    return Learned(frozenset(found) - {OUTPUT_NAME if limit else ""}, limit)
+
+
+def room_in(error: Exception) -> int | None:
+    """Return the tokens that the window leaves for an answer, where a refusal counts both; none if it does not."""
+    found = _OF_WINDOW.search(message_of(error))
+    return max(1, int(found[1]) - int(found[2])) if found else None
+
+
+def _limit_in(error: Exception, sent: int | None) -> int | None:
+    """Return the largest number below the refused one."""
+    body = getattr(error, "body", None)
+    words = str(body.get("message") or "") if isinstance(body, dict) else str(error)
+    if not sent or not _ABOUT_OUTPUT.search(words):
+        return None
+    numbers = (int(found.replace(",", "")) for found in _NUMBER.findall(words))
+    return max((number for number in numbers if number < sent), default=None)
+
+
+def adapt(payload: Payload, learned: Learned) -> Payload:
+    """Change a request in place to what a server takes."""
+    quirks = learned.quirks
+    for name in quirks & {"stream_options", "parallel_tool_calls", "store"}:
+        payload.pop(name, None)
+    if "tool_choice" in quirks & payload.keys():
+        payload["tool_choice"] = "auto"
+    if "effort" in quirks:
+        payload.pop("reasoning_effort", None)
+    reasoning = payload.pop("reasoning", {})
+    if left := {key: value for key, value in reasoning.items() if key not in quirks}:
+        payload["reasoning"] = left
+    for name, other in (OUTPUT_LIMITS, OUTPUT_LIMITS[::-1]):
+        if name in payload:
+            limit = payload.pop(name)
+            payload[other if OUTPUT_NAME in quirks else name] = min(limit, learned.output_tokens or limit)
+            break
+    if "messages" in payload:
+        payload["messages"] = _ordered(payload["messages"], quirks)
+    return payload
+
+
+def _ordered(messages: Sequence[Message], quirks: frozenset[str]) -> list[Message]:
+    if SINGLE_CALLS in quirks:
+        messages = [part for message in _by_call(messages) for part in message]
+    if NO_SYSTEM in quirks or TURNS in quirks:
+        messages = [
+            {**message, "role": "user"} if message["role"] == "system" and (number or NO_SYSTEM in quirks) else message
+            for number, message in enumerate(messages)
+        ]
+        messages = _in_turns(messages)
+    return list(messages)
+
+
+def _by_call(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """Yield the messages with one call in each, followed by its result."""
+    results = {message["tool_call_id"]: message for message in messages if message["role"] == "tool"}
+    for number, message in enumerate(messages):
+        calls = message.get("tool_calls") or ()
+        if len(calls) > 1:
+            for place, call in enumerate(calls):
+                said = message if place == 0 else {**message, "content": None}
+                yield [{**said, "tool_calls": [call]}, *filter(None, [results.pop(call["id"], None)])]
+        elif message["role"] != "tool" or results.get(message["tool_call_id"]) is message:
+            yield [message]
+
+
+def _in_turns(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages with words of the user within the result before them, and equal roles joined."""
+    turns = list[Message]()
+    for message in messages:
+        before, role = turns[-1] if turns else {"role": ""}, message["role"]
+        is_plain = not (message.get("tool_calls") or before.get("tool_calls"))
+        if (
+            is_plain
+            and role in ("user", "assistant")
+            and (before["role"], role) in (("tool", "user"), ("user", "user"), ("assistant", "assistant"))
+        ):
+            turns[-1] = {**before, "content": _joined(before["content"], message["content"])}
+        else:
+            turns.append(message)
+    return turns
+
+
+def _joined(one: Any, other: Any) -> Any:
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    blocks = [[{"type": "text", "text": part}] if isinstance(part, str) else part or [] for part in (one, other)]
+    return [*blocks[0], *blocks[1]]
