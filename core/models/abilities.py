@@ -20,6 +20,7 @@ from .caller import Caller
 from .faults import explain_any
 from .ladder import Ability, RungName
 from .ladder.probe import find_ability
+from .quirks import Learned
 from .resolve import is_named, known_to_reason, name_at_server, profile_of, resolve_model
 
 _known: dict[Location, Ability | None] = {}
@@ -55,7 +56,7 @@ async def save_ability(place: Location, ability: Ability) -> None:
 def _read(place: Location) -> Ability | None:
     kept = _read_file(place.path).get(place.model)
     try:
-        return Ability(**kept) if kept and kept["rung"] in get_args(RungName) else None
+        return Ability(**{**kept, "quirks": tuple(kept.get("quirks", ()))}) if kept and kept["rung"] in get_args(RungName) else None
     except (KeyError, TypeError):
         return None
 
@@ -93,6 +94,8 @@ async def ability_of(caller: Caller, *, may_try: bool) -> Ability:
     place = location_of(model, role, context)
     async with _locks.alone(place):
         known = await load_ability(place)
+        if known and hasattr(model, "recall"):
+            model.recall(Learned(frozenset(known.quirks), known.output_tokens))
         if context.tool_calls != "auto":
             return (known or Ability())._replace(rung=context.tool_calls)
         is_described = profile_of(role, context).calls_tools or not is_named(role, context)
@@ -111,8 +114,15 @@ async def other_ability(caller: Caller, refused: Ability) -> Ability:
 
 
 async def remember_ability(role: Role, context: Context, ability: Ability) -> None:
-    """Keep the ability of the role's model."""
-    await save_ability(location_of(resolve_model(role, context), role, context), ability)
+    """Keep the ability of the role's model, with what its server's refusals have told."""
+    model = resolve_model(role, context)
+    await save_ability(location_of(model, role, context), with_learned(ability, model))
+
+
+def with_learned(ability: Ability, model: BaseChatModel) -> Ability:
+    """Return the ability with what this process has learned about the model's server."""
+    learned: Learned = getattr(model, "learned", Learned())
+    return ability._replace(quirks=tuple(sorted(learned.quirks)), output_tokens=learned.output_tokens)
 
 
 async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:

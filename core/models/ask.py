@@ -31,7 +31,7 @@ from ..run.transcripts import (
     is_status_text,
     tokens_of,
 )
-from .abilities import ability_of, other_ability, remember_ability
+from .abilities import ability_of, other_ability, remember_ability, with_learned
 from .caller import Assembly, Caller, bind_call
 from .extractive import ExtractiveChatModel
 from .faults import AnswerRefused, Kind, cut_short, explain, is_transient, kind_of, retry_reason, unknown_failure
@@ -335,8 +335,9 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
         events.on_continue(retry_reason(cut))
     emitter.finish_stream()
     whole = message.text
-    if split(whole).began_inside and not ability.begins_inside:
-        await remember_ability(request.role, context, ability._replace(begins_inside=True))
+    shown = ability._replace(begins_inside=ability.begins_inside or split(whole).began_inside)
+    if with_learned(shown, model) != ability:
+        await remember_ability(request.role, context, shown)
     # Calls written as text are looked for in all of it: an argument may quote what looks like a thought.
     text = clean(whole) if _may_call(request) else split(emitter.text).text
     message = read_reply(message.model_copy(update={"content": text}), request.tools if _may_call(request) else ())

@@ -1,4 +1,4 @@
-"""What servers of OpenAI's API take otherwise than OpenAI does: learned from their refusals, and kept to from then on."""
+"""What servers take otherwise than OpenAI does: learned from their refusals, and kept to from then on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUIRKS = {
     "summary": "reasoning.{0,20}summar",
     "store": r"\bstore\b",
     REASONING: REASONING,
-    TURNS: r"unexpected role|roles? must alternate|message_order|expected last role|system message must be at the begin",
+    TURNS: r"unexpected role|roles? must alternate|message_order|expected last role|system message must be at the",
     SINGLE_CALLS: "single tool.?call",
     NO_SYSTEM: "system role (is )?not supported|(does|do)(n't| not) support (the )?system",
 }
@@ -112,7 +112,7 @@ def _ordered(messages: Sequence[Message], quirks: frozenset[str]) -> list[Messag
 def _by_call(messages: Sequence[Message]) -> Iterator[list[Message]]:
     """Yield the messages with one call in each, followed by its result."""
     results = {message["tool_call_id"]: message for message in messages if message["role"] == "tool"}
-    for number, message in enumerate(messages):
+    for message in messages:
         calls = message.get("tool_calls") or ()
         if len(calls) > 1:
             for place, call in enumerate(calls):

@@ -29,6 +29,7 @@ from deep_research.core.run.events.packets import Placement
 
 Patch = pytest.MonkeyPatch
 CALL = use(("save_word", {"word": "amber"}))
+NOTHING_LEARNED: dict[str, Any] = {"quirks": [], "output_tokens": None}
 TEXT = say('<tool name="save_word">{"word": "amber"}</tool>')
 
 
@@ -80,8 +81,13 @@ async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_tha
     await remember_ability("writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
     assert kept == {
-        "fake-1 at local.example:8000": {"rung": "schema", "begins_inside": True, "reasons": True},
-        "fake-1 at local.example:8000 by tags": {"rung": "tags", "begins_inside": True, "reasons": False},
+        "fake-1 at local.example:8000": {"rung": "schema", "begins_inside": True, "reasons": True, **NOTHING_LEARNED},
+        "fake-1 at local.example:8000 by tags": {
+            "rung": "tags",
+            "begins_inside": True,
+            "reasons": False,
+            **NOTHING_LEARNED,
+        },
     }
     assert await ability_of(caller(tmp_path), may_try=False) == inside
     assert await ability_of(caller(tmp_path, tool_calls="schema"), may_try=False) == Ability("schema")
@@ -91,7 +97,9 @@ async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None
     places = [Location(tmp_path / "models.json", f"model {number}") for number in range(20)]
     await asyncio.gather(*(save_ability(place, Ability("tags")) for place in places))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
-    assert kept == {place.model: {"rung": "tags", "begins_inside": False, "reasons": False} for place in places}
+    assert kept == {
+        place.model: {"rung": "tags", "begins_inside": False, "reasons": False, **NOTHING_LEARNED} for place in places
+    }
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"]
 
 

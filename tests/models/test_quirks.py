@@ -1,8 +1,11 @@
-"""What teaches a habit, and what does not."""
+"""What a refusal teaches about a server, and what it does not."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from openai_server import Reply, fail, openai_server, say
 from wired import Wire
 
@@ -48,3 +51,99 @@ async def test_other_trouble_teaches_nothing_whatever_it_quotes(
         assert kind_of(caught.value) == kind
         assert (await model(reasoning_effort="low")).text == "Yes."
     assert ["reasoning_effort" in request.json for request in server.requests] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "limit"),
+    [
+        ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8192),
+        ("max_tokens is too large: 20000. This model supports at most 16384 completion tokens.", 16384),
+        ("`max_completion_tokens` must be less than or equal to `8192`, the maximum value is less than the "
+         "`context_window` for this model", 8192),
+        ("max_tokens: 20000 > 4,096, which is the maximum allowed number of output tokens", 4096),
+        ("max_output_tokens must be between 1 and 12000 (got 20000)", 12000),
+        ("Requested 20000 output tokens; this endpoint allows 32768 in, 10000 out", 10000),
+    ],
+)  # fmt: skip
+async def test_a_limit_on_answers_is_learned_from_the_number_in_its_refusal(
+    monkeypatch: pytest.MonkeyPatch, refusal: str, limit: int
+) -> None:
+    with openai_server([fail(400, refusal), say("Yes."), say("Again."), say("Short.")]) as server:
+        model = Wire(monkeypatch)(server)
+        for tokens in (20_000, 20_000, 100):
+            await model(max_tokens=tokens)
+    assert [request.json["max_tokens"] for request in server.requests] == [20_000, limit, limit, 100]
+
+
+async def test_a_window_that_leaves_less_room_limits_the_answers_to_that_prompt_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refusal = (
+        "'max_tokens' is too large: 20000. This model's maximum context length is 16384 tokens and your request has "
+        "384 input tokens (20000 > 16384 - 384)."
+    )
+    with openai_server([fail(400, refusal), say("Yes."), say("Again.")]) as server:
+        model = Wire(monkeypatch)(server)
+        await model(max_tokens=20_000)
+        await model(max_tokens=20_000)
+    assert [request.json["max_tokens"] for request in server.requests] == [20_000, 16_000, 20_000]
+
+
+def _call(*identifiers: str) -> AIMessage:
+    return AIMessage("", tool_calls=[{"id": one, "name": "look", "args": {}} for one in identifiers])
+
+
+def _result(identifier: str) -> ToolMessage:
+    return ToolMessage(f"found {identifier}", tool_call_id=identifier)
+
+
+ASKED, REMINDER = HumanMessage("What is known?"), HumanMessage("Call a tool.")
+RULES = SystemMessage("You answer.")
+
+
+def _sent(request: Any) -> list[tuple[str, str, int]]:
+    return [(one["role"], one.get("content") or "", len(one.get("tool_calls") or ())) for one in request.messages]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "prompt", "sent"),
+    [
+        (
+            fail(400, "Unexpected role 'user' after role 'tool'"),
+            [RULES, ASKED, _call("a"), _result("a"), REMINDER],
+            [("system", "You answer.", 0), ("user", "What is known?", 0), ("assistant", "", 1),
+             ("tool", "found a\n\nCall a tool.", 0)],
+        ),
+        (
+            fail(500, "Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/..."),
+            [RULES, ASKED, REMINDER, AIMessage("Yes."), AIMessage("No."), REMINDER],
+            [("system", "You answer.", 0), ("user", "What is known?\n\nCall a tool.", 0),
+             ("assistant", "Yes.\n\nNo.", 0), ("user", "Call a tool.", 0)],
+        ),
+        (
+            fail(500, "Jinja Exception: System message must be at the beginning."),
+            [RULES, ASKED, AIMessage("Yes."), SystemMessage("Be brief."), REMINDER],
+            [("system", "You answer.", 0), ("user", "What is known?", 0), ("assistant", "Yes.", 0),
+             ("user", "Be brief.\n\nCall a tool.", 0)],
+        ),
+        (
+            fail(400, "System role not supported"),
+            [RULES, ASKED],
+            [("user", "You answer.\n\nWhat is known?", 0)],
+        ),
+        (
+            fail(400, "This model only supports single tool-calls at once!"),
+            [RULES, ASKED, _call("a", "b"), _result("a"), _result("b")],
+            [("system", "You answer.", 0), ("user", "What is known?", 0), ("assistant", "", 1), ("tool", "found a", 0),
+             ("assistant", "", 1), ("tool", "found b", 0)],
+        ),
+    ],
+)  # fmt: skip
+async def test_the_order_of_messages_is_learned(
+    monkeypatch: pytest.MonkeyPatch, refusal: Reply, prompt: list[BaseMessage], sent: list[tuple[str, str, int]]
+) -> None:
+    with openai_server([refusal, say("Yes."), say("Again.")]) as server:
+        model = Wire(monkeypatch)(server)
+        await model(prompt)
+        await model(prompt)
+    assert [_sent(request) for request in server.requests[1:]] == [sent, sent]
