@@ -31,7 +31,7 @@ from ..core.run.logs import log_failure
 from ..core.run.registered import TOOLS, load_registered, registered
 from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, hit_of, usable
 from .results import shortened
-from .tool import Hit, Outcome, ToolFailed
+from .tool import Hit, Outcome, ToolFailed, plain_schema
 
 _UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
@@ -170,7 +170,7 @@ def passed_schema(given: BaseTool) -> dict[str, Any]:
 
 def _parameters(given: BaseTool) -> dict[str, Any]:
     parameters: dict[str, Any] = convert_to_openai_tool(given)["function"].get("parameters", {})
-    return {"type": "object", "properties": {}, **parameters}
+    return {"type": "object", "properties": {}, **plain_schema(parameters)}
 
 
 def _short(schema: Any) -> Any:

@@ -17,32 +17,52 @@ from ..core.records.research import Spent
 from ..core.records.sources import NotRead, Source
 from ..core.run.store.pages import Pages
 
-_NEEDLESS = ("title", "default", "$ref")
+_TAKEN = frozenset((
+    "type", "description", "enum", "items", "properties", "required", "anyOf", "format", "pattern",
+    "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength",
+))  # fmt: skip
+"""Keywords of JSON Schema that all servers read, the strict ones included."""
+DEEPEST = 8
+"""Levels of a schema; a definition that refers to itself has no end."""
 
 
 @cache
 def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
     """Return the schema of a tool as the OpenAI API takes it."""
-    schema = arguments.model_json_schema()
-    properties = _plain(schema.get("properties", {}), schema.get("$defs", {}))
-    parameters = {"type": "object", "properties": properties, "required": schema.get("required", [])}
+    plain = plain_schema(arguments.model_json_schema())
+    parameters = {"type": "object", "properties": plain.get("properties", {}), "required": plain.get("required", [])}
     description = inspect.cleandoc(arguments.__doc__ or "")
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
-def _plain(properties: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the schemas of fields without what small servers cannot read: references, titles that repeat names."""
-    return {name: _field(schema, definitions) for name, schema in properties.items()}
-
-
-def _field(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    reference = str(schema.get("$ref", "")).removeprefix("#/$defs/")
-    field = {key: value for key, value in {**definitions.get(reference, {}), **schema}.items() if key not in _NEEDLESS}
-    if "properties" in field:
-        field["properties"] = _plain(field["properties"], definitions)
-    if "items" in field:
-        field["items"] = _field(field["items"], definitions)
-    return field
+def plain_schema(
+    schema: dict[str, Any], definitions: Mapping[str, Any] | None = None, depth: int = 0
+) -> dict[str, Any]:
+    """Return a schema in keywords that all servers read: references are resolved, constants listed, nulls left out."""
+    definitions = definitions or {**schema.get("definitions", {}), **schema.get("$defs", {})}
+    referred = definitions.get(str(schema.get("$ref", "")).rpartition("/")[2], {}) if "$ref" in schema else {}
+    schema = {**referred, **schema}
+    options = [one for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if one.get("type") != "null"]
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        options += [{"type": kind} for kind in kinds if kind != "null"]
+        del schema["type"]
+    if depth == DEEPEST:
+        return {}
+    inner = [plain_schema(one, definitions, depth + 1) for one in options]
+    plain = {key: value for key, value in schema.items() if key in _TAKEN - {"anyOf"}}
+    plain |= inner[0] if len(inner) == 1 else {"anyOf": inner} if inner else {}
+    if "const" in schema:
+        plain["enum"] = [schema["const"]]
+    if isinstance(items := schema.get("items"), dict):
+        plain["items"] = plain_schema(items, definitions, depth + 1)
+    if "properties" in schema:
+        plain["properties"] = {
+            name: plain_schema(field, definitions, depth + 1)
+            for name, field in schema["properties"].items()
+            if isinstance(field, dict)
+        }
+    return plain
 
 
 class ToolContext(NamedTuple):

@@ -56,7 +56,11 @@ async def save_ability(place: Location, ability: Ability) -> None:
 def _read(place: Location) -> Ability | None:
     kept = _read_file(place.path).get(place.model)
     try:
-        return Ability(**{**kept, "quirks": tuple(kept.get("quirks", ()))}) if kept and kept["rung"] in get_args(RungName) else None
+        return (
+            Ability(**{**kept, "quirks": tuple(kept.get("quirks", ()))})
+            if kept and kept["rung"] in get_args(RungName)
+            else None
+        )
     except (KeyError, TypeError):
         return None
 

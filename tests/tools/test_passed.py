@@ -12,7 +12,7 @@ from lab import REPORT, lab
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.tools import BaseTool, ToolException, tool
+from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
 from langgraph.store.memory import InMemoryStore
 from scripted import call, calls
 from search_api import Answer, serving
@@ -27,6 +27,7 @@ from deep_research.core.run.user_settings import UserSettings
 from deep_research.state import ResearchState
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools, researcher_tools
+from deep_research.tools.passed import passed_schema
 from deep_research.tools.run_engines import choose_engines
 from deep_research.tools.tool import Outcome
 from deep_research.tools.use import Time, found_in, keep, use_tool
@@ -334,3 +335,55 @@ async def test_private_texts_of_a_retriever_go_to_no_other_engine() -> None:
         await use_tool("web_search", {"queries": ["Zanzibarella budget"]}, context, tool_context, TIME)
         assert archive.asked[-1] == sent
     assert web.asked == ["project", "budget"]
+
+
+SCHEMAS = [
+    (
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "additionalProperties": False,
+            "$defs": {"Q": {"type": "string", "enum": ["a", "b"]}},
+            "properties": {
+                "query": {"anyOf": [{"$ref": "#/$defs/Q"}, {"type": "null"}], "default": None},
+                "n": {"type": ["integer", "null"], "exclusiveMinimum": 0},
+                "f": {"const": "x"},
+            },
+        },
+        {"query": {"type": "string", "enum": ["a", "b"]}, "n": {"type": "integer"}, "f": {"enum": ["x"]}},
+    ),
+    (
+        {
+            "definitions": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/definitions/Node"}}}},
+            "properties": {"root": {"$ref": "#/definitions/Node", "description": "The first."}},
+        },
+        None,
+    ),
+    (
+        {"properties": {"when": {"oneOf": [{"type": "string"}, {"type": "integer"}], "examples": [1844]}}},
+        {"when": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+    ),
+    (
+        {"properties": {"default": {"type": "string", "title": "A"}, "all": {"type": "array", "items": {"$id": "x"}}}},
+        {"default": {"type": "string"}, "all": {"type": "array", "items": {}}},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "plain"), SCHEMAS)
+def test_a_passed_tool_is_offered_in_keywords_that_strict_servers_take(
+    given: dict[str, Any], plain: dict[str, Any] | None
+) -> None:
+    tool = StructuredTool(name="find", description="Find it.", args_schema={"type": "object", **given}, func=str)
+    schema = passed_schema(tool)["function"]["parameters"]
+    for word in (
+        "$schema",
+        "$ref",
+        "$defs",
+        "definitions",
+        "additionalProperties",
+        "const",
+        "exclusiveMinimum",
+        "oneOf",
+    ):
+        assert f'"{word}":' not in json.dumps(schema)
+    assert plain is None or schema["properties"] == plain
