@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 
-from openai_replies import Reply, events, fail, pieces, say, send, use, whole
+from openai_replies import KEEP, Reply, events, fail, pieces, say, send, use, whole
 
 __all__ = ["Received", "Reply", "fail", "openai_server", "say", "send", "use"]
 
@@ -191,6 +191,9 @@ class _Handler(BaseHTTPRequestHandler):
         except LookupError as error:
             self.fake.unexpected.append(str(error))
             reply = fail(400, str(error))
+        if reply.usage is KEEP:
+            read = sum(len(str(one.get("content") or "")) for one in asked.get("messages", ())) // 4
+            reply = replace(reply, usage={**KEEP, "prompt_tokens": max(read, KEEP["prompt_tokens"])})
         self.fake.closing.wait(reply.wait)
         if reply.body is not None:
             self._send(reply.status, reply.body, reply.content_type, reply.headers)

@@ -34,7 +34,17 @@ from ..run.transcripts import (
 from .abilities import ability_of, other_ability, remember_ability, with_learned
 from .caller import Assembly, Caller, bind_call
 from .extractive import ExtractiveChatModel
-from .faults import AnswerRefused, Kind, cut_short, explain, is_transient, kind_of, retry_reason, unknown_failure
+from .faults import (
+    AnswerRefused,
+    Kind,
+    PromptCut,
+    cut_short,
+    explain,
+    is_transient,
+    kind_of,
+    retry_reason,
+    unknown_failure,
+)
 from .ladder import Ability, Prepared, prepare, read_reply
 from .ladder.reply import Piece, ThoughtFilter, reasoning_of, split
 from .ladder.written_calls import CallGuard
@@ -45,6 +55,8 @@ from .retries import has_words, retry_budget_of
 logger = logging.getLogger(__name__)
 
 ARGUMENT = "reasoning"
+READ_SHARE = 2 / 3
+"""Share of a prompt's tokens, at four characters each, that a server which has read all of it counts at least."""
 SUSPECTS = 3
 """Results that are left out, one after the other, while the provider's filter refuses the call."""
 
@@ -333,6 +345,7 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
             raise cut
         message = message.model_copy(update={"response_metadata": {**message.response_metadata, **BROKEN}})
         events.on_continue(retry_reason(cut))
+    _check_read(message, prepared.messages)
     emitter.finish_stream()
     whole = message.text
     shown = ability._replace(begins_inside=ability.begins_inside or split(whole).began_inside)
@@ -343,6 +356,14 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     message = read_reply(message.model_copy(update={"content": text}), request.tools if _may_call(request) else ())
     emitter.finish(message)
     return message
+
+
+def _check_read(message: AIMessage, sent: Sequence[AnyMessage]) -> None:
+    """Raise `PromptCut` if the server counts far fewer tokens than were sent."""
+    counted = message.usage_metadata["input_tokens"] if message.usage_metadata else 0
+    expected = sum(len(one.text) for one in sent) // CHARACTERS_PER_TOKEN
+    if 0 < counted < READ_SHARE * expected:
+        raise PromptCut(counted, expected)
 
 
 def _may_call(request: Request) -> bool:

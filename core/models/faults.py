@@ -58,6 +58,7 @@ NAMES: dict[str, Kind] = {
     "APIResponseValidationError": "broken",
     "ToolsUnbound": "no_tools",
     "ContextOverflowError": "long",
+    "PromptCut": "long",
     "ModelAuthenticationError": "key",
     "ModelPermissionDeniedError": "key",
     "ModelNotFoundError": "model",
@@ -212,6 +213,16 @@ class AnswerCut(AnswerBroken):
     """An answer broke off after its first words, so that no setting is wrong."""
 
 
+class PromptCut(Exception):
+    """A server read only part of a prompt, and answered all the same."""
+
+    def __init__(self, counted: int, sent: int) -> None:
+        """`counted`: tokens that the server says it read; `sent`: tokens of the prompt, as estimated here."""
+        super().__init__(f"{counted} of {sent} tokens")
+        self.counted = counted
+        self.sent = sent
+
+
 class ToolsUnbound(NotImplementedError):
     """The class of a model has no `bind_tools`."""
 
@@ -356,11 +367,20 @@ def _facts(error: BaseException) -> dict[str, str]:
         "http": f" (HTTP {status})" if status else "",
         "key": "OPENAI_API_KEY" if is_openai else "the key of its provider",
         "when": "try again later, or raise retry_seconds" if seconds is None else _retry_advice(seconds),
-        "window": f": {window[1]} tokens" if window else "",
+        "window": _read_part(error) or (f": {window[1]} tokens" if window else ""),
         "because": f" because of {parameter!r}" if parameter.partition(".")[0].partition("[")[0] in SENT else "",
         "what": error.what if isinstance(error, AnswerBroken) else "an error in the place of an answer",
         "silent": str(error) if isinstance(error, AnswerSilent) else LATE,
     }
+
+
+def _read_part(error: BaseException) -> str:
+    if not isinstance(error, PromptCut):
+        return ""
+    return (
+        f": its server read {error.counted} of about {error.sent} tokens, and answered as if that were all; raise the "
+        "server's own limit (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH), or"
+    )
 
 
 def _retry_advice(seconds: float) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from openai_replies import fail, say
 from openai_server import Received, Reply
 from scripted import ScriptedChatModel, call, calls
@@ -78,6 +78,29 @@ async def test_a_prompt_is_made_shorter_once(tmp_path: Path, monkeypatch: Patch)
         await wire.fail(PromptTooLong)
         first, second = wire.requests("writer")
         assert len(second.prompt) < len(first.prompt) * 0.7
+
+
+def read(tokens: int, text: str) -> AIMessage:
+    """An answer whose server says that it has read so many tokens."""
+    return AIMessage(text, usage_metadata={"input_tokens": tokens, "output_tokens": 9, "total_tokens": tokens + 9})
+
+
+async def ask_of_long_result(*replies: AIMessage) -> str:
+    model = ScriptedChatModel(replies=list(replies), profile={"max_input_tokens": 100_000})
+    pages = [HumanMessage("Look!"), calls(call("look", id="one")), ToolMessage("seen " * 50_000, tool_call_id="one")]
+    request = Request("researcher", "q", pages, lambda text, _: text[:6000], [TOOL])
+    events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
+    return (await ask_model(request, Context(models=model), events)).message.text
+
+
+async def test_a_prompt_that_its_server_cuts_in_silence_is_made_shorter() -> None:
+    part = read(4096, "It looks like part of a document.")
+    assert await ask_of_long_result(part, read(1500, "Seen.")) == "Seen."
+
+
+async def test_of_a_server_that_cuts_all_prompts_the_setting_is_named() -> None:
+    with pytest.raises(PromptTooLong, match=r"read 256 of about \d+ tokens.*num_ctx.*set window"):
+        await ask_of_long_result(read(256, "Part?"), read(256, "Part?"))
 
 
 async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought() -> None:
