@@ -25,14 +25,16 @@ from ..run.store.pages import text_hash
 from ..run.tracing import untraced
 from ..run.transcripts import whole_message
 from .faults import AnswerSilent, ToolsUnbound
-from .resolve import EXTRACTIVE, cost_of, is_extractive, profile_of
-from .retries import RetryBudget
+from .resolve import EXTRACTIVE, cost_of, is_extractive, is_on_this_machine, profile_of, resolve_model
+from .retries import RetryBudget, has_words
 
 # Names instead of classes: the packages of other providers may not be installed, and all are slow to load.
 TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI"})
 """Classes that take each call as it is meant; of others only those settings are used that they are known to take."""
 FORCED_WITHOUT_EFFORT = "ChatAnthropic"
 """The class in which an effort turns on thoughts, beside which its server takes no forced call."""
+FIRST_SECONDS, FIRST_SECONDS_HERE = 60.0, 600.0
+"""Seconds until the first word of an answer, and those for a server on this machine, which may be slow."""
 SLICE_SECONDS = 0.02
 """How long the parts of an answer may be taken one after the other before others have their turn."""
 
@@ -122,18 +124,21 @@ async def timed_parts(
     config: RunnableConfig,
     limits: Limits,
     *,
+    first_seconds: float = FIRST_SECONDS,
     is_long: bool,
     is_streamed: bool,
 ) -> AsyncGenerator[AIMessage, None]:
     """Yield the parts of one try; a single one if it is not streamed, which takes a fraction of the work.
 
-    `is_long` allows the longer silence of findings and reports, and so does an answer that comes whole.
+    `is_long` allows the longer silence of findings and reports, and so does an answer that comes whole. Until its first
+    word, an answer has `first_seconds`, if that is more; each sign of life of the server begins the wait anew.
     Raises `AnswerSilent` when the stream falls silent, `ModelFailed` when it lasts longer than `call_seconds`.
     """
     loop = asyncio.get_running_loop()
     stream = aiter(model.astream(list(messages), config) if is_streamed else _whole(model, messages, config))
     limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
-    idle: float = getattr(limits, limit)
+    usual: float = getattr(limits, limit)
+    idle = max(usual, first_seconds)
     paused = loop.time()
     end = paused + limits.call_seconds
     while True:
@@ -150,13 +155,14 @@ async def timed_parts(
             if left < idle:
                 limited = f"{limits.call_seconds:g} s for one answer (call_seconds)"
                 raise ModelFailed(f"The {role}'s model took longer than {limited}.") from error
-            raise AnswerSilent(idle, limit) from error
+            raise AnswerSilent(idle, limit if idle == usual else "first_token_seconds") from error
         # Parts that wait to be read come without a pause, in which others could work.
         if loop.time() - paused > SLICE_SECONDS:
             await asyncio.sleep(0)
             paused = loop.time()
         # A model that cannot stream hands over its whole message at once.
         if isinstance(part, AIMessage):
+            idle = usual if has_words(part) else idle
             yield part
 
 
@@ -227,7 +233,9 @@ class Caller(NamedTuple):
             return
         limits, name = self.context.limits, profile_of(self.role, self.context).name
 
-        make = partial(timed_parts, model, messages, self.role, self.config, limits)
+        is_here = is_on_this_machine(resolve_model(self.role, self.context))
+        first = limits.first_token_seconds or (FIRST_SECONDS_HERE if is_here else FIRST_SECONDS)
+        make = partial(timed_parts, model, messages, self.role, self.config, limits, first_seconds=first)
         start = partial(make, is_long=is_long, is_streamed=is_streamed)
         tries = self.retries.stream(
             # Some calls, such as those of `refresh`, are part of no run.

@@ -119,13 +119,18 @@ class Deltas:
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield the data of each server-sent event up to the one that says that nothing follows."""
+    """Yield the data of each server-sent event up to the one that says that nothing follows; of a comment, nothing.
+
+    Servers send comments to say that they are at work.
+    """
     data: list[bytes] = []
     rest = b""
     async for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")
         for line in lines:
-            if line.startswith(b"data:"):
+            if line.startswith(b":"):
+                yield b""
+            elif line.startswith(b"data:"):
                 data.append(line[len(b"data:") :].strip())
             elif data and not line.strip():
                 whole, data = b"\n".join(data), []

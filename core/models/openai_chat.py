@@ -108,6 +108,9 @@ class OpenAIChat(ChatOpenAI):
         deltas = Deltas()
         async with aclosing(self._chunks(payload)) as chunks:
             async for chunk in chunks:
+                if not chunk:
+                    yield ChatGenerationChunk(message=AIMessageChunk(content=""))
+                    continue
                 delta = deltas.read(chunk)
                 part = self._part(delta.chunk) if delta else None
                 if part and delta and delta.reasoning:
@@ -137,7 +140,7 @@ class OpenAIChat(ChatOpenAI):
             async with aclosing(response):
                 try:
                     async for data in events(response.aiter_bytes()):
-                        yield json.loads(data)
+                        yield json.loads(data) if data else {}
                 except ValueError as error:
                     raise AnswerBroken("a stream that is no JSON") from error
                 except Exception as error:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from ipaddress import ip_address
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -111,6 +112,14 @@ def host_of(model: BaseChatModel) -> str:
     """Return host and port of the server that a model calls; empty where its class does not tell."""
     addresses = (getattr(model, name, None) for name in ADDRESSES)
     return next((host for address in addresses if isinstance(address, str) and (host := host_in(address))), "")
+
+
+def is_on_this_machine(model: BaseChatModel) -> bool:
+    """Whether a model's server runs on this machine."""
+    name = urlsplit(f"//{host_of(model)}").hostname or ""
+    with suppress(ValueError):
+        return ip_address(name).is_loopback
+    return name == "localhost"
 
 
 def _server(role: Role) -> Server:

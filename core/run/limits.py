@@ -109,6 +109,8 @@ class Limits(KnownNames, BaseSettings):
     """Active seconds after which a researcher is cut, its writing included."""
     tool_seconds: float = Field(default=600, gt=0)
     """Seconds that one batch of tool calls may take."""
+    first_token_seconds: float | None = Field(default=None, gt=0)
+    """Seconds until the first word of an answer; not set: 60, or 600 from a server on this machine."""
     idle_seconds: float = Field(default=60, gt=0)
     """Seconds of silence in the stream of a decision or a plan that somebody watches before it counts as broken off."""
     report_idle_seconds: float = Field(default=300, gt=0)

@@ -87,7 +87,8 @@ def read(tokens: int, text: str) -> AIMessage:
 
 async def ask_of_long_result(*replies: AIMessage) -> str:
     model = ScriptedChatModel(replies=list(replies), profile={"max_input_tokens": 100_000})
-    pages = [HumanMessage("Look!"), calls(call("look", id="one")), ToolMessage("seen " * 50_000, tool_call_id="one")]
+    pages: list[AnyMessage] = [HumanMessage("Look!"), calls(call("look", id="one"))]
+    pages.append(ToolMessage("seen " * 50_000, tool_call_id="one"))
     request = Request("researcher", "q", pages, lambda text, _: text[:6000], [TOOL])
     events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
     return (await ask_model(request, Context(models=model), events)).message.text

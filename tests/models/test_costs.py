@@ -95,7 +95,7 @@ async def test_the_time_of_a_call_that_was_cut_is_counted(tmp_path: Path) -> Non
     assert state.run and state.run.active_seconds >= finding.seconds
 
 
-SILENCE = {"idle_seconds": 0.2, "report_idle_seconds": 0.2}
+SILENCE = {"first_token_seconds": 0.2, "idle_seconds": 0.2, "report_idle_seconds": 0.2}
 
 
 @pytest.mark.parametrize("role", ["clarifier", "planner", "orchestrator"])
@@ -110,7 +110,11 @@ async def test_a_model_that_falls_silent_ends_the_run_in_a_way_that_can_be_resum
 
 @pytest.mark.fault(7, logs="INFO core.models.retries")
 async def test_a_model_that_falls_silent_once_is_asked_again_and_the_wait_is_shown(tmp_path: Path) -> None:
-    run = lab(tmp_path, limits={"idle_seconds": 0.2}, orchestrator=[hang, research("task 0."), REPORT])
+    run = lab(
+        tmp_path,
+        limits={"idle_seconds": 0.2, "first_token_seconds": 0.2},
+        orchestrator=[hang, research("task 0."), REPORT],
+    )
     assert (await run.ask()).report
     delays = [packet for packet in run.packets if packet["type"] == "call_delayed"]
     assert [delay["reason"] for delay in delays] == ["no answer came in time"]

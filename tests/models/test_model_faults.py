@@ -171,7 +171,10 @@ async def test_a_connection_that_goes_silent_is_given_up(
         model, is_long = resolve_model("planner", context), limit == "report_idle_seconds"
         prompt = [HumanMessage("What is known?")]
         with pytest.raises(AnswerSilent) as caught:
-            async for _ in timed_parts(model, prompt, "planner", {}, context.limits, is_long=is_long, is_streamed=True):
+            parts = timed_parts(
+                model, prompt, "planner", {}, context.limits, first_seconds=0.1, is_long=is_long, is_streamed=True
+            )
+            async for _ in parts:
                 pass
     assert f"was silent for 0.1 s ({limit})" in str(told(caught.value))
     assert is_transient(caught.value)

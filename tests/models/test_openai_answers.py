@@ -13,6 +13,7 @@ from wired import COUNTED, TOOL, Wire, called
 
 from deep_research.core.models.faults import AnswerBroken, AnswerRefused
 from deep_research.core.models.ladder.reply import reasoning_of
+from deep_research.core.models.retries import has_words
 
 
 @pytest.fixture
@@ -201,3 +202,12 @@ def test_thoughts_of_other_providers_are_understood() -> None:
     ]
     assert reasoning_of(AIMessage(blocks)) == "One. Two. Three.\n\nFour.\n\nFive."
     assert reasoning_of(AIMessage("Six.")) == ""
+
+
+@pytest.mark.parametrize("comment", [": OPENROUTER PROCESSING", ":", ": keep-alive\r"])
+async def test_a_comment_of_a_server_that_is_at_work_is_a_sign_of_life(wire: Wire, comment: str) -> None:
+    spoken = stream({"content": "Lit in 1844."}, finish="stop")
+    with openai_server([replace(spoken, body=f"{comment}\n\n" * 3 + str(spoken.body))]) as server:
+        model = wire(server)
+        assert (await model()).text == "Lit in 1844."
+    assert [has_words(chunk) for chunk in model.chunks[:4]] == [False, False, False, True]
