@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from ..core.evidence.citations.citing import by_number, numbered_draft
 from ..core.evidence.citations.draft import clean_draft
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.markers import settle_fences, unwrapped
+from ..core.evidence.citations.markers import plain_prose, settle_fences
 from ..core.evidence.citations.rendering import source_list, without_marks
 from ..core.evidence.citations.sanitizing import sanitized
 from ..core.evidence.memory.observations import gaps_of, missing_of
@@ -68,7 +68,7 @@ def _draft(
     """Return the draft; `is_any_unshown`: whether part of its basis could not be shown to the writer."""
     numbered = by_number(state.sources.values())
     # Only a check may mark a sentence.
-    cleaned, removed = clean_draft(settle_fences(without_marks(unwrapped(events.raw.strip()))), numbered)
+    cleaned, removed = clean_draft(settle_fences(without_marks(plain_prose(events.raw.strip(), numbered))), numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, sources = numbered_draft(settle_fences(sanitized(cleaned)), keys)
     has_gaps = bool(gaps_of(run, findings) or missing_of(run, findings, state.memory.values()))

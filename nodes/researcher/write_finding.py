@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import override
 
 from ...core.evidence.citations.citing import cited_numbers
+from ...core.evidence.citations.markers import plain_prose
 from ...core.evidence.text.continuation import Continuation, join_continuation
 from ...core.models.ask import Reply, ask_model
 from ...core.models.request import Request
@@ -75,8 +76,9 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         # What a model writes without a source it has from memory.
         raise RunFailed(state.reason or NOTHING_CONSULTED)
     reply, declared = await _ask_twice(state, turn)
-    text, was_cut = reply.message.text.strip(), was_cut_off(reply.message)
-    cited = [state.numbered[number - 1] for number in cited_numbers(text, range(1, len(state.numbered) + 1))]
+    known = range(1, len(state.numbered) + 1)
+    text, was_cut = plain_prose(reply.message.text.strip(), known), was_cut_off(reply.message)
+    cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     documents = [document(state.sources[key]) for key in cited]
     turn.emit(FindingCitedDocuments(placement=turn.tab, cited_docs=documents), SectionEnd(placement=turn.tab))
     return Finding(
@@ -99,17 +101,22 @@ def _declared(message: AIMessage) -> tuple[str, ...]:
 
 
 async def _ask_twice(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> tuple[Reply, tuple[str, ...]]:
-    """Return the finding and what it declares missing; an empty one is requested once more, as text alone."""
-    declared: tuple[str, ...] = ()
-    for again in (False, True):
-        reply = await _ask(state, turn, again)
+    """Return the finding and what it declares missing.
+
+    One that is empty, or cites none of the sources, is requested once more, as text alone.
+    """
+    reply = await _ask(state, turn, "")
+    declared, known = _declared(reply.message), range(1, len(state.numbered) + 1)
+    text = plain_prose(reply.message.text.strip(), known)
+    if not text or (known and not cited_numbers(text, known)):
+        reply = await _ask(state, turn, "uncited" if text else "empty")
         declared = _declared(reply.message) or declared
-        if reply.message.text.strip():
-            return reply, declared
-    raise ModelFailed("its model wrote nothing")
+    if not reply.message.text.strip():
+        raise ModelFailed("its model wrote nothing")
+    return reply, declared
 
 
-async def _ask(state: ResearcherState, turn: BranchTurn[FindingEvents], again: bool) -> Reply:
+async def _ask(state: ResearcherState, turn: BranchTurn[FindingEvents], again: str) -> Reply:
     """Return one answer; one whose stream breaks is continued once."""
     task, context, events = state.task, turn.context, turn.events
     notes = shrunk(await turn.pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)

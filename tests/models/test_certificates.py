@@ -2,10 +2,69 @@
 
 from __future__ import annotations
 
+import ipaddress
+import socket
+import ssl
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import certifi
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from openai_server import openai_server
+from wired import error_at
 
+from deep_research.core.models.faults import explain
 from deep_research.core.models.http import trusted_certificates
+
+
+def own_authority(folder: Path) -> Path:
+    """A file with a key and a certificate that no public authority vouches for."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Keldness harbour board")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 5, now - timedelta(1), now + timedelta(9))
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    signed = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False).sign(key, hashes.SHA256())
+    written = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file = folder / "own.pem"
+    file.write_bytes(written + signed.public_bytes(serialization.Encoding.PEM))
+    return file
+
+
+async def test_a_certificate_of_an_unknown_authority_is_named_with_the_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(own_authority(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            connection, _ = listening.accept()
+            with connection, pytest.raises(ssl.SSLError):
+                context.wrap_socket(connection, server_side=True)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        port = listening.getsockname()[1]
+        error = await error_at(f"https://127.0.0.1:{port}/v1", monkeypatch)
+        thread.join()
+    told = str(explain(error, "planner", "fake-1"))
+    assert f"vouches for the certificate of 127.0.0.1:{port}" in told and "SSL_CERT_FILE" in told
+
+
+async def test_a_server_without_https_is_named_with_the_address_that_may_be_meant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with openai_server([]) as server:
+        error = await error_at(server.url.replace("http:", "https:"), monkeypatch)
+    assert "does not speak HTTPS" in str(explain(error, "planner", "fake-1"))
 
 
 def test_authorities_are_read_once_for_what_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.records.research import Plan, Run
 from deep_research.core.records.sources import Record
 from deep_research.core.run.errors import DatabaseUnusable, StateUnreadable
-from deep_research.core.run.store.database import open_database, place_of_runs
+from deep_research.core.run.store.database import open_database, place_named, place_of_runs
 from deep_research.core.run.store.serializer import StrictSerializer, record_types
 
 COLUMNS = (("checkpoints", "checkpoint"), ("writes", "value"))
@@ -185,3 +185,22 @@ async def test_a_number_that_no_database_takes_stops_nobody(tmp_path: Path) -> N
     researcher = {"task 0.": [searching, REPORT, "Lit. [1]"]}
     state = await lab(tmp_path, graph=graph, orchestrator=[first, REPORT], researcher=researcher).ask()
     assert [finding.ended for finding in in_order(state)] == ["done"]
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("postgresql+psycopg://u:p@h/x", "postgresql://u:p@h/x"),
+        ("postgresql+asyncpg://h/x?a=b", "postgresql://h/x?a=b"),
+        ("postgres://u@h/x", "postgresql://u@h/x"),
+    ],
+)
+def test_the_forms_of_a_postgresql_address_are_understood(name: str, place: str) -> None:
+    assert place_named(name) == place
+
+
+@pytest.mark.parametrize("name", ["mysql://u:secret@h/x", "sqlite:///runs.db", "mongodb+srv://u:secret@h/x"])
+def test_an_address_of_another_database_is_refused_without_its_password(name: str) -> None:
+    with pytest.raises(DatabaseUnusable, match=r"the path of a file.*postgresql://.*DEEP_RESEARCH_DATABASE") as caught:
+        place_named(name)
+    assert "secret" not in str(caught.value)

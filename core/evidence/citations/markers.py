@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 OPENERS = "[【［"
@@ -12,7 +13,21 @@ TARGET = r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?(?:\s+[
 """Pattern of what makes a link of the brackets before it; without any of `/ : . #` it is a remark, such as a year."""
 _PREFIX = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
 _OPENING = re.compile(_PREFIX + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
+_MARKDOWN_FENCE = re.compile(r"(?:`{3,}|~{3,})(?:markdown|md)\s*", re.IGNORECASE)
 _CLOSING = re.compile(r"[ \t>]*(`{3,}|~{3,})\s*")
+
+
+_RANGE = re.compile(r"(\d{1,3})\s*[-–]\s*(\d{1,3})")
+_LABEL = r"(?:\^|#|(?:sources?|documents?|docs?|references?|refs?|citations?|cite)\s*[:#]?\s*)?"
+_FOREIGN = re.compile(
+    rf"[\[【［]{{1,2}}{_LABEL}(?P<numbers>\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*)(?:[:†][^\[\]【】\n]{{0,40}})?[\]】］]{{1,2}}(?!:)"
+    r"(?:\(https?://[^\s()]*\))?|(?<=[\s.,;:!?)\"”’»])(?P<raised>[¹²³⁰⁴-⁹]{1,3})(?!\w)",
+    re.IGNORECASE,
+)
+"""Forms of a marker that models learned elsewhere: `【1†source】`, `[^1]`, `[[1]](url)`, `[Source 1]`, `[1-2]`, `¹`."""
+_LINE_PARTS = re.compile(r"(`+[^`]*`+)")
+MOST_IN_RANGE = 10
+"""Sources that a marker names as a range; a wider one is no citation."""
 
 
 class Marker(NamedTuple):
@@ -50,13 +65,47 @@ def code_lines(lines: Iterable[str]) -> list[bool]:
     return inside
 
 
+def plain_prose(text: str, known: Container[int]) -> str:
+    """Return what a model wrote without a code fence around it, and with all its citations as `[n]`.
+
+    Only markers of `known` numbers are changed, and none in code.
+    """
+
+    def marker(found: re.Match[str]) -> str:
+        stated = found["numbers"] or unicodedata.normalize("NFKC", found["raised"])
+        numbers = list(_numbers_in(stated))
+        is_known = 0 < len(numbers) <= MOST_IN_RANGE and all(number in known for number in numbers)
+        return f"[{', '.join(map(str, numbers))}]" if is_known else found[0]
+
+    lines = unwrapped(text).split("\n")
+    for place, (line, is_code) in enumerate(zip(lines, code_lines(lines), strict=True)):
+        if not is_code:
+            parts = _LINE_PARTS.split(line)
+            lines[place] = "".join(part if part[:1] == "`" else _FOREIGN.sub(marker, part) for part in parts)
+    return "\n".join(lines)
+
+
+def _numbers_in(stated: str) -> Iterator[int]:
+    for part in re.split("[,;]", stated):
+        if span := _RANGE.fullmatch(part.strip()):
+            yield from range(int(span[1]), int(span[2]) + 1)
+        else:
+            yield int(part)
+
+
 def unwrapped(text: str) -> str:
-    """Return the text without a code fence around all of it: some models wrap their whole answer in one."""
-    lines = text.split("\n")
-    fence = fence_after("", lines[0])
-    if not fence or len(lines) < 3 or lines[0].strip(" `~").lower() not in ("", "markdown", "md"):
+    """Return the text without a code fence around all of it: some models wrap their whole answer in one.
+
+    A fence that says that it holds Markdown is taken off behind an introduction, too.
+    """
+    lines = text.rstrip().split("\n")
+    labelled = (number for number, line in enumerate(lines) if _MARKDOWN_FENCE.fullmatch(line))
+    first = next(labelled, 0)
+    if any(code_lines(lines[:first])):
         return text
-    inner = lines[1:-1]
+    fence, inner = fence_after("", lines[first]), lines[first + 1 : -1]
+    if not fence or not inner or lines[first].strip(" `~").lower() not in ("", "markdown", "md"):
+        return text
     is_all = all(fence_after(fence, line) for line in inner) and not fence_after(fence, lines[-1])
     return "\n".join(inner) if is_all else text
 

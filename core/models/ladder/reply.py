@@ -71,19 +71,26 @@ class Block(NamedTuple):
     """Whether the tags are tokens that nobody would write into a sentence."""
 
 
+_THOUGHT = Block("thought", (), noise=("<answer>", "</answer>"), is_special=False)
+_THOUGHT_TAG = r"</?(?:\w{1,20}:)?[a-z_-]{0,20}(?:think|thinking|thoughts?|reason|reasoning)>"
+_BEGUN_TAG = re.compile(r"</?[\w:-]{0,60}\Z", re.ASCII)
 BLOCKS = (
-    Block(
-        "thought",
-        ("<think>", "<thinking>", "<thought>", "<reasoning>"),
-        ("</think>", "</thinking>", "</thought>", "</reasoning>"),
-        is_special=False,
-    ),
+    _THOUGHT,
     Block("thought", ("[THINK]",), ("[/THINK]",), is_special=False),
     Block("thought", ("◁think▷",), ("◁/think▷",)),
+    Block("thought", ("<|channel>thought", "<|channel>analysis"), ("<channel|>",)),
+    Block(
+        "thought",
+        (),
+        noise=(
+            *("</s>", "<eos>", "<end_of_turn>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>"),
+            *("<|eom_id|>", "<|user|>", "<|assistant|>", "<｜end▁of▁sentence｜>", "[EOS]"),
+        ),
+    ),
     Block(
         "thought",
         ("<|channel|>analysis<|message|>",),
-        ("<|channel|>final<|message|>",),
+        ("<|channel|>final<|message|>", "assistantfinal"),
         noise=("<|end|>", "<|return|>", "<|start|>assistant", "<|channel|>commentary<|message|>"),
     ),
     *(
@@ -126,7 +133,7 @@ class ThoughtFilter:
         """Whether the text began within a thought, as far as it was read; never without `begins_inside`."""
         blocks = [block for block in BLOCKS if hides_calls or block.kind == "thought"]
         self._tags = {tag.lower(): (role, block) for block in blocks for role, tag in _tags_of(block)}
-        self._tag = re.compile("|".join(map(re.escape, self._tags)), re.IGNORECASE)
+        self._tag = re.compile("|".join([*map(re.escape, self._tags), _THOUGHT_TAG]), re.IGNORECASE)
         self._beginnings = {tag[:length] for tag in self._tags for length in range(1, len(tag))}
         self._longest = max(map(len, self._tags))
         self._held = ""
@@ -145,7 +152,9 @@ class ThoughtFilter:
             self._read(tag.group())
             place = tag.end()
         tail = range(max(place, len(text) - self._longest), len(text))
+        begun = _BEGUN_TAG.search(text, place)
         end = next((start for start in tail if text[start:].lower() in self._beginnings), len(text))
+        end = min(end, begun.start()) if begun else end
         self._held = text[end:]
         self._pass_on(text[place:end])
         return self._drain()
@@ -163,7 +172,8 @@ class ThoughtFilter:
             self._say(words)
 
     def _read(self, tag: str) -> None:
-        role, block = self._tags[tag.lower()]
+        known = "closer" if tag.startswith("</") else "opener", _THOUGHT
+        role, block = self._tags.get(tag.lower(), known)
         if self._open:
             if block is self._open and role != "opener":
                 self._open, self._has_block = None, True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -21,8 +22,9 @@ from .sqlite_saver import SqliteRunSaver
 from .sqlite_store import BUSY_SECONDS, PageStore, unusable
 
 FILE_NAME = "runs.sqlite"
-SCHEMES = ("postgresql://", "postgres://")
-"""Beginnings of an address of a PostgreSQL database."""
+POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
+"""Begins an address of a PostgreSQL database, also with the driver that SQLAlchemy wants to know."""
+_SCHEME = re.compile(r"([a-z][\w+.-]+)://", re.IGNORECASE)
 APPLICATION_ID = 0x44525331
 """Stamp in the file's header that tells our databases from others."""
 MIGRATIONS = (PARENTS_CUT,)
@@ -45,12 +47,19 @@ def place_of_runs(data_dir: Path) -> Path | str:
 
 
 def place_named(name: str | Path) -> Path | str:
-    """Return the path or the address of this name; raises `DatabaseUnusable` for a path into a folder that is missing.
+    """Return the path or the address of this name.
 
-    Only the data folder is made where it is missing: any other path may be mistyped.
+    Raises `DatabaseUnusable` for an address of another kind of database, and for a path into a folder that is missing:
+    only the data folder is made, as any other path may be mistyped.
     """
-    if isinstance(name, str) and name.startswith(SCHEMES):
-        return name
+    if isinstance(name, str) and (known := POSTGRESQL.match(name)):
+        return f"postgresql://{name[known.end() :]}"
+    if isinstance(name, str) and (other := _SCHEME.match(name)):
+        # The rest may hold a password.
+        raise DatabaseUnusable(
+            f"A database at {other[1]}:// cannot be used: give the path of a file, which becomes an SQLite database, "
+            f"or postgresql://USER:PASSWORD@HOST/NAME (setting {DATABASE})."
+        )
     path = Path(name).expanduser()
     if not path.parent.is_dir():
         raise DatabaseUnusable(
