@@ -8,13 +8,14 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import override
 
-from ..core.models.ask import Reply, ask_model
+from ..core.models.ask import Reply
 from ..core.models.request import Request
 from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, marked, read_plan
 from ..core.run.errors import NoPlan
-from ..core.run.events.call import CallEvents, ProseEvents, stop_packet
+from ..core.run.events.call import stop_packet
 from ..core.run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
+from ..core.writing.continued import ContinuedEvents, ask_for_prose
 from ..core.writing.estimate import estimate
 from ..core.writing.facts import facts_of_run
 from ..core.writing.turn import begin_turn
@@ -44,7 +45,7 @@ async def plan(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     return {**update, "plan": written}
 
 
-async def _text(state: ResearchState, context: Context, events: CallEvents) -> str:
+async def _text(state: ResearchState, context: Context, events: PlanEvents) -> str:
     for again in (False, True):
         reply = await _ask(state, context, events, again)
         if reply.message.text.strip():
@@ -52,7 +53,7 @@ async def _text(state: ResearchState, context: Context, events: CallEvents) -> s
     raise NoPlan("The planner's model wrote no plan, even when asked again. Resume the run, or set another model.")
 
 
-async def _ask(state: ResearchState, context: Context, events: CallEvents, again: bool) -> Reply:
+async def _ask(state: ResearchState, context: Context, events: PlanEvents, again: bool) -> Reply:
     run, limits = state.run, context.limits
     system = render(
         "plan",
@@ -69,10 +70,10 @@ async def _ask(state: ResearchState, context: Context, events: CallEvents, again
     conversation = latest_messages(state.messages, limits.context_messages)
     messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
     facts = facts_of_run(state, context, "planner")
-    return await ask_model(Request("planner", run.id, messages, facts=facts), context, events)
+    return await ask_for_prose(Request("planner", run.id, messages, facts=facts), context, events)
 
 
-class PlanEvents(ProseEvents):
+class PlanEvents(ContinuedEvents):
     """Shows the plan."""
 
     @override
@@ -80,5 +81,5 @@ class PlanEvents(ProseEvents):
         return PlanStart(placement=self.placement)
 
     @override
-    def pass_on(self, words: str) -> None:
+    def show(self, words: str) -> None:
         self.emit(PlanDelta(placement=self.placement, content=words))

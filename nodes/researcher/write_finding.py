@@ -8,21 +8,20 @@ from typing_extensions import override
 
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
-from ...core.evidence.text.continuation import Continuation, join_continuation
-from ...core.models.ask import Reply, ask_model
+from ...core.models.ask import Reply
 from ...core.models.request import Request
 from ...core.records.research import Finding
 from ...core.run.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.errors import ModelFailed, RunFailed
-from ...core.run.events.call import ProseEvents, document
+from ...core.run.events.call import document
 from ...core.run.events.log import Emitter
 from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
-from ...core.run.transcripts import broke_off, count_withheld, missing_in, results_in_order, was_cut_off
+from ...core.run.transcripts import count_withheld, missing_in, results_in_order, was_cut_off
+from ...core.writing.continued import ContinuedEvents, ask_for_prose
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn
-from ...core.writing.write import go_on
 from ...prompts import render
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
@@ -32,33 +31,21 @@ NOTHING_CONSULTED = "it consulted no source"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
-class FindingEvents(ProseEvents):
+class FindingEvents(ContinuedEvents):
     """Emits the finding; its words stand beside the researcher's iterations, not among them."""
 
     def __init__(self, emitter: Emitter, place: Placement) -> None:
         """Take the place of the researcher's next step."""
         super().__init__(emitter, place)
         self.place = place.model_copy(update={"sub_turn_index": None})
-        self._seam: Continuation | None = None
 
     @override
     def start(self) -> FindingStart:
         return FindingStart(placement=self.place)
 
     @override
-    def pass_on(self, words: str) -> None:
-        if new := self._seam.feed(words) if self._seam else words:
-            self.emit(FindingDelta(placement=self.place, content=new))
-
-    def begin_rest(self, text: str) -> None:
-        """Begin a continuation of the text; what it repeats is not shown again."""
-        self._seam = Continuation(text)
-
-    def end_rest(self) -> None:
-        """End the continuation."""
-        seam, self._seam = self._seam, None
-        if seam:
-            self.pass_on(seam.finish())
+    def show(self, words: str) -> None:
+        self.emit(FindingDelta(placement=self.place, content=words))
 
 
 async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> BranchUpdate:
@@ -101,23 +88,17 @@ def _declared(message: AIMessage) -> tuple[str, ...]:
 
 
 async def _ask_twice(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> tuple[Reply, tuple[str, ...]]:
-    """Return the finding and what it declares missing.
-
-    One that is empty, or cites none of the sources, is requested once more, as text alone.
-    """
-    reply = await _ask(state, turn, "")
-    declared, known = _declared(reply.message), range(1, len(state.numbered) + 1)
-    text = plain_prose(reply.message.text.strip(), known)
-    if not text or (known and not cited_numbers(text, known)):
-        reply = await _ask(state, turn, "uncited" if text else "empty")
+    """Return the finding and what it declares missing; an empty one is requested once more, as text alone."""
+    declared: tuple[str, ...] = ()
+    for again in (False, True):
+        reply = await _ask(state, turn, again)
         declared = _declared(reply.message) or declared
-    if not reply.message.text.strip():
-        raise ModelFailed("its model wrote nothing")
-    return reply, declared
+        if reply.message.text.strip():
+            return reply, declared
+    raise ModelFailed("its model wrote nothing")
 
 
-async def _ask(state: ResearcherState, turn: BranchTurn[FindingEvents], again: str) -> Reply:
-    """Return one answer; one whose stream breaks is continued once."""
+async def _ask(state: ResearcherState, turn: BranchTurn[FindingEvents], again: bool) -> Reply:
     task, context, events = state.task, turn.context, turn.events
     notes = shrunk(await turn.pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
     may_declare = not again and not researcher_tools(context, has_read_all=task.scope.reads_all)
@@ -142,12 +123,4 @@ async def _ask(state: ResearcherState, turn: BranchTurn[FindingEvents], again: s
         facts=facts_of_researcher(state, notes),
         is_long=True,
     )
-    begun = await ask_model(request._replace(keeps_broken=True), context, events)
-    if not broke_off(begun.message):
-        return begun
-    text = begun.message.text
-    events.begin_rest(text)
-    rest = await ask_model(request._replace(messages=[*messages, *go_on(text)]), context, events)
-    events.end_rest()
-    whole = rest.message.model_copy(update={"content": join_continuation(text, rest.message.text)})
-    return rest._replace(message=whole, refused=tuple({*begun.refused, *rest.refused}))
+    return await ask_for_prose(request, context, events)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from openai_server import Received, Reply, fail, send
+from openai_server import Received, Reply, fail, say, send
 from wire import (
     FACTS,
     REPORT,
@@ -133,21 +133,26 @@ async def test_broken_answers_are_asked_for_again_and_nothing_of_them_is_used(wi
     assert "HALF" not in f"{state.report!r} {[f.numbered for f in state.findings.values()]!r}"
 
 
+PLAN = "1. The light\n2. Its keeper\n3. The harbour"
+
+
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83", "O-86")
 async def test_prose_that_breaks_off_is_not_begun_again_behind_the_readers_back(wires: Wires) -> None:
     def breaks_off(_: Received, good: Reply) -> Reply:
         return replace(good, ending="cut", after=7)
 
-    # Both begin from the start again, though they are asked to go on.
+    # All begin from the start again, though they are asked to go on.
     script = {
+        "planner": first_time(lambda _, good: replace(good, ending="cut", after=4), lambda _: say(PLAN)),
         "finding": first_time(lambda r, good: breaks_off(r, good) if task_of(r) == "keeper" else None, noted),
         "writer": first_time(breaks_off, written),
     }
     with wires(script) as wire:
         state = await wire.ask()
         assert is_right(wire, state)
-        assert (wire.asked()["finding"], wire.asked()["writer"]) == (4, 2)
+        assert [wire.asked()[role] for role in ("planner", "finding", "writer")] == [2, 4, 2]
+        assert "".join(packet["content"] for packet in wire.of_type("deep_research_plan_delta")) == PLAN
         assert "".join(packet["content"] for packet in wire.of_type("message_delta")) == REPORT
         # Researchers write at the same time.
         shown = sum(len(packet["content"]) for packet in wire.of_type("intermediate_report_delta"))
