@@ -16,6 +16,7 @@ from ..core.models.abilities import load_ability, location_of, remember_ability
 from ..core.models.caller import Caller
 from ..core.models.faults import explain_any
 from ..core.models.ladder.probe import Check, check_model
+from ..core.models.quirks import wishes
 from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, host_of, profile_of, resolve_model
 from ..core.models.retries import retry_budget_of
 from ..core.run.context import ROLES, Context, Role
@@ -139,7 +140,8 @@ def _tool_calls(model: BaseChatModel, role: Role, context: Context) -> str:
     if context.tool_calls != "auto":
         return f"calls tools as tool_calls says: {context.tool_calls}"
     if ability := asyncio.run(load_ability(location_of(model, role, context))):
-        return f"calls tools, by a trial: {ability.rung}"
+        learned = wishes(ability.quirks, ability.output_tokens)
+        return f"calls tools, by a trial: {ability.rung}{f'; its server wants {learned}' if learned else ''}"
     known = {True: "calls tools", False: "calls no tools by itself", None: "tool calling is tried at the first run"}
     return known[profile_of(role, context).calls_tools]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..run.transcripts import REASONING
@@ -31,6 +31,14 @@ QUIRKS = {
     NO_SYSTEM: "system role (is )?not supported|(does|do)(n't| not) support (the )?system",
 }
 """What a server may not take of a request, or may want back, and what it then says when it refuses the request."""
+WISHES = {
+    OUTPUT_NAME: "the other name of the output limit",
+    REASONING: "earlier thoughts sent back",
+    TURNS: "roles that alternate",
+    SINGLE_CALLS: "one tool call a message",
+    NO_SYSTEM: "no system message",
+}
+"""What a server with a quirk wants, in words for the user; with any other, it wants no field of that name."""
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 _ABOUT_OUTPUT = re.compile("max_(?:completion_|output_)?tokens|(?:output|completion) tokens", re.IGNORECASE)
 _OF_WINDOW = re.compile(r"maximum context length is (\d+) tokens.{0,60}?(\d+) input tokens", re.IGNORECASE | re.DOTALL)
@@ -47,6 +55,13 @@ class Learned(NamedTuple):
     def __or__(self, other: Learned) -> Learned:
         """Return all that either knows, the later number first."""
         return Learned(self.quirks | other.quirks, other.output_tokens or self.output_tokens)
+
+
+def wishes(quirks: Iterable[str], output_tokens: int | None) -> str:
+    """Return in words what is known of a server; empty if nothing is."""
+    wanted = [WISHES.get(name, f"no {name}") for name in quirks]
+    wanted += [f"at most {output_tokens} tokens an answer"] if output_tokens else []
+    return ", ".join(wanted)
 
 
 def learn(error: Exception, sent: int | None) -> Learned:
