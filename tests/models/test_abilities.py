@@ -16,11 +16,14 @@ from deep_research.core.models.abilities import (
     Location,
     ability_of,
     load_ability,
+    location_of,
     remember_ability,
     save_ability,
 )
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.ladder.rungs import Ability
+from deep_research.core.models.quirks import Learned
+from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import retry_budget_of
 from deep_research.core.run.context import Context
 from deep_research.core.run.events.call import CallEvents
@@ -110,3 +113,17 @@ async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None
 async def test_a_file_that_says_nothing_is_no_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "models.json").write_text(text, "utf-8")
     assert await load_ability(Location(tmp_path / "models.json", "m")) is None
+
+
+async def test_what_was_learned_about_a_server_is_known_before_the_first_call(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    with openai_server([]) as server:
+        for variable, value in server.environment.items():
+            monkeypatch.setenv(variable, value)
+        asked = caller(tmp_path)
+        model = resolve_model("researcher", asked.context)
+        kept = Ability(quirks=("single_calls", "turns"), output_tokens=8192)
+        await save_ability(location_of(model, "researcher", asked.context), kept)
+        assert await ability_of(asked, may_try=True) == kept
+        assert model.learned == Learned(frozenset(kept.quirks), 8192)  # type: ignore[attr-defined]  # ours alone learn

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,30 @@ async def again_elsewhere(wire: Any, folder: Path) -> None:
     (folder / "second" / "models.json").write_text(kept, "utf-8")
     wire.settings["data_dir"] = folder / "second"
     assert (await wire.ask("And who kept it?")).report
+
+
+def strict(reply: Reply, request: Received) -> Reply:
+    """Takes no word of the user after a result, one call a message, and short answers only."""
+    roles = [message["role"] for message in request.messages]
+    if ("tool", "user") in pairwise(roles):
+        return fail(400, "Unexpected role 'user' after role 'tool'")
+    if any(len(message.get("tool_calls") or ()) > 1 for message in request.messages):
+        return fail(400, "This model only supports single tool-calls at once!")
+    if request.json.get("max_tokens", 0) > 8192:
+        return fail(400, "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]")
+    return reply
+
+
+async def test_what_a_server_refuses_is_learned_once_and_kept(tmp_path: Path, monkeypatch: Patch) -> None:
+    with wire_lab(tmp_path / "first", monkeypatch, habit=strict) as wire:
+        assert is_right(wire, await wire.ask())
+        refusals = _refused(wire.models.requests, strict)
+        # Three habits, and three researchers that may meet one at the same time.
+        assert 1 <= refusals <= 9
+        [kept] = json.loads((tmp_path / "first" / "models.json").read_text("utf-8")).values()
+        assert {*kept["quirks"]} <= {"turns", "single_calls"} and kept["output_tokens"] in (8192, None)
+        await again_elsewhere(wire, tmp_path)
+        assert _refused(wire.models.requests, strict) == refusals
 
 
 async def test_a_model_that_shows_a_thought_in_its_trial_is_offered_no_think_tool(
