@@ -192,6 +192,7 @@ def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequen
         not_read=tuple(dict.fromkeys(one for outcome in outcomes for one in outcome.not_read)),
         redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
         failed=tuple(kind for outcome in outcomes for kind in outcome.failed),
+        broken=tuple(dict.fromkeys(words for outcome in outcomes if not outcome.failed for words in outcome.broken)),
         fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
     )
 

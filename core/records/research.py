@@ -68,6 +68,8 @@ class Action(Record):
     """Words that were left out of queries because they stand in the user's documents only."""
     failed: tuple[str, ...] = ()
     """Kinds of the errors that the tool raised, and limits of time that it exceeded."""
+    broken: tuple[str, ...] = ()
+    """Searches among the problems that failed: why, and with which queries."""
     fault: str = ""
     """Why nothing at all could be searched and nothing will be; empty if something could."""
 

@@ -24,6 +24,7 @@ from wire import (
 )
 from wire_checks import all_faults
 
+from deep_research.core.evidence.memory.observations import notes_of
 from deep_research.core.run.errors import SearchFailed
 
 Patch = pytest.MonkeyPatch
@@ -114,6 +115,17 @@ async def test_a_run_that_found_nothing_is_never_a_success(wires: Wires) -> None
         assert wire.packets[-1]["stop_reason"] == "completed_with_gaps"
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.messages[-1].text.startswith("*No source was consulted")
+
+
+@pytest.mark.fault(26, 27)
+@pytest.mark.parametrize("answer", [refused(429, Retry_After="0"), refused(400), Answer(delay=60)])
+async def test_a_search_that_failed_is_a_note_of_the_report(wires: Wires, answer: Answer) -> None:
+    with wires(limits={"search_seconds": 1}) as wire:
+        wire.engine.on("harbour", answer)
+        state = await wire.ask()
+    [note] = [note for note in notes_of(state) if note.startswith("A search failed: Tavily")]
+    assert note.endswith("Not searched: 'harbour'.")
+    assert f"- {note}" in state.messages[-1].text
 
 
 @pytest.mark.fault(27, 28)

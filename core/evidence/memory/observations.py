@@ -295,7 +295,12 @@ def notes_of(state: ResearchState) -> list[str]:
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
         notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")
-    notes += redacted_notes(own_actions(state)) + failed_notes(own_actions(state))
+    actions = own_actions(state)
+    notes += redacted_notes(actions) + failed_notes(actions)
+    # Steps of a typed plan name their failures themselves, with their reasons.
+    told = {words for finding in findings for words in finding.failures}
+    broken = dict.fromkeys(words for action in actions for words in action.broken if words.rstrip(".") not in told)
+    notes += [_line("A search failed", words) for words in [*broken][:LISTED]]
     return [*notes, *run.notices, *unread_notes(not_read(state))]
 
 
