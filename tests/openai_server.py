@@ -192,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.fake.unexpected.append(str(error))
             reply = fail(400, str(error))
         if reply.usage is KEEP:
-            read = sum(len(str(one.get("content") or "")) for one in asked.get("messages", ())) // 4
+            read = len(json.dumps(asked.get("messages") or asked.get("input"), ensure_ascii=False)) // 4
             reply = replace(reply, usage={**KEEP, "prompt_tokens": max(read, KEEP["prompt_tokens"])})
         self.fake.closing.wait(reply.wait)
         if reply.body is not None:
