@@ -17,6 +17,8 @@ CUT = ("max_tokens", "model_length")
 
 
 END = b"[DONE]"
+COMPLETE = b'{"choices": [{"finish_reason": "stop"}]}'
+"""What the end of a stream says where no finish reason came before it."""
 """What stands in the last event."""
 DRAIN_SECONDS = 0.5
 
@@ -64,7 +66,7 @@ class Deltas:
             raise AnswerBroken("an error in the place of an answer", error)
         if not choice:
             return None
-        self._has_begun = True
+        self._has_begun |= "delta" in choice
         delta = clean_nested(choice.get("delta") or {})
         if delta.get("refusal") or choice.get("finish_reason") == "content_filter":
             raise AnswerRefused
@@ -79,8 +81,8 @@ class Deltas:
         return Delta({"model": chunk.get("model"), "choices": [piece]}, reasoning if isinstance(reasoning, str) else "")
 
     def close(self) -> None:
-        """Raise `AnswerBroken` unless the server said that the answer is complete; `[DONE]` alone does not say so."""
-        if not self._finish:
+        """Raise `AnswerBroken` unless there is an answer that the server called complete."""
+        if not (self._finish and self._has_begun):
             raise AnswerBroken(BROKE_OFF if self._has_begun else "no answer at all")
 
     def _finished(self, reason: str | None) -> str | None:
@@ -136,6 +138,7 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
                 whole, data = b"\n".join(data), []
                 if whole == END:
                     await _drain(pieces)
+                    yield COMPLETE
                     return
                 yield whole
     last = [*data, *([rest[len(b"data:") :].strip()] if rest.startswith(b"data:") else [])]

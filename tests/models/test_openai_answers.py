@@ -123,13 +123,21 @@ async def test_an_answer_that_was_cut_says_so(wire: Wire, finish: str, streams: 
 
 
 @pytest.mark.fault(6)
-@pytest.mark.parametrize("reply", [say("It was lit in 1844.", ending="cut"), stream({"content": "It"}, finish=None)])
-async def test_a_stream_without_a_finish_reason_counts_as_broken_off(wire: Wire, reply: Reply) -> None:
-    with openai_server([reply]) as server:
+async def test_a_stream_that_just_ends_counts_as_broken_off(wire: Wire) -> None:
+    with openai_server([say("It was lit in 1844.", ending="cut")]) as server:
         model = wire(server)
         with pytest.raises(AnswerBroken, match="broke off"):
             await model()
     assert model.chunks
+
+
+@pytest.mark.parametrize("delta", [{"content": "It"}, piece(0, "look", "a", '{"word": "x"}')])
+async def test_a_stream_that_says_it_is_done_is_whole_without_a_finish_reason(
+    wire: Wire, delta: dict[str, object]
+) -> None:
+    with openai_server([stream(delta, finish=None)]) as server:
+        message = await wire(server)(tools=[TOOL])
+    assert (message.text, len(message.tool_calls)) == (delta.get("content", ""), "tool_calls" in delta)
 
 
 @pytest.mark.fault(22)
