@@ -55,6 +55,8 @@ from .retries import has_words, retry_budget_of
 logger = logging.getLogger(__name__)
 
 ARGUMENT = "reasoning"
+SMALLEST_WINDOW = 128
+"""Tokens that every server reads: one that counts fewer counts wrongly, or only what is new to it."""
 READ_SHARE = 2 / 3
 """Share of a prompt's tokens, at four characters each, that a server which has read all of it counts at least."""
 SUSPECTS = 3
@@ -362,7 +364,7 @@ def _check_read(message: AIMessage, sent: Sequence[AnyMessage]) -> None:
     """Raise `PromptCut` if the server counts far fewer tokens than were sent."""
     counted = message.usage_metadata["input_tokens"] if message.usage_metadata else 0
     expected = sum(len(one.text) for one in sent) // CHARACTERS_PER_TOKEN
-    if 0 < counted < READ_SHARE * expected:
+    if SMALLEST_WINDOW <= counted < READ_SHARE * expected:
         raise PromptCut(counted, expected)
 
 
