@@ -15,6 +15,7 @@ from ..core.run.conversation import latest_messages, marked, read_plan
 from ..core.run.errors import NoPlan
 from ..core.run.events.call import stop_packet
 from ..core.run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
+from ..core.run.transcripts import THOUGHTS_ALONE
 from ..core.writing.continued import ContinuedEvents, ask_for_prose
 from ..core.writing.estimate import estimate
 from ..core.writing.facts import facts_of_run
@@ -50,7 +51,10 @@ async def _text(state: ResearchState, context: Context, events: PlanEvents) -> s
         reply = await _ask(state, context, events, again)
         if reply.message.text.strip():
             return reply.message.text
-    raise NoPlan("The planner's model wrote no plan, even when asked again. Resume the run, or set another model.")
+    why = THOUGHTS_ALONE if events.thoughts else ""
+    raise NoPlan(
+        f"The planner's model wrote no plan, even when asked again.{why} Resume the run, or set another model."
+    )
 
 
 async def _ask(state: ResearchState, context: Context, events: PlanEvents, again: bool) -> Reply:

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from ..core.evidence.citations.citing import by_number, numbered_draft
 from ..core.evidence.citations.draft import clean_draft
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.markers import plain_prose, settle_fences
+from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import source_list, without_marks
 from ..core.evidence.citations.sanitizing import sanitized
 from ..core.evidence.memory.observations import gaps_of, missing_of
@@ -21,7 +21,7 @@ from ..core.run.context import Context
 from ..core.run.conversation import attached_to_question
 from ..core.run.errors import NoReport
 from ..core.run.schedule import NOTHING_TO_THINK_OVER
-from ..core.run.transcripts import mark_withheld
+from ..core.run.transcripts import THOUGHTS_ALONE, mark_withheld
 from ..core.writing.basis import withheld_notes as left_out_of_basis
 from ..core.writing.report import ReportEvents, draft_message, reader_of
 from ..core.writing.turn import begin_turn
@@ -38,7 +38,9 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> State
         cut = await writer.write()
         events.finish()
         if not events.written.strip():
-            raise NoReport("The writer's model wrote no report. What was found is kept: resume the run.")
+            why = THOUGHTS_ALONE if events.thoughts else ""
+            raise NoReport(f"The writer's model wrote no report.{why} What was found is kept: resume the run.")
+        written = await writer.cited(by_number(state.sources.values()))
         # Within the booking: answers that no draft can be made of are not to be read again.
         left_out = mark_withheld(state.findings, writer.refused)
         unshown = left_out_of_basis(state, writer.refused) if state.has_typed_plan else []
@@ -48,7 +50,7 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> State
             notices=(*state.run.notices, *unshown, *_shortened(writer.shortened)),
         )
         findings = {**state.findings, **left_out}.values()
-        draft = await asyncio.to_thread(_draft, state, update["run"], events, findings, is_any_unshown=bool(unshown))
+        draft = await asyncio.to_thread(_draft, state, update["run"], events, written, findings, bool(unshown))
         state = replace(state, run=update["run"], findings={**state.findings, **left_out})
         reader = reader_of(turn.context, turn.pages)
         message = await asyncio.to_thread(draft_message, state, draft, reader, events)
@@ -63,12 +65,17 @@ def _shortened(count: int) -> list[str]:
 
 
 def _draft(
-    state: ResearchState, run: Run, events: ReportEvents, findings: Collection[Finding], *, is_any_unshown: bool
+    state: ResearchState,
+    run: Run,
+    events: ReportEvents,
+    written: str,
+    findings: Collection[Finding],
+    is_any_unshown: bool,
 ) -> Draft:
-    """Return the draft; `is_any_unshown`: whether part of its basis could not be shown to the writer."""
+    """Return the draft of what was written; `is_any_unshown`: whether part of its basis was not shown to the writer."""
     numbered = by_number(state.sources.values())
     # Only a check may mark a sentence.
-    cleaned, removed = clean_draft(settle_fences(without_marks(plain_prose(events.raw.strip(), numbered))), numbered)
+    cleaned, removed = clean_draft(settle_fences(without_marks(written)), numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, sources = numbered_draft(settle_fences(sanitized(cleaned)), keys)
     has_gaps = bool(gaps_of(run, findings) or missing_of(run, findings, state.memory.values()))

@@ -119,6 +119,9 @@ def was_cut_off(message: AIMessage) -> bool:
     return finish_of(message) in CUT_OFF
 
 
+THOUGHTS_ALONE = " It sent thoughts alone, which the setting of its server for a reasoning parser may explain."
+
+
 def broke_off(message: AIMessage) -> bool:
     """Whether the stream of the message broke."""
     return finish_of(message) == BROKEN["finish_reason"]

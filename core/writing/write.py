@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from ...prompts import fence, render
 from ...state import ResearchState
 from ..evidence.citations.citing import by_number, cited_numbers
-from ..evidence.citations.markers import Marker
+from ..evidence.citations.markers import Marker, plain_prose
 from ..evidence.citations.scanner import scan
 from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
 from ..evidence.text.continuation import join_continuation
@@ -239,6 +239,15 @@ class TextWriter:
             # What was paid for is worth more than an error.
             return f"{CUT_OFF}, and going on with it failed: {str(error).rstrip('.')}"
 
+    async def cited(self, known: Collection[int]) -> str:
+        """Return what was written, with all its citations as `[n]`; one that cites nothing is requested once more."""
+        text = plain_prose(self._events.raw.strip(), known)
+        if self._is_quick or not known or cited_numbers(text, known):
+            return text
+        state, refused = self._state, frozenset(self.refused)
+        request = await asyncio.to_thread(report_request, state, self._context, Asked("report"), "", refused)
+        return await ask_to_cite(request, text, known, self._context, self._events)
+
     async def _write(self) -> str:
         if self._is_quick:
             return CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
@@ -348,6 +357,21 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
         if not was_cut:
             break
     return Written(text, was_cut)
+
+
+async def ask_to_cite(request: Request, text: str, known: Collection[int], context: Context, events: CallEvents) -> str:
+    """Request a text once more that cites none of the `known` sources; return the answer if it cites, else the text.
+
+    The answer is not emitted.
+    """
+    messages = [*request.messages, AIMessage(text), HumanMessage(render("_cite", "reminder"))]
+    try:
+        again = await write_silently(request._replace(messages=messages, tool_choice="none"), context, events)
+    except DeepResearchError as error:
+        log_failure(__name__, error, "A text that cites nothing stays so: asking once more failed")
+        return text
+    cited = plain_prose(again.text.strip(), known)
+    return cited if cited_numbers(cited, known) and not again.was_cut else text
 
 
 def last_words(text: str) -> str:

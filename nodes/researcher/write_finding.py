@@ -22,6 +22,7 @@ from ...core.run.transcripts import count_withheld, missing_in, results_in_order
 from ...core.writing.continued import ContinuedEvents, ask_for_prose
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn
+from ...core.writing.write import ask_to_cite
 from ...prompts import render
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
@@ -62,9 +63,12 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
     if state.ended == "failed" or not state.actions:
         # What a model writes without a source it has from memory.
         raise RunFailed(state.reason or NOTHING_CONSULTED)
-    reply, declared = await _ask_twice(state, turn)
+    request, reply, declared = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
     text, was_cut = plain_prose(reply.message.text.strip(), known), was_cut_off(reply.message)
+    # What says that nothing was found has nothing to cite.
+    if known and not (cited_numbers(text, known) or was_cut or declared or state.missing):
+        text = await ask_to_cite(request, text, known, turn.context, turn.events)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     documents = [document(state.sources[key]) for key in cited]
     turn.emit(FindingCitedDocuments(placement=turn.tab, cited_docs=documents), SectionEnd(placement=turn.tab))
@@ -87,19 +91,20 @@ def _declared(message: AIMessage) -> tuple[str, ...]:
     return next((missing_in(call["args"]) or () for call in message.tool_calls), ())
 
 
-async def _ask_twice(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> tuple[Reply, tuple[str, ...]]:
-    """Return the finding and what it declares missing; an empty one is requested once more, as text alone."""
+async def _ask_twice(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> tuple[Request, Reply, tuple[str, ...]]:
+    """Return the request, the finding and what it declares missing; an empty one is requested again, as text alone."""
     declared: tuple[str, ...] = ()
     for again in (False, True):
-        reply = await _ask(state, turn, again)
+        request = await _request(state, turn, again)
+        reply = await ask_for_prose(request, turn.context, turn.events)
         declared = _declared(reply.message) or declared
         if reply.message.text.strip():
-            return reply, declared
+            return request, reply, declared
     raise ModelFailed("its model wrote nothing")
 
 
-async def _ask(state: ResearcherState, turn: BranchTurn[FindingEvents], again: bool) -> Reply:
-    task, context, events = state.task, turn.context, turn.events
+async def _request(state: ResearcherState, turn: BranchTurn[FindingEvents], again: bool) -> Request:
+    task, context = state.task, turn.context
     notes = shrunk(await turn.pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
     may_declare = not again and not researcher_tools(context, has_read_all=task.scope.reads_all)
     reminder = render(
@@ -112,7 +117,7 @@ async def _ask(state: ResearcherState, turn: BranchTurn[FindingEvents], again: b
         may_declare=may_declare,
     )
     messages = [*researcher_conversation(task, context, notes), HumanMessage(reminder)]
-    request = Request(
+    return Request(
         "researcher",
         task.question_id,
         messages,
@@ -123,4 +128,3 @@ async def _ask(state: ResearcherState, turn: BranchTurn[FindingEvents], again: b
         facts=facts_of_researcher(state, notes),
         is_long=True,
     )
-    return await ask_for_prose(request, context, events)

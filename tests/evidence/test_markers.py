@@ -17,6 +17,7 @@ KNOWN = range(1, 4)
         ("[[1]](https://example.com/x)", "[1]"),
         *(("[Source 1]", "[1]"), ("[Sources 1, 3]", "[1, 3]"), ("[document 2]", "[2]"), ("[Doc 2]", "[2]")),
         *(("[1-2]", "[1, 2]"), ("[1–3]", "[1, 2, 3]"), ("[1;3]", "[1, 3]")),
+        *(("[3-5]", "[3, 4, 5]"), ("<sup>[1]</sup>", "[1]")),
         *((" ¹", " [1]"), ("¹", "[1]"), ("［1］", "[1]"), ("**[1]**", "**[1]**")),
     ],
 )
@@ -52,7 +53,10 @@ def test_what_names_no_known_source_stays_as_it_is(text: str) -> None:
             "As written:\n\n```markdown\n# Light\n```\n\nLit. [1]",
         ),
         ("```python\nprint(1)\n```", "```python\nprint(1)\n```"),
+        ('{"report": "Lit. [1]\\n\\nOn 3 May."}', "Lit. [1]\n\nOn 3 May."),
+        ('{"report": "Lit. [1]", "title": "Light"}', '{"report": "Lit. [1]", "title": "Light"}'),
+        ("<p>Lit. [1]</p>\n\n<p>On 3 May.</p>", "Lit. [1]\n\nOn 3 May."),
     ],
 )
-def test_a_fence_around_an_answer_is_taken_off(text: str, prose: str) -> None:
+def test_what_is_wrapped_around_an_answer_is_taken_off(text: str, prose: str) -> None:
     assert plain_prose(text, KNOWN) == prose

@@ -142,7 +142,7 @@ async def test_after_a_cancel_no_model_is_called_and_the_run_can_be_resumed(tmp_
 
 @pytest.mark.behaviour("O-90")
 async def test_three_researchers_at_once_lose_no_packet_and_keep_their_order(tmp_path: Path) -> None:
-    texts = {f"task {number}.": " ".join(f"{number}-{word}" for word in range(300)) for number in range(3)}
+    texts = {f"task {number}.": " ".join(f"{number}-{word}" for word in range(300)) + " [1]" for number in range(3)}
     run = lab(
         tmp_path,
         orchestrator=[research(*texts), REPORT],

@@ -60,7 +60,7 @@ async def test_a_task_that_is_done_again_is_a_gap_no_more(tmp_path: Path) -> Non
     run = lab(
         tmp_path,
         orchestrator=[research("task 0.", ids=("one",)), research("task 0.", ids=("two",)), REPORT],
-        researcher=[search("Skerry Light"), REPORT, "Nothing was found.", *finds(f"{LIT} [1]")],
+        researcher=[search("Skerry Light"), REPORT, "Nothing was found.", "Nothing was found.", *finds(f"{LIT} [1]")],
     )
     state = await run.ask()
     assert [finding.text for finding in in_order(state)] == ["Nothing was found.", f"{LIT} [1]"]

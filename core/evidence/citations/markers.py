@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 OPENERS = "[【［"
@@ -25,6 +27,8 @@ _FOREIGN = re.compile(
     re.IGNORECASE,
 )
 """Forms of a marker that models learned elsewhere: `【1†source】`, `[^1]`, `[[1]](url)`, `[Source 1]`, `[1-2]`, `¹`."""
+_TAG = re.compile(r"</?(?:p|sup)>")
+"""Tags of models that write HTML; the others are shown as they stand."""
 _LINE_PARTS = re.compile(r"(`+[^`]*`+)")
 MOST_IN_RANGE = 10
 """Sources that a marker names as a range; a wider one is no citation."""
@@ -66,22 +70,23 @@ def code_lines(lines: Iterable[str]) -> list[bool]:
 
 
 def plain_prose(text: str, known: Container[int]) -> str:
-    """Return what a model wrote without a code fence around it, and with all its citations as `[n]`.
+    """Return what a model wrote without a code fence, JSON or HTML around it, and with all its citations as `[n]`.
 
-    Only markers of `known` numbers are changed, and none in code.
+    Only markers that name a `known` number are changed, and none in code.
     """
 
     def marker(found: re.Match[str]) -> str:
         stated = found["numbers"] or unicodedata.normalize("NFKC", found["raised"])
         numbers = list(_numbers_in(stated))
-        is_known = 0 < len(numbers) <= MOST_IN_RANGE and all(number in known for number in numbers)
-        return f"[{', '.join(map(str, numbers))}]" if is_known else found[0]
+        is_marker = len(numbers) <= MOST_IN_RANGE and any(number in known for number in numbers)
+        return f"[{', '.join(map(str, numbers))}]" if is_marker else found[0]
 
     lines = unwrapped(text).split("\n")
     for place, (line, is_code) in enumerate(zip(lines, code_lines(lines), strict=True)):
         if not is_code:
             parts = _LINE_PARTS.split(line)
-            lines[place] = "".join(part if part[:1] == "`" else _FOREIGN.sub(marker, part) for part in parts)
+            plain = (part if part[:1] == "`" else _FOREIGN.sub(marker, _TAG.sub("", part)) for part in parts)
+            lines[place] = "".join(plain)
     return "\n".join(lines)
 
 
@@ -96,8 +101,12 @@ def _numbers_in(stated: str) -> Iterator[int]:
 def unwrapped(text: str) -> str:
     """Return the text without a code fence around all of it: some models wrap their whole answer in one.
 
-    A fence that says that it holds Markdown is taken off behind an introduction, too.
+    A fence that says that it holds Markdown is taken off behind an introduction, too; so is JSON with this text alone.
     """
+    with suppress(ValueError):
+        whole = json.loads(text)
+        if isinstance(whole, dict) and len(whole) == 1 and isinstance(only := next(iter(whole.values())), str):
+            return only
     lines = text.rstrip().split("\n")
     labelled = (number for number, line in enumerate(lines) if _MARKDOWN_FENCE.fullmatch(line))
     first = next(labelled, 0)
