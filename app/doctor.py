@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
+from urllib.request import getproxies
 
 from langchain_core.language_models import BaseChatModel
 
@@ -26,6 +27,7 @@ from ..core.run.events.call import CallEvents
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import CallDelayed, Placement
 from ..core.run.limits import Limits
+from ..core.run.network import shown, usable_proxy
 from ..core.run.settings import read_context
 from ..core.run.store.database import open_database, place_of_runs
 from ..core.run.tracing import tracing_notices
@@ -43,6 +45,7 @@ from .terminal import put_out, say
 from .words import DONE, REFUSED, counted
 
 QUERY = "lighthouse"
+OUTSIDE = "https://example.com"
 EVERY, MOST_LINES = 100, 100
 """Documents at least between two lines of progress, and such lines at most."""
 
@@ -100,6 +103,7 @@ def diagnose(context: Context) -> list[Diagnosis]:
         _diagnosis("web search", lambda: _engines(context)),
         *documents,
         *to_search,
+        *([_diagnosis("proxy", lambda: _proxy(context))] if getproxies() else ()),
         _diagnosis("tracing", lambda: " ".join(tracing_notices(context)) or "off"),
         _data_folder(context.data_dir),
         _diagnosis("runs", lambda: counted(_count_runs(context.data_dir), "run")),
@@ -153,6 +157,15 @@ def _language(context: Context) -> str:
 def _engines(context: Context) -> str:
     names = ", ".join(engine.name for engine in choose_engines(context))
     return names or "off; set TAVILY_API_KEY, or name an engine by --engine (engines)"
+
+
+def _proxy(context: Context) -> str:
+    if not (proxy := usable_proxy(OUTSIDE)):
+        return "none for https (HTTPS_PROXY, NO_PROXY)"
+    pages = "pages are read without it (trust_proxy)"
+    if context.trust_proxy:
+        pages = "pages too: what a name leads to is checked only where this machine knows it, else by the proxy alone"
+    return f"models and search engines are reached through {shown(proxy)} (HTTPS_PROXY); {pages}"
 
 
 def _documents(context: Context) -> Iterator[Diagnosis]:

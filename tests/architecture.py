@@ -49,6 +49,8 @@ CLIENTS = (
 FOR_EXTRAS = ("deep_research.core.run.store.database.", "deep_research.core.evidence.citations.labels.")
 """What extras may import beside the public names: the saver as the server opens it, and the labels of reports."""
 MAY_CONNECT = {"models", "reading", "tools", "app"}
+HOW_TO_CONNECT = "core.run.network"
+"""Reads for all of them what the environment says on proxies and authorities, and opens no connection."""
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
 
 
@@ -164,7 +166,7 @@ def misplaced_graphs(module: Module) -> list[str]:
 
 def misplaced_clients(module: Module) -> list[str]:
     """Imports of what can open a connection, outside the folders that may."""
-    if module.folder in MAY_CONNECT:
+    if module.folder in MAY_CONNECT or module.name == HOW_TO_CONNECT:
         return []
     clients = tuple(f"{client}." for client in CLIENTS)
     return [f"{module.name} imports {target}" for target in imports(module) if f"{target}.".startswith(clients)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import parse_address
@@ -17,6 +17,7 @@ from ..core.reading.policy import Policy
 from ..core.reading.records import Unread
 from ..core.records.sources import Source
 from ..core.run.context import Context
+from ..core.run.network import barrier, trusted_certificates, usable_proxy
 from ..core.run.store.pages import text_hash
 from .tool import Hit
 
@@ -115,8 +116,8 @@ def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> Eng
     """Return the failure that an error on the way to the engine stands for."""
     import httpx
 
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return unreachable(title, setting)
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+        return unreachable(title, error, setting)
     if isinstance(error, httpx.TimeoutException):
         return too_slow(title)
     return broke_off(title)
@@ -127,10 +128,10 @@ def broke_off(title: str) -> EngineBusy:
     return EngineBusy(f"{title} broke off the connection.", DEFAULT_WAIT, is_lasting=True)
 
 
-def unreachable(title: str, setting: str = "") -> EngineFailed:
+def unreachable(title: str, error: Exception, setting: str = "") -> EngineFailed:
     """Return the failure of an engine that takes no connection."""
-    check = f"the network and {setting}" if setting else "the network"
-    return EngineFailed(f"{title} cannot be reached: check {check}.", is_lasting=True)
+    check = f"check the network and {setting}" if setting else "check the network"
+    return EngineFailed(f"{title} cannot be reached: {barrier(error, title) or check}.", is_lasting=True)
 
 
 def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
@@ -172,8 +173,8 @@ class Answer:
         return bytes(self._data)
 
 
-def limited(title: str) -> httpx.HTTPTransport:
-    """Return a transport for a client that blocks."""
+def limited(title: str, address: str) -> httpx.HTTPTransport:
+    """Return a transport to an engine's address, for a client that blocks."""
     import httpx
 
     class Limited(httpx.HTTPTransport):
@@ -187,13 +188,13 @@ def limited(title: str) -> httpx.HTTPTransport:
                 response.close()
             return _as_read(response, answer.data)
 
-    return Limited(trust_env=False)
+    return Limited(trust_env=False, proxy=usable_proxy(address), verify=trusted_certificates())
 
 
-def limited_async(title: str, shrink: Callable[[int, bytes], bytes], **options: Any) -> httpx.AsyncHTTPTransport:
-    """Return a transport for a client of the event loop; `shrink` takes the status and all of the body to a thread.
+def limited_async(title: str, address: str, shrink: Callable[[int, bytes], bytes]) -> httpx.AsyncHTTPTransport:
+    """Return a transport to an engine's address, for a client of the event loop.
 
-    It returns what the client is to see of the body. `options` are those of httpx's own transport.
+    `shrink` takes the status and all of the body, in a thread, and returns what the client is to see of it.
     """
     import httpx
 
@@ -208,7 +209,7 @@ def limited_async(title: str, shrink: Callable[[int, bytes], bytes], **options: 
                 await response.aclose()
             return _as_read(response, await asyncio.to_thread(shrink, response.status_code, answer.data))
 
-    return Limited(trust_env=False, **options)
+    return Limited(trust_env=False, proxy=usable_proxy(address), verify=trusted_certificates())
 
 
 def _as_read(response: httpx.Response, data: bytes) -> httpx.Response:

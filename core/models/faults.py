@@ -20,6 +20,7 @@ from ..run.errors import (
     PromptTooLong,
     RateLimited,
 )
+from ..run.network import barrier
 
 Kind = Literal[
     "key",
@@ -83,8 +84,6 @@ BROKE_OFF = "an answer that broke off"
 """What came where a stream ended without saying that it was over."""
 CHARACTERS = 4000
 """Of a foreign message that are looked at."""
-CAUSES = 8
-"""Errors behind an error that are looked at: each client wraps the one below it."""
 TRANSIENT: dict[Kind, str] = {
     "limited": "the provider asks to wait",
     "unreachable": "the connection failed",
@@ -126,7 +125,7 @@ TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
         "(setting models).",
     ),
     "limited": (RateLimited, "{who} takes no more calls for now{http}; {when}."),
-    "unreachable": (ModelFailed, "{who} cannot be reached: {reached}"),
+    "unreachable": (ModelFailed, "{who} cannot be reached: {barrier}"),
     "slow": (ModelFailed, "{who} {silent}."),
     "down": (ModelFailed, "{who} failed at {host}{http}; try again later, or choose another model (setting models)."),
     "broken": (ModelFailed, "{who} sent {what}{http}; try again{check}."),
@@ -255,7 +254,12 @@ def explain(error: Exception, role: str, model: str, *, has_answered: bool = Fal
         return None
     ours, text = TEXTS[kind]
     hints = dict.fromkeys(HINTS, "") if has_answered else HINTS
-    facts = {**_facts(error), "reached": _not_reached(error, hints["right"]), **hints}
+    facts = {**_facts(error), **hints}
+    known, unknown = (
+        barrier(error, facts["host"]),
+        f"the connection to {facts['host']} failed; is it up{hints['right']}?",
+    )
+    facts["barrier"] = f"{known}." if known else unknown
     return ours(text.format_map({"who": f"The {role}'s model {model!r}", **facts}))
 
 
@@ -375,19 +379,6 @@ def _facts(error: BaseException) -> dict[str, str]:
         "what": error.what if isinstance(error, AnswerBroken) else "an error in the place of an answer",
         "silent": str(error) if isinstance(error, AnswerSilent) else LATE,
     }
-
-
-def _not_reached(error: BaseException, right: str) -> str:
-    """Return why a server was not reached; `right` is the setting to look at where nothing else is known."""
-    host, chain, cause = server_of(error) or "its server", "", error
-    for _ in range(CAUSES):
-        chain += f" {cause}"
-        cause = cause.__cause__ or cause.__context__ or cause
-    if "CERTIFICATE_VERIFY_FAILED" in chain:
-        return f"no authority that is known here vouches for the certificate of {host}; name your own in SSL_CERT_FILE."
-    if "WRONG_VERSION_NUMBER" in chain or "RECORD_LAYER_FAILURE" in chain:
-        return f"{host} does not speak HTTPS; an address that begins with http:// may be meant (OPENAI_BASE_URL)."
-    return f"the connection to {host} failed; is it up{right}?"
 
 
 def _read_part(error: BaseException) -> str:

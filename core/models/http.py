@@ -1,14 +1,13 @@
-"""The HTTP client that all calls of an event loop share, and the authorities it trusts."""
+"""The HTTP client that all calls of an event loop share."""
 
 from __future__ import annotations
 
-import os
-import ssl
 from collections.abc import AsyncGenerator
-from functools import cache
 from typing import Any
 
 from openai import DefaultAsyncHttpxClient, Timeout
+
+from ..run.network import trusted_certificates
 
 CONNECT_SECONDS = 10.0
 """Seconds until a model's server must have taken the connection."""
@@ -16,24 +15,11 @@ TIMEOUT = Timeout(None, connect=CONNECT_SECONDS)
 """No limit on silence: each call is watched for it, by limits that may be other ones in the next run."""
 
 
-def trusted_certificates() -> ssl.SSLContext:
-    """Return the certificates that the environment names now, else those of browsers; blocks for a moment."""
-    return _read(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-
-
-@cache
-def _read(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    # It takes long to import, and whoever needs no server needs none of it.
-    import httpx
-
-    return httpx.create_ssl_context()
-
-
 class LoopClient(DefaultAsyncHttpxClient):
-    """Takes no proxy and no password from the environment, follows no redirect, and closes with its event loop."""
+    """Takes no password from the environment, follows no redirect, and closes with its event loop."""
 
-    def __init__(self) -> None:
-        super().__init__(trust_env=False, follow_redirects=False, verify=trusted_certificates())
+    def __init__(self, proxy: str | None) -> None:
+        super().__init__(trust_env=False, proxy=proxy, follow_redirects=False, verify=trusted_certificates())
         self._life: AsyncGenerator[None, None] | None = None
 
     async def send(self, *arguments: Any, **settings: Any) -> Any:

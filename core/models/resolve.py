@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from ipaddress import ip_address
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -21,6 +20,7 @@ from ..run.concurrency import PerLoop, in_thread
 from ..run.context import ROLES, Context, Model, Price, Role
 from ..run.errors import DeepResearchError, KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
 from ..run.logs import log_failure
+from ..run.network import is_loopback, usable_proxy
 from ..run.settings import read_settings, with_configurable
 from ..run.user_settings import UserSettings
 from .extractive import ExtractiveChatModel
@@ -84,7 +84,7 @@ class _OpenAIModel(NamedTuple):
 
 def default_model() -> str:
     """Return the model where the settings name none: that of the environment's server or of OpenAI, if there is one."""
-    if _variable("OPENAI_API_KEY") or _variable("OPENAI_BASE_URL"):
+    if _variable("OPENAI_API_KEY") or _base_url():
         return OPENAI + (_variable("OPENAI_MODEL") or DEFAULT_MODEL)
     return ""
 
@@ -116,14 +116,11 @@ def host_of(model: BaseChatModel) -> str:
 
 def is_on_this_machine(model: BaseChatModel) -> bool:
     """Whether a model's server runs on this machine."""
-    name = urlsplit(f"//{host_of(model)}").hostname or ""
-    with suppress(ValueError):
-        return ip_address(name).is_loopback
-    return name == "localhost"
+    return is_loopback(urlsplit(f"//{host_of(model)}").hostname or "")
 
 
 def _server(role: Role) -> Server:
-    url = _variable("OPENAI_BASE_URL") or OPENAI_URL
+    url = _base_url() or OPENAI_URL
     if not _is_address(url):
         raise UnknownSetting("OPENAI_BASE_URL is no address of a server; give one such as http://localhost:8000/v1.")
     key = _variable("OPENAI_API_KEY")
@@ -135,6 +132,11 @@ def _server(role: Role) -> Server:
             f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server."
         )
     return server
+
+
+def _base_url() -> str:
+    # The older name, which LangChain reads.
+    return _variable("OPENAI_BASE_URL") or _variable("OPENAI_API_BASE")
 
 
 def _variable(name: str) -> str:
@@ -158,11 +160,12 @@ def _at_openai(wanted: _OpenAIModel) -> BaseChatModel:
         """Return the key from a function, which keeps it out of the model, and out of whatever prints one."""
         return wanted.server.key.get_secret_value()
 
+    proxy = usable_proxy(wanted.server.url)
     return OpenAIChat(
         model=wanted.name,
         base_url=wanted.server.url,
         api_key=key,
-        http_async_client=_kept(LoopClient, LoopClient),
+        http_async_client=_kept((LoopClient, proxy), lambda: LoopClient(proxy)),
         openai_proxy=None,
         timeout=TIMEOUT,
         stream_chunk_timeout=None,

@@ -1,7 +1,7 @@
 """The one HTTP client of all pages: it connects to checked numbers, and speaks to the name.
 
-It is a bare connection pool: no cookies, no redirects, no proxies, no passwords from the environment. Certificates
-are checked against the system's authorities, or those of `SSL_CERT_FILE`.
+It is a bare connection pool: no cookies, no redirects, no passwords from the environment, and a proxy only where the
+setting `trust_proxy` lets it. Certificates are checked against the system's authorities, or those of `SSL_CERT_FILE`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple, Self
+from urllib.parse import unquote, urlsplit
 
 from ..run.concurrency import in_thread
+from ..run.network import proxy_for, shown, usable_proxy
 from .addresses import Address, IPAddress
 from .records import Unread
 
@@ -95,28 +97,43 @@ class Answer(NamedTuple):
 class Connections:
     """Makes one connection for each request; an asynchronous context manager that serves several callers at once."""
 
-    def __init__(self, connect_seconds: float) -> None:
-        self._connect_seconds = connect_seconds
-        self._pool: httpcore2.AsyncConnectionPool | None = None
+    def __init__(self, connect_seconds: float, trust_proxy: bool) -> None:
+        self._connect_seconds, self._trusts_proxy = connect_seconds, trust_proxy
+        self._pools: dict[str | None, httpcore2.AsyncConnectionPool] = {}
+        """By the proxy that they go through; None for none."""
         self._agent = ""
 
     async def __aenter__(self) -> Self:
         """Load the client and the certificates, which takes a moment."""
         self._agent = f"{AGENT}/{await in_thread(partial(version, AGENT))}"
-        self._pool = await in_thread(_pool)
+        self._pools[None] = await in_thread(_pool)
         return self
 
     async def __aexit__(self, *error: object) -> None:
         """Close whatever is open."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            await pool.aclose()
+        while self._pools:
+            await self._pools.popitem()[1].aclose()
+
+    def proxy(self, address: Address) -> str | None:
+        """Return the proxy through which an address is asked for; None if there is none, or if it is not trusted."""
+        return usable_proxy(str(address)) if self._trusts_proxy else None
+
+    def way(self, address: Address) -> str:
+        """Return words on the proxy of the environment, for a page that cannot be reached; empty if there is none."""
+        if not (proxy := proxy_for(str(address))):
+            return ""
+        how = f"through {shown(proxy)}" if self._trusts_proxy else "without the proxy of HTTPS_PROXY (trust_proxy)"
+        return f"; it was asked for {how}"
 
     @asynccontextmanager
     async def get(self, address: Address, numbers: Sequence[IPAddress]) -> AsyncIterator[Answer]:
-        """Ask for an address at the first of these numbers that takes the connection. Raises `Unread`."""
+        """Ask for an address at the first of these numbers that takes the connection. Raises `Unread`.
+
+        A trusted proxy gets the name instead, because most refuse numbers.
+        """
+        proxy = self.proxy(address)
         with _translated():
-            response = await self._send(address, numbers)
+            response = await (self._send_through(proxy, address) if proxy else self._send(address, numbers))
         try:
             headers = _headers(response)
             encoding = headers.get("content-encoding", "")
@@ -127,16 +144,20 @@ class Connections:
     async def _send(self, address: Address, numbers: Sequence[IPAddress]) -> httpcore2.Response:
         import httpcore2
 
-        assert self._pool is not None
-        *others, last = numbers[:TRIED_NUMBERS]
+        pool, (*others, last) = self._pools[None], numbers[:TRIED_NUMBERS]
         for number in others:
             try:
-                return await self._pool.handle_async_request(self._request(address, number))
+                return await pool.handle_async_request(self._request(address, str(number)))
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
-        return await self._pool.handle_async_request(self._request(address, last))
+        return await pool.handle_async_request(self._request(address, str(last)))
 
-    def _request(self, address: Address, number: IPAddress) -> httpcore2.Request:
+    async def _send_through(self, proxy: str, address: Address) -> httpcore2.Response:
+        if proxy not in self._pools:
+            self._pools[proxy] = await in_thread(partial(_pool, proxy))
+        return await self._pools[proxy].handle_async_request(self._request(address, address.host))
+
+    def _request(self, address: Address, host: str) -> httpcore2.Request:
         import httpcore2
 
         headers = [
@@ -145,17 +166,20 @@ class Connections:
             ("Accept", _ACCEPTED),
             ("Accept-Encoding", ENCODING),
         ]
-        url = httpcore2.URL(scheme=address.scheme, host=str(number), port=address.port, target=address.target)
+        url = httpcore2.URL(scheme=address.scheme, host=host, port=address.port, target=address.target)
         # Only the connection goes to the number: name indication and certificate are those of the host.
         extensions = {"timeout": {"connect": self._connect_seconds}, "sni_hostname": address.host}
         return httpcore2.Request("GET", url, headers=headers, extensions=extensions)
 
 
-def _pool() -> httpcore2.AsyncConnectionPool:
+def _pool(proxy: str | None = None) -> httpcore2.AsyncConnectionPool:
     import httpcore2
 
+    parts = urlsplit(proxy or "")
+    password = (unquote(parts.username or ""), unquote(parts.password or "")) if parts.username else None
     return httpcore2.AsyncConnectionPool(
         ssl_context=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+        proxy=httpcore2.Proxy(shown(proxy), auth=password) if proxy else None,
         max_connections=None,
         # No connection outlives its request: a second name at the same number must show a certificate of its own.
         max_keepalive_connections=0,
@@ -195,7 +219,13 @@ def _translated() -> Iterator[None]:
 
     try:
         yield
-    except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:
+    except (
+        httpcore2.TimeoutException,
+        httpcore2.NetworkError,
+        httpcore2.ProtocolError,
+        httpcore2.ProxyError,
+        OSError,
+    ) as error:
         raise _refusal(error) from error
 
 
@@ -207,6 +237,8 @@ def _refusal(error: BaseException) -> Unread:
         return Unread("unreachable", "its certificate is not valid for its name")
     if any(getattr(cause, "error_status_hint", 0) == TOO_LARGE for cause in causes):
         return _headers_too_large()
+    if isinstance(error, httpcore2.ProxyError):
+        return Unread("unreachable", "the proxy of the environment does not let it through")
     if isinstance(error, httpcore2.ConnectError | httpcore2.ConnectTimeout):
         return Unread("unreachable", "its server takes no connection")
     return Unread("broken", "its server broke off or does not speak HTTP")

@@ -141,7 +141,7 @@ class Fetcher:
         self._limits = context.limits
         self._policy = Policy(context)
         self._resolve = resolve or look_up
-        self._connections = Connections(self._limits.connect_seconds)
+        self._connections = Connections(self._limits.connect_seconds, context.trust_proxy)
         self._obeys_robots = context.robots
         self._robots: dict[str, Robots] = {}
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -164,6 +164,8 @@ class Fetcher:
         except (TimeoutError, Unread) as error:
             late = Unread("timed out", f"it takes longer than {seconds:g} seconds (limit page_seconds)")
             refusal = error if isinstance(error, Unread) else late
+            if refusal.code == "unreachable":
+                refusal = Unread(refusal.code, f"{refusal}{self._connections.way(first)}")
             logging.getLogger(__name__).info("A page of %s is not read: %s", first.host, refusal.code)
             raise refusal from error.__cause__
 
@@ -201,9 +203,14 @@ class Fetcher:
             return await receive(here, answer)
 
     async def _numbers(self, here: Address) -> list[IPAddress]:
-        """Return the addresses to connect to, looked up once and all of them checked."""
+        """Return the addresses to connect to, looked up once and all of them checked; none if only a proxy knows."""
         literal = here.number
-        numbers = [literal] if literal else await self._looked_up(here)
+        try:
+            numbers = [literal] if literal else await self._looked_up(here)
+        except Unread:
+            if not self._connections.proxy(here):
+                raise
+            numbers = []
         self._policy.check_numbers(here, numbers)
         return numbers
 

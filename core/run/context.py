@@ -123,6 +123,7 @@ class Settings(TypedDict, total=False):
     allow_private: Sequence[str]
     ports: Sequence[int]
     robots: bool
+    trust_proxy: bool
     data_dir: str | Path
     instructions: str
     language: str
@@ -202,6 +203,8 @@ class Context(KnownNames, BaseSettings):
     """Ports at which web pages are read."""
     robots: bool = Field(default=True, title="Obey robots.txt")
     """Leave pages alone that their site's robots.txt forbids to automatic readers."""
+    trust_proxy: bool = Field(default=False, title="Trust the proxy")
+    """Read pages through the proxy of the environment (HTTPS_PROXY), which then decides where a name leads."""
     data_dir: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("deep-research", appauthor=False)), title="Data folder"
     )

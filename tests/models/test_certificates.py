@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import ssl
 import threading
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import certifi
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from openai_server import openai_server
+from proxy import own_authority
 from wired import error_at
 
 from deep_research.core.models.faults import explain
-from deep_research.core.models.http import trusted_certificates
-
-
-def own_authority(folder: Path) -> Path:
-    """A file with a key and a certificate that no public authority vouches for."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Keldness harbour board")])
-    builder = x509.CertificateBuilder(name, name, key.public_key(), 5, now - timedelta(1), now + timedelta(9))
-    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    signed = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False).sign(key, hashes.SHA256())
-    written = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    file = folder / "own.pem"
-    file.write_bytes(written + signed.public_bytes(serialization.Encoding.PEM))
-    return file
+from deep_research.core.run.network import trusted_certificates
 
 
 async def test_a_certificate_of_an_unknown_authority_is_named_with_the_variable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import partial
 from io import BytesIO
@@ -10,6 +11,7 @@ from typing import Any
 
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
+from ...core.run.network import usable_proxy
 from ..engine import (
     PLAIN,
     USER_AGENT,
@@ -66,8 +68,8 @@ class Arxiv:
             raise failed_status(self.title, error.status) from None
         except requests.Timeout:
             raise too_slow(self.title) from None
-        except requests.ConnectionError:
-            raise unreachable(self.title) from None
+        except requests.ConnectionError as error:
+            raise unreachable(self.title, error) from None
         except requests.RequestException:
             raise broke_off(self.title) from None
         return [_found(document.metadata, document.page_content) for document in documents]
@@ -78,13 +80,13 @@ class Arxiv:
 
         client = arxiv.Client(page_size=max_results, delay_seconds=0, num_retries=0)
         client.query_url_format = f"{self._address}?{{}}"
-        client._session = _session(self._seconds)
+        client._session = _session(self._seconds, self._address)
         search = arxiv.Search(query, list(id_list), max_results)
         return SimpleNamespace(results=lambda: client.results(search))
 
 
-def _session(seconds: float) -> Any:
-    """Return a session that waits so long, reads so much, stays where it is and uses no proxy of the environment."""
+def _session(seconds: float, address: str) -> Any:
+    """Return a session that waits so long, reads so much and stays where it is."""
     import requests
 
     class Session(requests.Session):
@@ -99,7 +101,11 @@ def _session(seconds: float) -> Any:
             return read
 
     session = Session()
+    # The environment of requests also holds passwords.
     session.trust_env = False
+    session.verify = os.environ.get("SSL_CERT_FILE") or True
+    if proxy := usable_proxy(address):
+        session.proxies = {"all": proxy}
     session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": PLAIN})
     return session
 

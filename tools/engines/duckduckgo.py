@@ -90,5 +90,5 @@ def _failure(error: Exception) -> EngineFailed:
         words = f"{title} shows no results, as it also does when it turns automatic queries away: use other words"
         return EngineFailed(f"{words}, or a search engine with a key ({KEY}).")
     if kind in ("ConnectError", "DNSError"):
-        return unreachable(title)
+        return unreachable(title, error)
     return broke_off(title)

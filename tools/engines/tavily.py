@@ -98,11 +98,9 @@ def _base_setting() -> str:
 
 
 def _open(connect_seconds: float) -> httpx.AsyncClient:
-    """Return a client without proxies of the environment, whose answers are checked before the library sees them."""
+    """Return a client whose answers are checked before the library sees them."""
     import httpx
     import tavily  # noqa: F401 - it takes long, so it has to be done by the thread that runs this
-
-    from ...core.models.http import trusted_certificates
 
     async def limit_connecting(request: httpx.Request) -> None:
         request.extensions["timeout"]["connect"] = connect_seconds
@@ -110,7 +108,7 @@ def _open(connect_seconds: float) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         base_url=_base(),
         headers={"User-Agent": USER_AGENT, "Accept-Encoding": PLAIN},
-        transport=limited_async(Tavily.title, _shrunk, verify=trusted_certificates()),
+        transport=limited_async(Tavily.title, _base(), _shrunk),
         trust_env=False,
         event_hooks={"request": [limit_connecting], "response": [_check]},
     )

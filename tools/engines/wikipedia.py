@@ -43,7 +43,7 @@ class Wikipedia:
             from langchain_community.utilities.wikipedia import WikipediaAPIWrapper
 
         headers = {"User-Agent": USER_AGENT, "Accept-Encoding": PLAIN}
-        transport = limited(self.title)
+        transport = limited(self.title, self._address)
         with httpx.Client(transport=transport, trust_env=False, timeout=self._seconds, headers=headers) as http:
             # Constructed without checks, which would put the package `wikipedia` in the place of our client: that one
             # sends queries over plain HTTP, waits for ever, and asks once for each article and each of its parts.

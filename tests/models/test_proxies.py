@@ -1,0 +1,215 @@
+"""Models, engines and pages behind a proxy and a private authority, with the settings that lead there and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from openai_server import openai_server, say
+from proxy import Proxy, own_authority, proxy
+from search_api import Answer, found, search_api, serving
+from web import hostile_web
+from wired import Wire
+
+from deep_research.app.doctor import diagnose
+from deep_research.core.models.faults import explain
+from deep_research.core.reading.fetch import Fetcher
+from deep_research.core.reading.records import Unread
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.run.limits import Limits
+from deep_research.core.run.network import proxy_for, usable_proxy
+from deep_research.tools.engine import EngineFailed
+from deep_research.tools.engines.arxiv import Arxiv
+from deep_research.tools.engines.tavily import Tavily
+from deep_research.tools.engines.wikipedia import Wikipedia
+
+HOSTS = ("models.example", "search.example", "pages.example")
+VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE")
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment that names no proxy and no authority."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+def port(url: str) -> int:
+    found = urlsplit(url).port
+    assert found
+    return found
+
+
+@contextmanager
+def company(folder: Path, monkeypatch: pytest.MonkeyPatch, **urls: str) -> Iterator[Proxy]:
+    """A network that is left through a proxy only, where an authority of its own vouches for these hosts."""
+    certificate = own_authority(folder, *HOSTS)
+    with proxy({f"{name}.example": port(url) for name, url in urls.items()}, certificate) as here:
+        monkeypatch.setenv("HTTPS_PROXY", here.url)
+        monkeypatch.setenv("HTTP_PROXY", here.url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        yield here
+
+
+async def test_a_model_is_reached_through_the_proxy_and_its_certificate_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with openai_server([say("Yes.")] * 3) as server, company(tmp_path, monkeypatch, models=server.url) as here:
+        model = Wire(monkeypatch)(server)
+        monkeypatch.setenv("OPENAI_BASE_URL", "https://models.example/v1")
+        assert (await model()).text == "Yes."
+        assert here.asked == ["CONNECT models.example:443"]
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
+        assert (await model()).text == "Yes."
+        assert here.asked[1:] == ["POST http://models.example/v1/chat/completions"]
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert (await model()).text == "Yes."
+        assert len(here.asked) == 2, "nothing on this machine is reached through a proxy"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"SSL_CERT_FILE": ""}, "vouches for the certificate of models.example; name yours in SSL_CERT_FILE"),
+        ({"HTTPS_PROXY": "http://me:hunter22@127.0.0.1:9"}, "proxy http://127.0.0.1:9 failed; check HTTPS_PROXY"),
+    ],
+)
+async def test_what_stands_between_a_model_and_us_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], named: str
+) -> None:
+    with openai_server([say("Yes.")]) as server, company(tmp_path, monkeypatch, models=server.url):
+        model = Wire(monkeypatch)(server)
+        for name, value in {"OPENAI_BASE_URL": "https://models.example/v1", **change}.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(Exception) as caught:
+            await model()
+    told = str(explain(caught.value, "planner", "fake-1"))
+    assert named in told and "hunter22" not in told
+
+
+ARTICLE = {"index": 1, "title": "Light", "fullurl": "https://w.example/Light", "extract": "Lit in 1844."}
+ENTRY = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/">
+<opensearch:totalResults>1</opensearch:totalResults><entry><id>http://arxiv.org/abs/1234.5678v1</id><title>Light</title>
+<summary>Lit in 1844.</summary><published>2020-01-01T00:00:00Z</published><updated>2020-01-01T00:00:00Z</updated>
+<author><name>Ada Moran</name></author></entry></feed>"""
+
+
+@pytest.mark.parametrize("scheme", ["https", "http"])
+@pytest.mark.parametrize(
+    ("make", "body"),
+    [
+        (
+            lambda url: Wikipedia(Context(), f"{url}/w/api.php"),
+            f'{{"query": {{"pages": [{ARTICLE}]}}}}'.replace("'", '"'),
+        ),
+        (lambda url: Arxiv(Context(), f"{url}/api/query"), ENTRY),
+    ],
+)
+async def test_engines_without_a_key_are_reached_through_the_proxy(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: str,
+    make: Callable[[str], Wikipedia | Arxiv],
+    body: str,
+) -> None:
+    with serving(lambda _: Answer(body=body)) as server, company(tmp_path, monkeypatch, search=server.url) as here:
+        [result] = await make(f"{scheme}://search.example").search("light", 1)
+        assert "1844" in result.excerpt and len(here.asked) == 1
+        monkeypatch.setenv("SSL_CERT_FILE", "")
+        if scheme == "https":
+            with pytest.raises(EngineFailed, match="SSL_CERT_FILE"):
+                await make("https://search.example").search("light", 1)
+
+
+async def test_tavily_is_reached_through_the_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with search_api() as server, company(tmp_path, monkeypatch, search=server.url) as here:
+        server.on("light", Answer([found("https://a.example/light")]))
+        monkeypatch.setenv("TAVILY_API_KEY", "tvly-test-canary")
+        monkeypatch.setenv("TAVILY_BASE_URL", "https://search.example")
+        [result] = await Tavily(Context()).search("light", 1)
+        assert (result.address, here.asked) == ("https://a.example/light", ["CONNECT search.example:443"])
+        monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+        with pytest.raises(EngineFailed, match=r"proxy http://127.0.0.1:9 failed; check HTTPS_PROXY"):
+            await Tavily(Context()).search("light", 1)
+
+
+async def nowhere(host: str, port: int) -> list[str]:
+    raise OSError(f"{host}:{port}")
+
+
+async def inside(host: str, port: int) -> list[str]:
+    return ["10.1.2.3"]
+
+
+async def outside(host: str, port: int) -> list[str]:
+    return ["93.184.215.14"]
+
+
+@pytest.mark.fault("R6")
+async def test_pages_go_through_a_proxy_only_where_it_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = Limits(page_seconds=5)
+    with hostile_web() as web, company(tmp_path, monkeypatch, pages=web.url("/")) as here:
+        web.publish("/light", "The Skerry Light was lit in 1844.")
+        for scheme, resolve in (("https", nowhere), ("http", nowhere), ("https", outside)):
+            async with Fetcher(Context(trust_proxy=True, robots=False, limits=limits), resolve) as fetcher:
+                assert b"1844" in (await fetcher.fetch(f"{scheme}://pages.example/light")).data
+        assert here.asked[:2] == ["CONNECT pages.example:443", "GET http://pages.example:80/light"]
+        count = len(here.asked)
+        refusals = (
+            (True, inside, "leads into a private network"),
+            (False, nowhere, "without the proxy of HTTPS_PROXY (trust_proxy)"),
+        )
+        for is_trusted, resolve, words in refusals:
+            async with Fetcher(Context(trust_proxy=is_trusted, robots=False, limits=limits), resolve) as fetcher:
+                with pytest.raises(Unread) as caught:
+                    await fetcher.fetch("https://pages.example/light")
+            assert words in str(caught.value)
+        assert len(here.asked) == count
+        monkeypatch.setenv("SSL_CERT_FILE", "")
+        async with Fetcher(Context(trust_proxy=True, robots=False, limits=limits), nowhere) as fetcher:
+            with pytest.raises(Unread, match="certificate is not valid"):
+                await fetcher.fetch("https://pages.example/light")
+            with pytest.raises(Unread, match=r"does not let it through; it was asked for through http://127"):
+                await fetcher.fetch("https://other.example/light")
+
+
+async def test_a_proxy_gets_its_password_and_no_page_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hostile_web() as web, company(tmp_path, monkeypatch, pages=web.url("/")) as here:
+        web.publish("/light", "The Skerry Light was lit in 1844.")
+        monkeypatch.setenv("HTTPS_PROXY", here.url.replace("://", "://me:p%40ss@"))
+        async with Fetcher(Context(trust_proxy=True, robots=False), nowhere) as fetcher:
+            await fetcher.fetch("https://pages.example/light")
+            with pytest.raises(Unread) as caught:
+                await fetcher.fetch("https://other.example/light")
+    assert here.passwords == ["Proxy-Authorization: Basic bWU6cEBzcw=="] * 2
+    assert "me" not in str(caught.value).split() and "ss@" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["socks5://127.0.0.1:1080", "http://", "http://proxy:x", "proxy 3128"])
+def test_a_proxy_that_cannot_be_used_is_refused_with_what_works(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("ALL_PROXY", address)
+    with pytest.raises(UnknownSetting, match=r"ALL_PROXY.* must be an address such as http://proxy.example:3128"):
+        usable_proxy("https://models.example/v1")
+    assert usable_proxy("http://localhost:11434/v1") is None
+
+
+def test_no_proxy_names_what_is_reached_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", "models.example, .inner.example")
+    direct = ("https://models.example/v1", "https://a.inner.example", "http://other.example", "https://127.0.0.2:8443")
+    assert [proxy_for(address) for address in direct] == [None] * 4
+    assert proxy_for("https://other.example") == "http://proxy.example:3128"
+
+
+def test_doctor_says_what_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "proxy.example:3128")
+    for is_trusted, words in ((False, "pages are read without it (trust_proxy)"), (True, "pages too:")):
+        [line] = [one for one in diagnose(Context(data_dir=tmp_path, trust_proxy=is_trusted)) if one.what == "proxy"]
+        assert line.state == "ok" and "http://proxy.example:3128" in line.text and words in line.text
