@@ -7,6 +7,8 @@ from pathlib import Path
 from lab import QUESTION, REPORT, in_order, lab, research, search
 from scripted import call, calls
 
+from deep_research.core.evidence.memory.observations import notes_of
+
 LIT = "The Skerry Light was lit in 1844."
 FINDS = [search("Skerry Light"), REPORT]
 AGAIN = "names no source by its number"
@@ -58,6 +60,7 @@ async def test_one_that_cites_nothing_again_stays_as_it_was(tmp_path: Path) -> N
     state = await run.ask()
     assert len(run.calls("writer")) == 2
     assert state.report and state.report.text == "It is lit."
+    assert "names none of the sources" in " ".join(notes_of(state))
 
 
 async def test_a_finding_that_says_what_is_missing_need_not_cite(tmp_path: Path) -> None:
