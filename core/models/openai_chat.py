@@ -203,7 +203,8 @@ class OpenAIChat(ChatOpenAI):
 def _repeat_thoughts(messages: list[BaseMessage], sent: list[dict[str, Any]]) -> None:
     for message, plain in zip(messages, sent, strict=True):
         if isinstance(message, AIMessage):
-            plain[REASONING] = message.additional_kwargs.get(REASONING, "")
+            # A call that no model made, such as the first search of a step, has no thought, and none may be empty.
+            plain[REASONING] = message.additional_kwargs.get(REASONING) or " "
 
 
 def _cost(usage: Mapping[str, Any] | None) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from ..run.transcripts import REASONING
@@ -16,6 +17,7 @@ OUTPUT_NAME = "output_name"
 TURNS = "turns"
 SINGLE_CALLS = "single_calls"
 NO_SYSTEM = "no_system"
+CALL_IDS = "call_ids"
 _UNKNOWN = r"(unsupported|not supported|unknown|unrecognized|unexpected|extra|not permitted|not allowed)"
 QUIRKS = {
     "stream_options": "stream_options|include_usage",
@@ -28,6 +30,7 @@ QUIRKS = {
     REASONING: REASONING,
     TURNS: r"unexpected role|roles? must alternate|message_order|expected last role|system message must be at the",
     SINGLE_CALLS: "single tool.?call",
+    CALL_IDS: "tool call id (was|must)",
     NO_SYSTEM: "system role (is )?not supported|(does|do)(n't| not) support (the )?system",
 }
 """What a server may not take of a request, or may want back, and what it then says when it refuses the request."""
@@ -37,8 +40,11 @@ WISHES = {
     TURNS: "roles that alternate",
     SINGLE_CALLS: "one tool call a message",
     NO_SYSTEM: "no system message",
+    CALL_IDS: "ids of tool calls of nine letters and digits",
 }
 """What a server with a quirk wants, in words for the user; with any other, it wants no field of that name."""
+SHORT_ID = 9
+"""Characters of an id of a tool call as Mistral wants it."""
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 _ABOUT_OUTPUT = re.compile("max_(?:completion_|output_)?tokens|(?:output|completion) tokens", re.IGNORECASE)
 _OF_WINDOW = re.compile(r"maximum context length is (\d+) tokens.{0,60}?(\d+) input tokens", re.IGNORECASE | re.DOTALL)
@@ -113,6 +119,8 @@ def adapt(payload: Payload, learned: Learned) -> Payload:
 
 
 def _ordered(messages: Sequence[Message], quirks: frozenset[str]) -> list[Message]:
+    if CALL_IDS in quirks:
+        messages = [_with_short_ids(message) for message in messages]
     if SINGLE_CALLS in quirks:
         messages = [part for message in _by_call(messages) for part in message]
     if NO_SYSTEM in quirks or TURNS in quirks:
@@ -122,6 +130,15 @@ def _ordered(messages: Sequence[Message], quirks: frozenset[str]) -> list[Messag
         ]
         messages = _in_turns(messages)
     return list(messages)
+
+
+def _with_short_ids(message: Message) -> Message:
+    def short(identifier: str) -> str:
+        return sha256(identifier.encode()).hexdigest()[:SHORT_ID]
+
+    calls = [{**call, "id": short(call["id"])} for call in message.get("tool_calls") or ()]
+    answered = {"tool_call_id": short(message["tool_call_id"])} if message["role"] == "tool" else {}
+    return {**message, **answered, **({"tool_calls": calls} if calls else {})}
 
 
 def _by_call(messages: Sequence[Message]) -> Iterator[list[Message]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -147,3 +148,21 @@ async def test_the_order_of_messages_is_learned(
         await model(prompt)
         await model(prompt)
     assert [_sent(request) for request in server.requests[1:]] == [sent, sent]
+
+
+async def test_ids_of_calls_are_shortened_where_a_server_wants_nine_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = fail(400, "Tool call id was call_0123456789 but must be a-z, A-Z, 0-9, with a length of 9.")
+    prompt = [RULES, ASKED, _call("call_0123456789", "b"), _result("call_0123456789"), _result("b")]
+    with openai_server([refusal, say("Yes.")]) as server:
+        await Wire(monkeypatch)(server)(prompt)
+    *_, asking, first, second = server.requests[1].messages
+    called = [call["id"] for call in asking["tool_calls"]]
+    assert [first["tool_call_id"], second["tool_call_id"]] == called
+    assert len(set(called)) == 2 and all(re.fullmatch("[a-zA-Z0-9]{9}", one) for one in called)
+
+
+async def test_a_call_without_a_thought_is_given_one_that_is_not_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = fail(400, "The `reasoning_content` in the thinking mode must be passed back to the API.")
+    with openai_server([refusal, say("Yes.")]) as server:
+        await Wire(monkeypatch)(server)([RULES, ASKED, _call("a"), _result("a")])
+    assert server.requests[1].messages[2]["reasoning_content"]
