@@ -353,7 +353,7 @@ def mcp(is_http: bool, port: int | None, **options: Any) -> int:
     "--try",
     "is_trial",
     is_flag=True,
-    help="Call the model a few times and see what it can do, and search once where a key is needed (one credit).",
+    help="Call the model a few times and see what it can do, and search once (one credit of a key).",
 )
 @DATA_DIR
 def doctor(is_trial: bool, **options: Any) -> int:

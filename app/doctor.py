@@ -35,7 +35,7 @@ from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed
 from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
-from ..tools.run_engines import choose_engines
+from ..tools.run_engines import FREE, choose_engines, stand_ins
 from .endings import reports_errors, run_interruptibly
 from .progress import describe
 from .runs import has_runs
@@ -156,6 +156,8 @@ def _language(context: Context) -> str:
 
 def _engines(context: Context) -> str:
     names = ", ".join(engine.name for engine in choose_engines(context))
+    if others := ", ".join(engine.name for engine in stand_ins(context)):
+        return f"{names}; where it brings nothing, {others}; a key (TAVILY_API_KEY) makes a better engine the first"
     return names or "off; set TAVILY_API_KEY, or name an engine by --engine (engines)"
 
 
@@ -218,7 +220,7 @@ def _count_runs(folder: Path) -> int:
 
 
 async def _try_out(context: Context) -> list[Diagnosis]:
-    """Call each model a few times, and search once where a key is needed; how models call tools is remembered."""
+    """Call each model a few times, and search once; how models call tools is remembered."""
     return [*await _try_models(context), *await _try_engines(context)]
 
 
@@ -254,13 +256,16 @@ def _say_waits(data: Mapping[str, Any]) -> None:
 
 
 async def _try_engines(context: Context) -> list[Diagnosis]:
-    """Return whether the engine that needs a key takes it."""
-    found = list[Diagnosis]()
-    for engine in choose_engines(context):
-        if engine.name == Tavily.name:
-            try:
-                await engine.search(QUERY, 1)
-                found.append(Diagnosis("ok", f"key of {engine.title}", "it is taken"))
-            except EngineFailed as error:
-                found.append(Diagnosis("failed", f"key of {engine.title}", error.words))
+    """Return whether the engine that needs a key takes it, and which of those that need none answers."""
+    found, others = list[Diagnosis](), stand_ins(context)
+    for engine in (each for each in (*choose_engines(context), *others) if each.name in {Tavily.name, *FREE}):
+        what, well = ("key of", "it is taken") if engine.name == Tavily.name else ("search by", "it answers")
+        try:
+            await engine.search(QUERY, 1)
+            found.append(Diagnosis("ok", f"{what} {engine.title}", well))
+        except EngineFailed as error:
+            found.append(Diagnosis("failed", f"{what} {engine.title}", error.words))
+        if others and found[-1].state == "ok":
+            # Engines that failed before it stop no run.
+            return [tried._replace(state="note") for tried in found[:-1]] + found[-1:]
     return found

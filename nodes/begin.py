@@ -45,7 +45,7 @@ from ..tools.addresses import Addresses, addresses_in
 from ..tools.internal_search import read_whole
 from ..tools.offer import check_tools
 from ..tools.passed import load_servers
-from ..tools.run_engines import choose_engines
+from ..tools.run_engines import choose_engines, stand_ins
 from ..tools.shown import note_user
 
 TOLD = 100
@@ -150,6 +150,7 @@ def _scope(context: Context, documents: str, whole: tuple[str, ...]) -> Scope:
     return Scope(
         docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
         engines=tuple(engine.name for engine in choose_engines(context)),
+        engines_by_default=bool(stand_ins(context)),
         domains_allow=context.domains_allow,
         domains_deny=context.domains_deny,
         published_after=after.isoformat() if after else "",

@@ -87,6 +87,8 @@ def pytest_configure() -> None:
     write_to_memory()
     os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
     os.environ["LANGSMITH_TRACING"] = "false"
+    # DuckDuckGo is asked past Python's own sockets, where nobody refuses it.
+    os.environ.update(dict.fromkeys(("DUCKDUCKGO_URL", "WIKIPEDIA_URL", "ARXIV_URL"), "http://127.0.0.1:9/"))
     # A `.env` in the checkout is its owner's.
     os.environ["PYTHON_DOTENV_DISABLED"] = "true"
     is_ci = "CI" in os.environ

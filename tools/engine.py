@@ -93,6 +93,10 @@ class EngineFailed(Exception):
         self.words, self.is_lasting = words, is_lasting
 
 
+class EngineBlocked(EngineFailed):
+    """An engine turned a query away because a program sent it; it has to rest before it is asked again."""
+
+
 class EngineBusy(EngineFailed):
     """An engine could not search just now, and is worth asking once more after `seconds`."""
 

@@ -19,7 +19,7 @@ from .control import GENERATE_FINDING, THINK_TOOL
 from .internal_search import InternalSearch, InternalSearchArguments, ReadDocuments, behind_documents
 from .open_url import OpenUrl, OpenUrlArguments
 from .passed import PassedTool, passed_schema, passed_tools
-from .run_engines import choose_engines
+from .run_engines import choose_engines, stand_ins
 from .tool import ResearchTool, ToolContext, tool_schema
 from .web_search import WebSearch, WebSearchArguments
 
@@ -62,7 +62,7 @@ def researcher_tools(context: Context, *, has_read_all: bool = False) -> dict[st
 def research_tool(name: str, context: Context, tool_context: ToolContext) -> ResearchTool:
     """Return one of the offered tools, ready for a call."""
     if name == WebSearch.name:
-        return WebSearch(context, choose_engines(context), tool_context)
+        return WebSearch(context, choose_engines(context), tool_context, *stand_ins(context))
     if passed := passed_tools(context).get(name):
         return PassedTool(passed, context, tool_context.topic)
     library = Library(context)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
 
 from ..core.run.concurrency import PerLoop
@@ -16,13 +17,17 @@ from ..core.run.context import AnyEngine, Context, engine_name
 from ..core.run.errors import UnknownSetting
 from ..core.run.registered import ENGINES, load_registered, registered
 from . import engines
-from .engine import EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow
+from .engine import EngineBlocked, EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow
 from .engines import tavily
 from .passed import PassedEngine
 from .tool import Meter, ToolContext
 
 LONGEST_PAUSE = 600.0
 """Seconds after which an engine is asked anew, whatever it has said: a process may live for months."""
+REST_SECONDS = 60.0
+"""Seconds for which an engine rests that turned a query away; twice as long each time that it does so again."""
+FREE = {"duckduckgo": "ddgs", "wikipedia": "langchain_community", "arxiv": "arxiv"}
+"""Engines without a key and their packages; unless engines are named, the next is asked where one brings nothing."""
 _OWN: Mapping[str, Callable[[Context], SearchEngine]] = {
     found.name: one
     for found in iter_modules(engines.__path__)
@@ -39,6 +44,8 @@ class _Pace:
         self.places = asyncio.Semaphore(parallel)
         self.next_at = 0.0
         self.paused_until = 0.0
+        # Seconds of the latest rest, if it has not answered since, and why it rests.
+        self.rest, self.block = 0.0, ""
 
 
 _paces = PerLoop(dict[str, _Pace])
@@ -47,12 +54,15 @@ _paces = PerLoop(dict[str, _Pace])
 async def ask(engine: SearchEngine, query: str, count: int, seconds: float, meter: Meter) -> list[Found]:
     """Let the engine search, in its turn, for at most so many seconds; raises `EngineFailed`.
 
-    A busy engine is asked once more if the wait that it names fits into the seconds. That wait holds for everybody;
-    waiting for a turn does not count. What is sent is counted as it is sent, both tries as one search.
+    A busy engine is asked once more if the wait that it names fits into the seconds. That wait holds for everybody, as
+    does the rest of an engine that turned a query away; waiting for a turn does not count. What is sent is counted as
+    it is sent, both tries as one search.
     """
     loop = asyncio.get_running_loop()
     pace = _paces.get().setdefault(engine.name, _Pace(engine.parallel))
     async with pace.places:
+        if pace.block and loop.time() < pace.paused_until:
+            raise EngineFailed(pace.block, is_lasting=True)
         await asyncio.sleep(pace.next_at - loop.time())
         end = loop.time() + seconds
         try:
@@ -68,6 +78,8 @@ async def _ask_twice(
     engine: SearchEngine, query: str, count: int, pace: _Pace, end: float, meter: Meter
 ) -> list[Found]:
     await _sit_out(engine, pace, end)
+    if meter.most_searches is not None and meter.searches >= meter.most_searches:
+        raise EngineFailed(f"Too few searches are left to ask {engine.title} as well (max_searches).")
     meter.searches += 1
     with suppress(EngineBusy):
         return await _ask_once(engine, query, count, pace)
@@ -76,12 +88,18 @@ async def _ask_twice(
 
 
 async def _ask_once(engine: SearchEngine, query: str, count: int, pace: _Pace) -> list[Found]:
+    now = asyncio.get_running_loop().time
     try:
-        return await engine.search(query, count)
+        found = await engine.search(query, count)
+    except EngineBlocked as blocked:
+        pace.rest, pace.block = min(max(REST_SECONDS, 2 * pace.rest), LONGEST_PAUSE), blocked.words
+        pace.paused_until = now() + pace.rest
+        raise EngineFailed(blocked.words, is_lasting=True) from None
     except EngineBusy as busy:
-        wait = min(busy.seconds, LONGEST_PAUSE)
-        pace.paused_until = max(pace.paused_until, asyncio.get_running_loop().time() + wait)
+        pace.paused_until = max(pace.paused_until, now() + min(busy.seconds, LONGEST_PAUSE))
         raise
+    pace.rest, pace.block = 0.0, ""
+    return found
 
 
 async def _sit_out(engine: SearchEngine, pace: _Pace, end: float) -> None:
@@ -142,6 +160,12 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
     return tuple(_engine(one, context) for one in by_name.values())
 
 
+def stand_ins(context: Context) -> tuple[SearchEngine, ...]:
+    """Return the engines that are asked in turn where the first free one brings nothing; none if engines are named."""
+    is_free = context.engines is None and _default(context) == tuple(FREE)[:1]
+    return tuple(_OWN[name](context) for name in tuple(FREE)[1:] if is_free and find_spec(FREE[name]))
+
+
 def _engine(given: AnyEngine, context: Context) -> SearchEngine:
     return _named(given)(context) if isinstance(given, str) else PassedEngine(given)
 
@@ -161,4 +185,4 @@ def _named(name: str) -> Callable[[Context], SearchEngine]:
 def _default(context: Context) -> tuple[str, ...]:
     if os.environ.get(tavily.KEY, "").strip():
         return ("tavily",)
-    return () if context.docs else ("duckduckgo",)
+    return () if context.docs else tuple(FREE)[:1]

@@ -128,6 +128,8 @@ class Outcome(NamedTuple):
     """What could not be searched or read and why, one sentence each."""
     broken: tuple[str, ...] = ()
     """Those of the problems that are failures: something could not be asked, as opposed to asked in vain."""
+    replaced: tuple[str, ...] = ()
+    """Failures among the problems after which another engine found something."""
     not_read: tuple[NotRead, ...] = ()
     """Pages and documents among the problems."""
     redacted: tuple[str, ...] = ()

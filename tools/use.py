@@ -183,6 +183,7 @@ def shown_use(
 
 def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequence[Outcome]) -> Action:
     """Return the record of a use of a tool that has brought this."""
+    ended = [outcome for outcome in outcomes if not outcome.failed]
     return Action(
         id=action_id,
         tool=name,
@@ -192,7 +193,7 @@ def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequen
         not_read=tuple(dict.fromkeys(one for outcome in outcomes for one in outcome.not_read)),
         redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
         failed=tuple(kind for outcome in outcomes for kind in outcome.failed),
-        broken=tuple(dict.fromkeys(words for outcome in outcomes if not outcome.failed for words in outcome.broken)),
+        broken=tuple(dict.fromkeys(words for outcome in ended for words in outcome.broken + outcome.replaced)),
         fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -23,6 +24,7 @@ from .results import shortened
 from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, queries_of, take
 
 ONLY_PRIVATE = "stand only in the user's documents, which are not told to search engines"
+OUTSIDE = "outside domains_allow, domains_deny and published_after, or without a public address"
 RATIONED = "are known neither from the user nor from the web, and no more of these are sent (max_unseen_characters)"
 
 
@@ -42,8 +44,8 @@ class _Answer(NamedTuple):
     query: str
     found: list[Found]
     """The results that may be shown."""
-    is_empty: bool = True
-    """Whether there were none, not even unusable ones."""
+    came: Sequence[Found] = ()
+    """All results, those too that may not be shown."""
     failure: EngineFailed | None = None
 
 
@@ -53,13 +55,17 @@ class WebSearch:
     name = tool_names.WEB_SEARCH
     arguments: type[BaseModel] = WebSearchArguments
 
-    def __init__(self, context: Context, engines: Sequence[SearchEngine], tool_context: ToolContext) -> None:
+    def __init__(
+        self, context: Context, engines: Sequence[SearchEngine], tool_context: ToolContext, *stand_ins: SearchEngine
+    ) -> None:
         """Search by these engines, each for every query; the first ones only, if not enough searches are left for all.
+
+        For a query to which they bring nothing, the stand-ins are asked in turn.
 
         A page that was opened before is recognised when it is found, and what only documents have shown is not sent.
         """
         self._context = context
-        self._engines = engines
+        self._engines, self._stand_ins = engines, stand_ins
         self._tool_context = tool_context
         self._addresses = Addresses(tool_context.pages, tool_context.question_id)
 
@@ -77,12 +83,13 @@ class WebSearch:
         queries = distinct([one.query for one in sent.values() if one.query], str.casefold)
         if not queries:
             raise ToolFailed(" ".join(dropped), redacted=redacted)
-        answers = await gather_or_cancel(self._ask(engine, query) for query in queries for engine in engines)
+        answers = [*chain.from_iterable(await gather_or_cancel(self._search(query, engines) for query in queries))]
         hits = await self._hits(queries, answers)
         problems = [*dropped, *self._shortened(given), *left_out, *self._unasked(len(engines))]
-        broken = _failures(answers)
-        problems += [*broken, *_nothing(answers, hits)]
-        return Outcome(hits, tuple(problems), tuple(broken), redacted=redacted, fault=self._fault(answers))
+        broken, replaced = _failures(answers, self._stand_ins)
+        problems += [*broken, *replaced, *_nothing(answers, hits)]
+        fault = self._fault(answers)
+        return Outcome(hits, tuple(problems), tuple(broken), tuple(replaced), redacted=redacted, fault=fault)
 
     def _take(self, queries: list[str], engines: int) -> tuple[list[str], list[str]]:
         """Return the queries that so many engines may be asked, and a word on the others."""
@@ -92,6 +99,14 @@ class WebSearch:
             "max_searches": None if most is None else most // engines,
         }
         return take(queries, limits, "queries were searched")
+
+    async def _search(self, query: str, engines: Sequence[SearchEngine]) -> list[_Answer]:
+        answers = list(await gather_or_cancel(self._ask(engine, query) for engine in engines))
+        for engine in self._stand_ins:
+            if any(answer.found for answer in answers):
+                break
+            answers.append(await self._ask(engine, query))
+        return answers
 
     async def _ask(self, engine: SearchEngine, query: str) -> _Answer:
         try:
@@ -107,7 +122,7 @@ class WebSearch:
             log_failure(__name__, error, "%s failed", engine.title, keeps_text=isinstance(engine, PassedEngine))
             unknown = EngineFailed(f"{engine.title} failed ({type(error).__name__}).")
             return _Answer(engine, query, [], failure=unknown)
-        return _Answer(engine, query, shown, is_empty=not found)
+        return _Answer(engine, query, shown, found)
 
     async def _hits(self, queries: Iterable[str], answers: Iterable[_Answer]) -> tuple[Hit, ...]:
         by_query = [interleave(answer.found for answer in answers if answer.query == query) for query in queries]
@@ -141,7 +156,7 @@ class WebSearch:
         if any(answer.failure is None for answer in answers):
             return ""
         lasting = {a.engine.name: a.failure.words for a in answers if a.failure and a.failure.is_lasting}
-        return " ".join(lasting.values()) if len(lasting) == len(self._engines) else ""
+        return " ".join(lasting.values()) if len(lasting) == len(self._engines) + len(self._stand_ins) else ""
 
 
 def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
@@ -157,21 +172,27 @@ def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
     return problems
 
 
-def _failures(answers: Iterable[_Answer]) -> list[str]:
-    """Return one sentence for each way to fail, with the queries that it befell."""
-    befallen: dict[str, list[str]] = {}
+def _failures(answers: Sequence[_Answer], stand_ins: Sequence[SearchEngine]) -> tuple[list[str], list[str]]:
+    """Return a line for each way to fail, with the queries that it befell or with the stand-in that found something."""
+    served = {answer.query: answer.engine.title for answer in answers if answer.found and answer.engine in stand_ins}
+    befallen: dict[tuple[str, str], list[str]] = {}
     for answer in answers:
         if answer.failure:
-            befallen.setdefault(answer.failure.words, []).append(answer.query)
-    return [f"{words} Not searched: {', '.join(map(repr, queries))}." for words, queries in befallen.items()]
+            befallen.setdefault((answer.failure.words, served.get(answer.query, "")), []).append(answer.query)
+    lines = [(title, words, ", ".join(map(repr, queries))) for (words, title), queries in befallen.items()]
+    broken = [f"{words} Not searched: {queries}." for title, words, queries in lines if not title]
+    return broken, [f"{words} {title} was searched instead." for title, words, _ in lines if title]
 
 
-def _nothing(answers: Iterable[_Answer], hits: Sequence[Hit]) -> list[str]:
+def _nothing(answers: Sequence[_Answer], hits: Sequence[Hit]) -> list[str]:
     """Return what to do about queries that were answered by nothing."""
     answered = [answer for answer in answers if answer.failure is None]
     if hits or not answered:
         return []
     words = ", ".join(dict.fromkeys(repr(answer.query) for answer in answered))
-    if not all(answer.is_empty for answer in answered):
-        return [f"All results for {words} are outside domains_allow, domains_deny and published_after, or unusable."]
-    return [f"Nothing on the web matches {words}; try other words, or fewer and more general ones."]
+    if came := {bool(found.title or found.excerpt) for answer in answered for found in answer.came}:
+        flaws = [flaw for has_text, flaw in ((False, "without title and text"), (True, OUTSIDE)) if has_text in came]
+        return [f"All results for {words} are {', or '.join(flaws)}."]
+    titles = ", ".join(dict.fromkeys(answer.engine.title for answer in answered))
+    where = "on the web" if len(answered) == len(answers) else f"at {titles}"
+    return [f"Nothing {where} matches {words}; try other words, or fewer and more general ones."]

@@ -69,7 +69,7 @@ class Action(Record):
     failed: tuple[str, ...] = ()
     """Kinds of the errors that the tool raised, and limits of time that it exceeded."""
     broken: tuple[str, ...] = ()
-    """Searches among the problems that failed: why, and with which queries."""
+    """Searches among the problems that failed: why, and with which queries, or which engine was asked instead."""
     fault: str = ""
     """Why nothing at all could be searched and nothing will be; empty if something could."""
 
@@ -81,6 +81,8 @@ class Scope(Record):
     """The user's folders and files, absolute."""
     engines: tuple[str, ...] = ()
     """Engines that search the web, by name."""
+    engines_by_default: bool = False
+    """Whether nobody named them and there was no key: others stand in for them, and one whose key comes later."""
     domains_allow: tuple[str, ...] = ()
     """Domains that are searched and read; all if empty."""
     domains_deny: tuple[str, ...] = ()

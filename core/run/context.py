@@ -177,7 +177,7 @@ class Context(KnownNames, BaseSettings):
     engines: Annotated[tuple[AnyEngine, ...] | None, NoDecode] = Field(default=None, title="Search engines")
     """Engines that search the web, such as `tavily`, `duckduckgo`, `wikipedia` or `arxiv`; in the environment `none`
     for no engine. An app may also pass a LangChain retriever or tool, or an engine of its own. Not set: Tavily if
-    TAVILY_API_KEY is there, else DuckDuckGo unless there are documents to search."""
+    TAVILY_API_KEY is there, else, without documents, DuckDuckGo, and the last two where it brings nothing."""
     tools: SkipJsonSchema[Annotated[tuple[str | InstanceOf[BaseTool], ...], NoDecode]] = Field(
         default=(), exclude=True, title="Tools"
     )
@@ -310,7 +310,7 @@ def within_scope(context: Context, scope: Scope) -> Context:
     return context.model_copy(
         update={
             "docs": tuple(map(Path, scope.docs)),
-            "engines": tuple(passed.get(name, name) for name in scope.engines),
+            "engines": None if scope.engines_by_default else tuple(passed.get(name, name) for name in scope.engines),
             "domains_allow": scope.domains_allow,
             "domains_deny": scope.domains_deny,
             "mix_private": scope.mix_private,

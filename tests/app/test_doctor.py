@@ -68,7 +68,7 @@ def test_a_password_in_an_address_is_not_shown(desk: Desk) -> None:
 
 def test_a_trial_tells_two_things_of_the_model_and_remembers_how_it_calls_tools(desk: Desk) -> None:
     with openai_server(capable) as server:
-        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", **server.environment)
+        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", "--docs", str(desk.docs), **server.environment)
     assert ended.code == 0, ended.out
     assert re.findall(r"fake-1: (\w[\w ]*):", ended.out) == ["tools", "window"]
     assert "Rung: native" in ended.out
@@ -80,7 +80,7 @@ def test_a_trial_tells_two_things_of_the_model_and_remembers_how_it_calls_tools(
 def test_a_wrong_key_is_one_line_that_does_not_show_it(desk: Desk) -> None:
     with openai_server(lambda request: fail(401, f"wrong key {request.key}")) as server:
         environment = {**server.environment, "OPENAI_API_KEY": "sk-CANARY-17"}
-        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", **environment)
+        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", "--docs", str(desk.docs), **environment)
         assert len(server.requests) == 1
     assert ended.code == 2
     assert "OPENAI_API_KEY" in ended.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from deep_research.core.records.research import Scope
 from deep_research.core.run.context import Context, within_scope
 from deep_research.core.run.errors import SearchRefused
 from deep_research.tools.offer import check_tools
-from deep_research.tools.run_engines import choose_engines, known_engines
+from deep_research.tools.run_engines import choose_engines, known_engines, stand_ins
 
 
 @pytest.mark.parametrize(
@@ -81,3 +82,23 @@ def test_a_question_goes_on_with_the_engines_that_it_began_with_or_says_which_ke
     offline = within_scope(Context(engines=("tavily",)), Scope(docs=("/papers",)))
     check_tools(offline)
     assert choose_engines(offline) == (), "a key that was not there at the start changes nothing"
+
+
+def test_engines_stand_in_where_nobody_named_any_and_a_key_that_comes_later_is_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def names(context: Context) -> list[str]:
+        return [engine.name for engine in (*choose_engines(context), *stand_ins(context))]
+
+    free = ["duckduckgo", "wikipedia", "arxiv"]
+    began = Scope(engines=("duckduckgo",), engines_by_default=True)
+    assert names(Context()) == names(within_scope(Context(engines=("arxiv",)), began)) == free
+    assert names(Context(engines=("duckduckgo",))) == ["duckduckgo"]
+    assert names(within_scope(Context(), Scope(engines=("duckduckgo",)))) == ["duckduckgo"], (
+        "stored by earlier versions"
+    )
+    assert names(Context(docs=(Path("papers"),))) == []
+    monkeypatch.setitem(sys.modules, "arxiv", None)
+    assert names(Context()) == free[:2]
+    monkeypatch.setenv("TAVILY_API_KEY", KEY)
+    assert names(Context()) == names(within_scope(Context(), began)) == ["tavily"]

@@ -14,9 +14,9 @@ from search_api import Answer, SearchApi, found, pages, refused
 from searching import Shelf, new_tool_context, settings
 
 from deep_research.core.run.errors import UnknownSetting
-from deep_research.tools.engine import EngineBusy, EngineFailed, Found
+from deep_research.tools.engine import EngineBlocked, EngineBusy, EngineFailed, Found
 from deep_research.tools.run_engines import choose_engines
-from deep_research.tools.tool import Outcome, ToolContext
+from deep_research.tools.tool import Meter, Outcome, ToolContext
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 
@@ -143,6 +143,23 @@ async def test_a_model_is_told_that_the_settings_hid_all_results(api: SearchApi)
     assert problem.startswith("All results for 'q' are outside domains_allow")
 
 
+async def test_results_that_cannot_be_shown_are_named_by_what_they_lack(api: SearchApi) -> None:
+    blank = [
+        found("https://a.example/1", "", ""),
+        {**found("https://a.example/2"), "title": None, "content": None},
+        {"url": "x"},
+    ]
+    nowhere: list[Any] = [found("/relative"), found("javascript:alert(1)"), {"title": "No address"}, "text", None]
+    api.on("blank", Answer(blank))
+    api.on("both", Answer([*blank, *nowhere]))
+    api.on("nowhere", Answer(nowhere))
+    begins = "All results for {!r} are {}"
+    outside = "outside domains_allow, domains_deny and published_after, or without a public address."
+    assert (await search("blank")).problems == (begins.format("blank", "without title and text."),)
+    assert (await search("both")).problems == (begins.format("both", f"without title and text, or {outside}"),)
+    assert (await search("nowhere")).problems == (begins.format("nowhere", outside),)
+
+
 @pytest.mark.fault("R8")
 async def test_long_queries_are_cut_at_a_word_and_surplus_ones_dropped(api: SearchApi) -> None:
     outcome = await search(
@@ -186,6 +203,59 @@ async def test_an_engine_is_asked_a_few_things_at_once_by_all_researchers_togeth
     await asyncio.gather(let_go(), *searches)
     assert len(api.requests) == 9
     assert api.server.most_at_once == 4
+
+
+@pytest.mark.fault(28)
+async def test_an_engine_that_turns_queries_away_rests_longer_each_time_until_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, passed = asyncio.get_running_loop(), [0.0]
+    clock = loop.time
+    monkeypatch.setattr(loop, "time", lambda: clock() + passed[0])
+    blocked = EngineBlocked("Shelf turns queries away.")
+    shelf = Shelf("resting", blocked)
+
+    async def asked_after(seconds: float) -> bool:
+        """Search for something new so many seconds later; returns whether the engine was asked."""
+        passed[0] += seconds
+        before = len(shelf.asked)
+        outcome = await search(f"q{passed[0]}", shelves=[shelf])
+        assert outcome.hits or outcome.fault == blocked.words
+        return len(shelf.asked) > before
+
+    rests = [60, 120, 240, 480, 600, 600]
+    assert await asked_after(0)
+    for rest in rests:
+        assert not await asked_after(rest - 5)
+        assert await asked_after(6)
+    shelf.found = [Found("Tide", "https://b.example/0", "Water.")]
+    assert await asked_after(601)
+    assert await asked_after(1)
+    shelf.found = [blocked]
+    assert await asked_after(1)
+    assert not await asked_after(55)
+    assert await asked_after(6)
+
+
+async def test_stand_ins_are_asked_in_turn_for_what_is_not_found_and_never_beyond_the_searches_that_are_left() -> None:
+    first, empty = Shelf("first", EngineBlocked("First is blocked.")), Shelf("empty")
+    last = Shelf("last", Found("Tide", "https://b.example/0", "Water."))
+    first.parallel, stand_ins = 1, (empty, last)
+
+    async def searched(most: int) -> Outcome:
+        tool_context = new_tool_context(meter=Meter(most_searches=most))
+        tool = WebSearch(settings(), [first], tool_context, *stand_ins)
+        outcome = await tool.run(WebSearchArguments(queries=["p", "q"]))
+        assert tool_context.meter.searches <= most
+        return outcome
+
+    whole = await searched(5)
+    assert (len(whole.hits), whole.broken, whole.fault) == (1, (), "")
+    assert whole.replaced == whole.problems == ("First is blocked. Shelf was searched instead.",)
+    assert sorted(empty.asked) == sorted(last.asked) == ["p", "q"] and len(first.asked) == 1
+    short = await searched(2)
+    assert short.hits == () and "(max_searches)" in " ".join(short.broken)
+    assert "Nothing at Shelf matches" in short.problems[-1]
 
 
 class Busy(Shelf):

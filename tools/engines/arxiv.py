@@ -1,4 +1,4 @@
-"""Search in arXiv, through langchain-community and the package arxiv."""
+"""Search in arXiv, through langchain-community and the package arxiv: ARXIV_URL."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Arxiv:
     # Its terms of use: one request at a time, and one every three seconds.
     parallel, gap = 1, 3.0
 
-    def __init__(self, context: Context, address: str = ADDRESS) -> None:
-        """`address` is that of arXiv's query API."""
-        self._seconds, self._address = context.limits.search_seconds, address
+    def __init__(self, context: Context, address: str = "") -> None:
+        """`address` is that of arXiv's query API, if not as the environment says."""
+        self._seconds, self._address = context.limits.search_seconds, address or os.environ.get("ARXIV_URL") or ADDRESS
 
     async def search(self, query: str, count: int) -> list[Found]:
         """Papers with their abstracts; raises `EngineFailed`."""

@@ -1,8 +1,10 @@
-"""Search by DuckDuckGo, which needs no key, through the library ddgs."""
+"""Search by DuckDuckGo, which needs no key, through the library ddgs: DUCKDUCKGO_URL."""
 
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
@@ -10,19 +12,23 @@ from typing import Any, Protocol
 from ...core.reading.policy import domains_of
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
-from ..engine import DEFAULT_WAIT, EngineBusy, EngineFailed, Found, broke_off, too_slow, unreachable
+from ..engine import EngineBlocked, EngineFailed, Found, broke_off, too_slow, unreachable
 from .tavily import KEY
 
 BACKEND = "duckduckgo"
 ALL_REGIONS = "wt-wt"
 MOST_CHARACTERS = 490
+WAY_OUT = f"Wait some minutes, or ask by an engine with a key ({KEY})."
+# In attributes alone, because the page repeats the query.
+_CHALLENGE = re.compile(r"""\b(?:class|id|action)\s*=\s*["'][^"']*(?:anomaly|challenge-form)""", re.IGNORECASE)
+_NO_RESULTS = re.compile(r"""\bclass\s*=\s*["'][^"']*\bno-results?\b""", re.IGNORECASE)
 
 
 class Client(Protocol):
-    """The part of `ddgs.DDGS` that is used."""
+    """What asks for results: the part of `ddgs.DDGS` that is used."""
 
     def text(self, query: str, **options: Any) -> list[dict[str, Any]]:
-        """Search for pages; raises `DDGSException`."""
+        """Search for pages; raises `DDGSException` or `EngineFailed`."""
 
 
 class DuckDuckGo:
@@ -67,15 +73,30 @@ class DuckDuckGo:
 
 
 def _open(seconds: float) -> Client:
-    from ddgs import DDGS
-    from ddgs.engines import ENGINES
+    from ddgs.engines.duckduckgo import Duckduckgo
+    from ddgs.exceptions import DDGSException
 
-    # Without this engine the library would ask all others, unbidden.
-    if BACKEND not in ENGINES["text"]:
-        words = f"The installed ddgs no longer searches by {DuckDuckGo.title}: choose other engines by engines."
-        raise EngineFailed(words, is_lasting=True)
-    client: Client = DDGS(timeout=math.ceil(seconds))
-    return client
+    class Page(Duckduckgo):
+        """The page as ddgs asks for it and reads it, with what ddgs itself drops: why it shows no results."""
+
+        search_url = os.environ.get("DUCKDUCKGO_URL") or Duckduckgo.search_url
+
+        def request(self, *arguments: Any, **options: Any) -> str | None:
+            response = self.http_client.request(*arguments, **options)
+            self.status, self.content = response.status_code, response.text
+            return response.text if "<a" in response.text else None
+
+        def text(self, query: str, **options: Any) -> list[dict[str, Any]]:
+            found = [vars(result) for result in self.search(query, **options) or () if result.href]
+            challenge = ", a challenge" if _CHALLENGE.search(self.content) else ""
+            if not challenge and (found or _NO_RESULTS.search(self.content)):
+                return found[: options["max_results"]]
+            if challenge or self.status != 200:
+                how = f"status {self.status}{challenge}"
+                raise EngineBlocked(f"{DuckDuckGo.title} turns automatic queries away ({how}). {WAY_OUT}")
+            raise DDGSException("No results found.")
+
+    return Page(timeout=math.ceil(seconds))
 
 
 def _failure(error: Exception) -> EngineFailed:
@@ -85,10 +106,9 @@ def _failure(error: Exception) -> EngineFailed:
     if isinstance(error, TimeoutException):
         return too_slow(title)
     if isinstance(error, RatelimitException):
-        return EngineBusy(f"{title} asks for fewer requests.", DEFAULT_WAIT)
+        return EngineBlocked(f"{title} asks for fewer requests. {WAY_OUT}")
     if kind.startswith("No results"):
-        words = f"{title} shows no results, as it also does when it turns automatic queries away: use other words"
-        return EngineFailed(f"{words}, or a search engine with a key ({KEY}).")
+        return EngineBlocked(f"{title} shows an empty page, as when it turns automatic queries away. {WAY_OUT}")
     if kind in ("ConnectError", "DNSError"):
         return unreachable(title, error)
     return broke_off(title)

@@ -1,7 +1,8 @@
-"""Search in the English Wikipedia, through langchain-community."""
+"""Search in the English Wikipedia, or the one of WIKIPEDIA_URL, through langchain-community."""
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
@@ -28,9 +29,10 @@ class Wikipedia:
     name, title = "wikipedia", "Wikipedia"
     parallel, gap = 2, 0.0
 
-    def __init__(self, context: Context, address: str = ADDRESS) -> None:
-        """`address` is that of the MediaWiki API."""
-        self._seconds, self._address = context.limits.search_seconds, address
+    def __init__(self, context: Context, address: str = "") -> None:
+        """`address` is that of the MediaWiki API, if not as the environment says."""
+        self._seconds = context.limits.search_seconds
+        self._address = address or os.environ.get("WIKIPEDIA_URL") or ADDRESS
 
     async def search(self, query: str, count: int) -> list[Found]:
         """Articles with their introductions; raises `EngineFailed`."""
