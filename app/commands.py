@@ -9,6 +9,8 @@ from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
+from ..core.evidence.memory.observations import own_actions
+from ..core.run import tool_names
 from ..core.run.conversation import clean
 from ..core.run.errors import UnknownSetting
 from ..core.run.settings import read_context
@@ -22,7 +24,7 @@ from .run_name import RunName, whole_name
 from .runs import RunBook, StoredRun, check_not_empty, open_runs
 from .settings import data_folder, settings_from_options
 from .stored import read_packets
-from .terminal import Output, ask, can_ask, check_output, deliver, is_terminal, put_out, say
+from .terminal import Output, ask, can_ask, check_output, complain, deliver, is_terminal, put_out, say
 from .words import DONE, FAILED, WAITING, Strategy
 
 QUESTION = (
@@ -155,7 +157,7 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
                 outlet(packet)
         if is_estimate and stored.is_planned:
             return DONE
-        return _wait(name, stored.asks) if stored.asks else DONE
+        return _wait(name, stored.asks) if stored.asks else _ending(stored)
     # What cannot be written is said before the run is paid for.
     check_format(chosen_format(outlet.format, outlet.path))
     check_output(outlet.path)
@@ -180,7 +182,19 @@ def _deliver(stored: StoredRun, output: Output, name: RunName) -> int:
     if not output.path:
         # Below a long report, where it is seen.
         say(lines)
-    return DONE if is_delivered else FAILED
+    return _ending(stored) if is_delivered else FAILED
+
+
+def _ending(stored: StoredRun) -> int:
+    """Return the exit code of a finished run: it has failed if all its searches have, so that it rests on nothing."""
+    report = stored.state.report
+    searches = [action for action in own_actions(stored.state) if action.tool != tool_names.OPEN_URL]
+    failed = [action for action in searches if action.fault or action.broken or action.failed]
+    if not failed or failed != searches or any(action.found for action in searches) or (report and report.sources):
+        return DONE
+    why = " ".join(failed[-1].broken or failed[-1].problems)
+    complain(f"All searches failed, so the report rests on nothing: {why}")
+    return FAILED
 
 
 def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
