@@ -19,18 +19,30 @@ from cryptography.x509.oid import NameOID
 
 
 def own_authority(folder: Path, *names: str) -> Path:
-    """A file with a key and a certificate for loopback and these hosts, which no public authority vouches for."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Keldness harbour board")])
-    builder = x509.CertificateBuilder(name, name, key.public_key(), 5, now - timedelta(1), now + timedelta(9))
-    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    """A file with the key and the certificate of loopback and these hosts, and of the authority that vouches for it.
+
+    No public authority vouches for that one.
+    """
+    keys, now = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)], datetime.now(UTC)
+    board, harbour = (
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) for name in ("Keldness harbour board", "Keldness")
+    )
+
+    def certificate(subject: x509.Name, number: int, is_authority: bool, *more: x509.ExtensionType) -> bytes:
+        builder = x509.CertificateBuilder(board, subject, keys[number].public_key(), 5 + number)
+        builder = builder.not_valid_before(now - timedelta(1)).not_valid_after(now + timedelta(9))
+        limits = x509.BasicConstraints(ca=is_authority, path_length=None)
+        for extension in (limits, *more):
+            builder = builder.add_extension(extension, critical=extension is limits)
+        return builder.sign(keys[0], hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
     hosts = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), *map(x509.DNSName, names)]
-    signed = builder.add_extension(x509.SubjectAlternativeName(hosts), critical=False).sign(key, hashes.SHA256())
-    written = key.private_bytes(
+    written = keys[1].private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
+    leaf = certificate(harbour, 1, False, x509.SubjectAlternativeName(hosts))
     file = folder / "own.pem"
-    file.write_bytes(written + signed.public_bytes(serialization.Encoding.PEM))
+    file.write_bytes(written + leaf + certificate(board, 0, True))
     return file
 
 
