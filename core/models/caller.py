@@ -24,6 +24,7 @@ from ..run.limits import Limits
 from ..run.store.pages import text_hash
 from ..run.tracing import untraced
 from ..run.transcripts import whole_message
+from .deltas import counts
 from .faults import AnswerSilent, ToolsUnbound
 from .resolve import EXTRACTIVE, cost_of, is_extractive, is_on_this_machine, profile_of, resolve_model
 from .retries import RetryBudget, has_words
@@ -47,8 +48,8 @@ def spent_on(message: AIMessage, messages: Sequence[AnyMessage], role: Role, con
     name = profile_of(role, context).name
     if name == EXTRACTIVE:
         return None
-    usage = message.usage_metadata
-    if not usage or not usage["input_tokens"]:
+    usage = counts(message.usage_metadata)
+    if not usage.get("input_tokens"):
         # Some servers do not count, or count nothing; without an estimate a limit on tokens would never be reached.
         spent = Spent(
             role=role,

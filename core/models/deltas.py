@@ -15,7 +15,8 @@ from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 CUT = ("max_tokens", "model_length")
 """What some servers call the finish reason `length`."""
 
-
+MOST_COUNTED = 10**12
+"""A larger number is no count of tokens, and no price of an answer."""
 END = b"[DONE]"
 COMPLETE = b'{"choices": [{"finish_reason": "stop"}]}'
 """What the end of a stream says where no finish reason came before it."""
@@ -59,7 +60,7 @@ class Deltas:
 
         Raises `AnswerBroken` for an error in its place and `AnswerRefused` for a refusal.
         """
-        self.usage = chunk.get("usage") or self.usage
+        self.usage = counts(chunk.get("usage")) or self.usage
         choices = chunk.get("choices") or [{}]
         choice = choices[0] if isinstance(choices, list) and isinstance(choices[0], dict) else {}
         if error := chunk.get("error") or choice.get("error"):
@@ -118,6 +119,19 @@ class Deltas:
         identifier = given if given and given not in self._ids else f"call_{uuid.uuid4().hex}"
         self._ids.add(identifier)
         return identifier
+
+
+def counts(usage: Any) -> dict[str, Any]:
+    """Return what a usage counts; nothing if one of the counts is no finite number from 0 on."""
+    known = dict[str, Any]()
+    for name, value in usage.items() if isinstance(usage, dict) else ():
+        if isinstance(value, dict):
+            known[name] = counts(value)
+        elif isinstance(value, int | float) and 0 <= value <= MOST_COUNTED:
+            known[name] = value if name == "cost" else int(value)
+        elif value is not None and name.endswith("_tokens"):
+            return {}
+    return known
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:

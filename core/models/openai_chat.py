@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, conv
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 from openai import APIConnectionError, APIStatusError, AsyncStream
-from pydantic import PrivateAttr
+from pydantic import PrivateAttr, ValidationError
 from typing_extensions import override
 
 from ..run.conversation import clean_nested
@@ -119,8 +119,8 @@ class OpenAIChat(ChatOpenAI):
                     yield part
         deltas.close()
         last = self._part({"choices": [], "usage": deltas.usage})
-        if last and (cost := _cost(deltas.usage)) is not None:
-            last.message.response_metadata["cost"] = cost
+        if last and deltas.usage and "cost" in deltas.usage:
+            last.message.response_metadata["cost"] = float(deltas.usage["cost"])
         if last:
             yield last
 
@@ -166,7 +166,14 @@ class OpenAIChat(ChatOpenAI):
                 is_whole = _check_response(part.message) or is_whole
                 yield part
         except ValueError as error:  # LangChain's own way to say that the server reported an error
-            raise AnswerBroken("an error in the place of an answer", str(error)) from error
+            faults = error.errors() if isinstance(error, ValidationError) else []
+            if not faults or any("usage_metadata" not in fault["loc"] for fault in faults):
+                raise AnswerBroken("an error in the place of an answer", str(error)) from error
+            # Only the last part has counts.
+            is_whole = True
+            yield ChatGenerationChunk(
+                message=AIMessageChunk(content="", response_metadata={"finish_reason": "stop"}, chunk_position="last")
+            )
         if not is_whole:
             raise AnswerBroken(BROKE_OFF)
 
@@ -205,11 +212,6 @@ def _repeat_thoughts(messages: list[BaseMessage], sent: list[dict[str, Any]]) ->
         if isinstance(message, AIMessage):
             # A call that no model made, such as the first search of a step, has no thought, and none may be empty.
             plain[REASONING] = message.additional_kwargs.get(REASONING) or " "
-
-
-def _cost(usage: Mapping[str, Any] | None) -> float | None:
-    cost = (usage or {}).get("cost")
-    return float(cost) if isinstance(cost, int | float) else None
 
 
 def _check_response(message: BaseMessage) -> bool:
