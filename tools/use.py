@@ -21,6 +21,7 @@ from ..core.run.events.log import Emitter
 from ..core.run.events.packets import Placement, SectionEnd
 from ..core.run.limits import Limits
 from ..core.run.logs import log_failure
+from ..core.run.secrets import Secrets
 from ..core.run.spending import Bill, seconds_left, total
 from ..core.run.store.pages import Pages, text_hash
 from ..core.run.tracing import traced_tool
@@ -33,6 +34,9 @@ from .shown import SHOWN, note_shown
 from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
 
 logger = logging.getLogger(__name__)
+NEVER_SENT = (
+    "the arguments hold a key, token or password of this system's settings, which is never sent. Call it without that."
+)
 
 
 class Time(NamedTuple):
@@ -116,6 +120,9 @@ async def use_tool(
     if reason := used_up(name, tool_context.meter):
         logger.warning("%s was not called: %s", name, reason)
         return Outcome(problems=(f"{NOT_RUN} {reason}. Write down what was found.",))
+    if Secrets(context.mcp).are_in(arguments):
+        logger.warning("%s was not called: its arguments hold a secret of the settings", name)
+        return Outcome(problems=(f"{NOT_RUN} {NEVER_SENT}",))
     tool_context.meter.calls += 1
     work = partial(carry_out, research_tool(name, context, tool_context), arguments, time)
     # A tool of LangChain is a run by itself.

@@ -21,6 +21,7 @@ from ..run.conversation import NUMBERS, clean, mark_of
 from ..run.errors import UserMistake
 from ..run.events.call import CallEvents
 from ..run.logs import log_failure
+from ..run.secrets import Secrets
 from ..run.transcripts import (
     BROKEN,
     CHARACTERS_PER_TOKEN,
@@ -66,7 +67,7 @@ SUSPECTS = 3
 class AnswerEmitter:
     """Follows the chunks of one answer, and emits its thoughts and words as they come."""
 
-    def __init__(self, events: CallEvents, *, is_prose: bool, begins_inside: bool) -> None:
+    def __init__(self, events: CallEvents, secrets: Secrets, *, is_prose: bool, begins_inside: bool) -> None:
         """`is_prose`: the text is emitted as it comes; else by `finish` only, once its calls were taken out.
 
         `begins_inside`: the text may begin within a thought; see `ThoughtFilter`.
@@ -77,6 +78,7 @@ class AnswerEmitter:
         self._is_prose = is_prose
         self._filter = ThoughtFilter(begins_inside=begins_inside, hides_calls=is_prose)
         self._guard = CallGuard() if is_prose else None
+        self._secrets, self._held = secrets, ""
         self._arguments: dict[int, StreamedThought] = {}
         self._source = ""
 
@@ -96,6 +98,7 @@ class AnswerEmitter:
         self._take(self._filter.finish())
         if self._guard:
             self._say(self._guard.finish())
+        self._say("", is_last=True)
 
     def finish(self, message: AIMessage) -> None:
         """Emit what the stream did not show of the thoughts and words of the whole answer."""
@@ -116,7 +119,10 @@ class AnswerEmitter:
             words = clean(piece.words)
             self._say(self._guard.feed(words) if self._guard else words)
 
-    def _say(self, words: str) -> None:
+    def _say(self, words: str, *, is_last: bool = False) -> None:
+        words = self._secrets.masked(self._held + words)
+        end = len(words) if is_last else self._secrets.settled(words)
+        words, self._held = words[:end], words[end:]
         self.text += words
         if self._is_prose and words:
             self._events.on_text(words)
@@ -325,14 +331,14 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     # A long answer shows by its words that it is still coming.
     streamed = request.is_long or events.is_watched
     parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=streamed)
-    answer, emitter = Assembly(), _emitter_for(request, ability, events)
+    answer, emitter = Assembly(), _emitter_for(request, ability, caller)
     cut: Exception | None = None
     try:
         async with aclosing(parts):
             async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
                 if part is None:
                     events.on_restart()
-                    emitter = _emitter_for(request, ability, events)
+                    emitter = _emitter_for(request, ability, caller)
                 else:
                     emitter.feed(part)
     except Exception as error:
@@ -373,8 +379,9 @@ def _may_call(request: Request) -> bool:
     return bool(request.tools) and request.tool_choice != "none"
 
 
-def _emitter_for(request: Request, ability: Ability, events: CallEvents) -> AnswerEmitter:
-    return AnswerEmitter(events, is_prose=not _may_call(request), begins_inside=ability.begins_inside)
+def _emitter_for(request: Request, ability: Ability, caller: Caller) -> AnswerEmitter:
+    secrets, is_prose = Secrets(caller.context.mcp), not _may_call(request)
+    return AnswerEmitter(caller.events, secrets, is_prose=is_prose, begins_inside=ability.begins_inside)
 
 
 def _bound(model: BaseChatModel, request: Request, prepared: Prepared, context: Context) -> Runnable[Any, Any]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 
 from .errors import DeepResearchError
+from .secrets import MASK, Secrets
 
-MASK, WITHHELD = "***", "its text is logged at the level DEBUG"
+WITHHELD = "its text is logged at the level DEBUG"
 CHARACTERS, SHORTEST = 500, 8
 """Characters of an error's text that are logged, and that a secret has at least."""
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH|HEADERS")
-"""What names of variables hold whose values are secrets."""
 _PATTERN = re.compile(
     r"(?i)(?<=://)[^/\s@]+(?=@)|(?<=bearer )\S+|(?<=key[=:])\s*[^\s&,;]+|(?<=(?:token|sword|ecret)[=:])\s*[^\s&,;]+"
     r"|\b(?:sk|lsv2|tvly|ghp|xox[abp])[-_][\w*-]{8,}"
@@ -33,10 +31,7 @@ def log_failure(name: str, error: BaseException, message: str, *arguments: objec
 
 def masked(text: str) -> str:
     """Return a text without what looks like a key or a password, and without the secrets of the environment."""
-    for name, value in os.environ.items():
-        if len(value) >= SHORTEST and _SECRET.search(name.upper()):
-            text = text.replace(value, MASK)
-    return _PATTERN.sub(MASK, text)
+    return _PATTERN.sub(MASK, Secrets({}, SHORTEST).masked(text))
 
 
 def _shown(error: BaseException, keeps_text: bool) -> BaseException:

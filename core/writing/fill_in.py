@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from ..run.errors import ModelFailed, failure_of
 from ..run.events.call import CallEvents, step_failed
 from ..run.events.packets import Placement
 from ..run.logs import log_failure
+from ..run.secrets import Secrets
 from ..run.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
 from .forms import Form, form_name, form_schema
 
@@ -59,7 +61,7 @@ class Filler:
         reminder, faults = HumanMessage(render(prompt, "reminder", **values)), ""
         for _ in range(2):
             calls = await self._ask(form, role, [*before, reminder], facts)
-            filled = _read(form, calls)
+            filled = _read(form, calls, Secrets(self._context.mcp))
             if isinstance(filled, form):
                 return filled
             faults = str(filled)
@@ -104,12 +106,12 @@ class Filler:
         return read_calls(reply.message, {form_name(form)}, call_ids(messages))
 
 
-def _read(form: type[Filled], calls: Calls) -> Filled | str:
-    """Return the form, or what is wrong with it."""
+def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:
+    """Return the form without secrets, or what is wrong with it."""
     if not calls.accepted:
         return calls.refused[0].reason.removeprefix(NOT_RUN).strip(" .") if calls.refused else "no tool was called"
     try:
-        return form.model_validate(calls.accepted[0].arguments)
+        return form.model_validate(json.loads(secrets.masked(json.dumps(calls.accepted[0].arguments))))
     except ValidationError as error:
         return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
 
