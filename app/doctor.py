@@ -29,7 +29,7 @@ from ..core.run.events.packets import CallDelayed, Placement
 from ..core.run.limits import Limits
 from ..core.run.network import shown, usable_proxy
 from ..core.run.settings import read_context
-from ..core.run.store.database import open_database, place_of_runs
+from ..core.run.store.database import check_whole, open_database, place_of_runs
 from ..core.run.tracing import tracing_notices
 from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed
@@ -216,7 +216,10 @@ def _count_runs(folder: Path) -> int:
         async with open_database(place_of_runs(folder)) as database:
             return len(await database.saver.thread_ids())
 
-    return asyncio.run(count()) if has_runs(folder) else 0
+    if not has_runs(folder):
+        return 0
+    check_whole(place_of_runs(folder))
+    return asyncio.run(count())
 
 
 async def _try_out(context: Context) -> list[Diagnosis]:

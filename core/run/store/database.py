@@ -25,6 +25,8 @@ FILE_NAME = "runs.sqlite"
 POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
 """Begins an address of a PostgreSQL database, also with the driver that SQLAlchemy wants to know."""
 _SCHEME = re.compile(r"([a-z][\w+.-]+)://", re.IGNORECASE)
+_SQLITE_ERRORS = (sqlite3.Error, ValueError)
+"""Errors of a damaged file, whose names may be no text."""
 APPLICATION_ID = 0x44525331
 """Stamp in the file's header that tells our databases from others."""
 MIGRATIONS = (PARENTS_CUT,)
@@ -103,8 +105,16 @@ def look_up(place: Path | str, query: str, *parameters: str, seconds: float) -> 
         file = place.absolute().as_uri()
         with closing(sqlite3.connect(f"{file}?mode=rw", uri=True, timeout=seconds)) as connection:
             return connection.execute(query, parameters).fetchall()
-    except sqlite3.Error as error:
+    except _SQLITE_ERRORS as error:
         raise unusable(place, error) from error
+
+
+def check_whole(place: Path | str) -> None:
+    """Raise `DatabaseUnusable` for a file that is damaged anywhere."""
+    if isinstance(place, Path):
+        [[found], *_] = look_up(place, "PRAGMA quick_check(1)", seconds=BUSY_SECONDS)
+        if found != "ok":
+            raise unusable(place, ValueError(found))
 
 
 def _import_postgres() -> None:
@@ -124,7 +134,7 @@ async def _open_file(path: Path) -> AsyncIterator[Database]:
         async with _connect(path) as connection:
             store = await asyncio.to_thread(_open_store, path)
             try:
-                saver = SqliteRunSaver(connection)
+                saver = SqliteRunSaver(connection, path)
                 await saver.setup()
                 await saver.leases.setup()
                 try:
@@ -177,7 +187,7 @@ def _prepare(path: Path) -> None:
         raise DatabaseUnusable(
             f"The database {str(path)!r} cannot be opened: {error.strerror} (setting data_dir)."
         ) from error
-    except sqlite3.Error as error:
+    except _SQLITE_ERRORS as error:
         raise unusable(path, error) from error
     if known != APPLICATION_ID:
         raise DatabaseUnusable(f"{str(path)!r} is a database of another program (setting data_dir).")

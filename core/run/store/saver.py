@@ -107,6 +107,8 @@ class RunSaver(BaseCheckpointSaver[str]):
     dialect: Dialect
     leases: Leases
     """Who may write to which thread."""
+    file = ""
+    """What errors say of the file; of a database at an address, nothing."""
 
     def __init__(self) -> None:
         self.shielded = ShieldedTasks()
@@ -122,13 +124,13 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint with this id; without an id, the latest of this place. Raises `StateUnreadable`."""
-        return await _readable(str(config["configurable"]["thread_id"]), super().aget_tuple(config))
+        return await self._readable(str(config["configurable"]["thread_id"]), super().aget_tuple(config))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return what was written to channels since they were last whole; raises `StateUnreadable`."""
-        return await _readable(str(config["configurable"]["thread_id"]), self._history(config, channels))
+        return await self._readable(str(config["configurable"]["thread_id"]), self._history(config, channels))
 
     async def _history(self, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
         history = await super().aget_delta_channel_history(config=config, channels=channels)
@@ -176,7 +178,7 @@ class RunSaver(BaseCheckpointSaver[str]):
             if FENCED in str(error):
                 self.leases.lose(str(place["thread_id"]))
             kind = BranchNotSaved if place.get("checkpoint_ns") else NotSaved
-            raise kind(f"The run could not be saved: {error} (setting {self.dialect.setting}).") from error
+            raise kind(f"The run could not be saved: {error} (setting {self.dialect.setting}){self.file}.") from error
 
     @abstractmethod
     def fence(self, thread_id: str) -> AbstractAsyncContextManager[None]:
@@ -230,7 +232,7 @@ class RunSaver(BaseCheckpointSaver[str]):
         Of a checkpoint that can be read, what its tasks wrote may be lost: then these are run anew. Raises
         `NewerVersion`: what that has written is no damage.
         """
-        lost, tasks = await _readable(thread_id, self.unreadable(thread_id))
+        lost, tasks = await self._readable(thread_id, self.unreadable(thread_id))
         condition = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ?"
         _, writes, *_ = self.dialect.tables
         await self.change((f"DELETE FROM {writes} WHERE {condition}", tasks))  # noqa: S608 - constants
@@ -265,25 +267,24 @@ class RunSaver(BaseCheckpointSaver[str]):
             (f"{PARENTS_CUT} AND thread_id = ?", {(place.thread_id,) for place in places}),
         )
 
+    async def _readable(self, thread: str, reading: Awaitable[Value]) -> Value:
+        """Return what is read; raises an error that names the run."""
+        try:
+            return await reading
+        except NewerVersion as error:
+            raise NewerVersion(f"The run {thread} {error}: update deep-research, or ask anew.") from error
+        except (StateUnreadable, ValueError, KeyError, TypeError) as error:
+            why = error if isinstance(error, StateUnreadable) else "its description is damaged"
+            raise StateUnreadable(
+                f"What is stored of the run {thread} cannot be read: {why}{self.file}. Go on from its last good state: "
+                f"deep-research resume {thread} --from-last-good"
+            ) from error
+
     async def thread_ids(self) -> list[str]:
         """Return all threads, the latest first."""
         latest = f"max({self.dialect.order}) DESC"
         query = f"SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY {latest}"  # noqa: S608 - a constant
         return [str(row[0]) for row in await self.rows(query)]
-
-
-async def _readable(thread: str, reading: Awaitable[Value]) -> Value:
-    """Return what is read; raises an error that names the run."""
-    try:
-        return await reading
-    except NewerVersion as error:
-        raise NewerVersion(f"The run {thread} {error}: update deep-research, or ask anew.") from error
-    except (StateUnreadable, ValueError, KeyError, TypeError) as error:
-        why = error if isinstance(error, StateUnreadable) else "its description is damaged"
-        raise StateUnreadable(
-            f"What is stored of the run {thread} cannot be read: {why}. Go on from its last good state: "
-            f"deep-research resume {thread} --from-last-good"
-        ) from error
 
 
 def config_of(place: Place) -> RunnableConfig:

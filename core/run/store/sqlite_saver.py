@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import aiosqlite
@@ -18,6 +19,7 @@ from ..errors import NewerVersion, StateUnreadable
 from .lease import SqliteLeases
 from .saver import Dialect, Place, RunSaver, config_of
 from .serializer import StrictSerializer
+from .sqlite_store import is_damage, unusable
 
 _CHAIN = """
 SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
@@ -49,8 +51,9 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
         setting="data_dir",
     )
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
         RunSaver.__init__(self)
+        self._path, self.file = path, f"; the file is {str(path)!r}"
         AsyncSqliteSaver.__init__(self, connection, serde=StrictSerializer(has_checksums=True))
         self.leases: SqliteLeases = SqliteLeases(connection, self.lock, self.shielded)
 
@@ -73,10 +76,12 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
         """Leave no transaction open that was refused, as LangGraph does: it would lock the file for all others."""
         try:
             yield
-        except sqlite3.Error:
+        except sqlite3.Error as error:
             with suppress(sqlite3.Error):
                 async with self.lock:
                     await self.conn.rollback()
+            if is_damage(error):
+                raise unusable(self._path, error) from error
             raise
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:

@@ -54,7 +54,10 @@ class PageStore(SqliteStore):
         wanted = [(place, op._replace(refresh_ttl=False)) for place, op in enumerate(gets)]
         found: list[Result] = [None] * len(wanted)
         with self._reading:
-            self._batch_get_ops(wanted, found, self._reader.cursor())
+            try:
+                self._batch_get_ops(wanted, found, self._reader.cursor())
+            except ValueError as error:  # what LangGraph makes of values and names that it has not written
+                raise unusable(self._path, error) from error
         return found
 
     @contextmanager
@@ -89,6 +92,17 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def unusable(path: Path, error: sqlite3.Error) -> DatabaseUnusable:
+def unusable(path: Path, error: Exception) -> DatabaseUnusable:
     """Return the error that tells the user of a database error."""
-    return DatabaseUnusable(f"The database {str(path)!r} cannot be used: {error} (setting data_dir).")
+    words = error if isinstance(error, sqlite3.Error) else "it cannot be read"
+    why = f"The database {str(path)!r} cannot be used: {words} (setting data_dir)."
+    if is_damage(error):
+        why += " It is damaged: restore it from a backup, or begin anew elsewhere (--data-dir); `deep-research doctor` "
+        why += "checks it."
+    return DatabaseUnusable(why)
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether the error says that the file is damaged."""
+    codes = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return not isinstance(error, sqlite3.Error) or getattr(error, "sqlite_errorcode", 0) & 0xFF in codes
