@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from langchain_core.messages import AnyMessage, BaseMessage
-from langgraph.graph.message import add_messages
+from langgraph.channels import DeltaChannel
+from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
@@ -16,6 +17,7 @@ from .core.records.plan import Learning, Observation, PlanStep, StepOutcome
 from .core.records.report import Brief, Draft, Report
 from .core.records.research import (
     NO_RUN,
+    SNAPSHOT_UPDATES,
     Finding,
     Plan,
     Progress,
@@ -30,12 +32,16 @@ from .core.records.research import (
 )
 from .core.records.sources import Source, merge_sources
 
+# LangGraph gives ids to what is written to a channel with this very reducer.
+Conversation = Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_UPDATES)]
+"""Messages, of which each checkpoint keeps the new ones; one with a known id takes the place of the earlier one."""
+
 
 @dataclass
 class ResearchState:
     """The channels of a research run."""
 
-    messages: Annotated[list[AnyMessage], add_messages] = field(default_factory=list)
+    messages: Conversation = field(default_factory=list)
     run: Run = NO_RUN
     plan: Plan | None = None
     progress: Progress = field(default_factory=Progress)
@@ -92,14 +98,14 @@ class StateUpdate(TypedDict, total=False):
 class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
     """The input of a run."""
 
-    messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages", min_length=1)
+    messages: Conversation = Field(title="Messages", min_length=1)
     """The conversation; its last message is the question, or the answer to what was asked back."""
 
 
 class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):
     """The output of a run."""
 
-    messages: Annotated[list[AnyMessage], add_messages] = Field(title="Messages")
+    messages: Conversation = Field(title="Messages")
     """The conversation; its last message is the report, or a question to the user."""
     report: Report | None = Field(default=None, title="Report")
     """The report as data: text with markers, and the sources that they name."""

@@ -44,9 +44,13 @@ def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value] | Va
     return [*current, *chain.from_iterable(one if isinstance(one, list) else [one] for one in update)]
 
 
+SNAPSHOT_UPDATES = 300
+"""Updates of a channel after which its whole value is stored again: those of some sixty questions."""
+
+
 def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
     """Return a channel that stores what was added instead of its whole value, so that checkpoints grow linearly."""
-    return DeltaChannel(lambda value, updates: reduce(merge, updates, value), kind)
+    return DeltaChannel(lambda value, updates: reduce(merge, updates, value), kind, snapshot_frequency=SNAPSHOT_UPDATES)
 
 
 class Action(Record):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from planned_lab import RULES, Rule, planned_lab, verdict
 from scripted import ScriptedChatModel, call, calls
 
 from deep_research.app.embed import build_graph, thread_config
+from deep_research.app.words import Strategy
 from deep_research.core.records.research import Plan, Run
 from deep_research.core.records.sources import Record
 from deep_research.core.run.errors import DatabaseUnusable, StateUnreadable
@@ -25,6 +28,9 @@ from deep_research.core.run.store.serializer import StrictSerializer, record_typ
 
 COLUMNS = (("checkpoints", "checkpoint"), ("writes", "value"))
 """Where the saver stores values: tables and their columns."""
+
+
+PRAGMAS = ("page_count", "freelist_count", "page_size")
 
 
 class Foreign:
@@ -87,6 +93,30 @@ async def test_checkpoints_grow_with_what_is_new_and_not_with_its_square(tmp_pat
             sizes[rounds] += rows.execute("SELECT sum(length(checkpoint)) FROM checkpoints").fetchone()[0]
     grown, grown_more = sizes[4] - sizes[2], sizes[6] - sizes[4]
     assert grown_more < 1.3 * grown
+
+
+@pytest.mark.slow
+@pytest.mark.fault(55)
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+async def test_each_question_of_a_thread_takes_as_much_of_the_database_as_the_second(
+    tmp_path: Path, strategy: Strategy
+) -> None:
+    path, sizes = tmp_path / "runs.sqlite", list[int]()
+    async with open_database(path) as database:
+        graph = build_graph(strategy, checkpointer=database.saver, store=database.store)
+        for number in range(14):
+            run = (lab if strategy == "orchestrated" else planned_lab)(tmp_path, graph=graph)
+            # What the earlier questions have cost is not in the books of this one.
+            run.books = None
+            await run.ask(f"{QUESTION} ({number})")
+            with closing(sqlite3.connect(path)) as rows:
+                rows.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                pages, free, size = (rows.execute(f"PRAGMA {name}").fetchone()[0] for name in PRAGMAS)
+            sizes.append((pages - free) * size)
+        messages = (await run.state()).messages
+    first, *others = (after - before for before, after in pairwise(sizes))
+    assert len(messages) == 28
+    assert [grown for grown in others if not 0.8 * first < grown < 1.2 * first] == []
 
 
 def asking(most: int) -> Rule:
