@@ -6,8 +6,10 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +17,17 @@ import pytest
 import web_pages
 from command import SECONDS, Desk, Terminal, desk_in, lines_until, with_notes
 from lab import write_documents
+from openai_server import OpenAIServer, Received, Reply, say
+from planned_wire import form_server
 from server import PAUSE
-from wire_desk import Point, WireDesk, wire_desk
+from wire_desk import HELD_SECONDS, Point, WireDesk, wire_desk
 
 pytestmark = pytest.mark.slow
 
 QUESTION = "When was the Skerry Light lit, who was its keeper, and what is known of the tides and the harbour?"
 SECOND_ROUND = Point("finding", "harbour", 3)
 ASK = ("ask", QUESTION, "--docs", "docs", "--thread", "light", "--limit", "whole_characters=0")
+NATIVE = {"DEEP_RESEARCH_TOOL_CALLS": "native", "DEEP_RESEARCH_WINDOW": "100000"}
 STOPPED = "Stopped. The run is kept; go on: deep-research resume light"
 
 
@@ -70,6 +75,41 @@ def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on_where_it_was(wire: WireDesk
     assert "documents indexed" not in ended.err
     assert research(wire.desk) == before, "the first round, which was over, is not researched again"
     assert " completed" in wire.desk.call("runs").out
+
+
+@contextmanager
+def models_of(strategy: str, folder: Path) -> Iterator[tuple[Desk, OpenAIServer]]:
+    """A folder of documents, and a server whose models do what a run by this strategy needs."""
+    if strategy == "orchestrated":
+        with wire_desk(folder) as wire:
+            write_documents(wire.desk.docs)
+            yield wire.desk, wire.lab.models
+    else:
+        with form_server() as (server, _), pytest.MonkeyPatch.context() as patch:
+            for name, value in {**server.environment, "DEEP_RESEARCH_MODELS": "openai:fake-1", **NATIVE}.items():
+                patch.setenv(name, value)
+            yield desk_in(folder), server
+
+
+@pytest.mark.fault(45)
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+def test_a_run_that_is_stopped_at_its_very_first_call_can_be_resumed(strategy: str, tmp_path: Path) -> None:
+    with models_of(strategy, tmp_path) as (desk, server):
+        usual, is_asked = server.answer, threading.Event()
+
+        def held(request: Received) -> Reply:
+            # Whatever the script says: nobody waits for it.
+            return usual(request) if is_asked.is_set() else is_asked.set() or say("", wait=HELD_SECONDS)
+
+        server.answer = held
+        with desk.started(*ASK, "--strategy", strategy) as process:
+            assert is_asked.wait(SECONDS)
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=SECONDS)
+        assert (process.returncode, out, err.splitlines()[-1]) == (130, "", STOPPED)
+        ended = desk.call("resume", "light")
+        assert (ended.code, "## Sources" in ended.out) == (0, True), ended.err
+        assert len(server.requests) > 3
 
 
 @pytest.mark.fault(45)
