@@ -119,9 +119,9 @@ def events(reply: Reply) -> Iterator[dict[str, Any]]:
         yield {"type": "response.completed", "response": _response(reply, output, "completed")}
 
 
-def cut(text: str) -> list[str]:
+def cut(text: str) -> Iterator[str]:
     """The text in pieces."""
-    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
+    return (text[start : start + PIECE] for start in range(0, len(text), PIECE))
 
 
 def _call(reply: Reply, number: int) -> dict[str, Any]:

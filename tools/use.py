@@ -34,9 +34,7 @@ from .shown import SHOWN, note_shown
 from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
 
 logger = logging.getLogger(__name__)
-NEVER_SENT = (
-    "the arguments hold a key, token or password of this system's settings, which is never sent. Call it without that."
-)
+NEVER_SENT = "the arguments hold a key or password of this system's settings, which is never sent. Leave it out."
 
 
 class Time(NamedTuple):

@@ -327,10 +327,11 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     context, events = caller.context, caller.events
     prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice)
     model = resolve_model(request.role, context)
+    most = output_tokens(request.role, request.max_tokens, context)
     bound = _bound(model, request, prepared, context)
     # A long answer shows by its words that it is still coming.
     streamed = request.is_long or events.is_watched
-    parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=streamed)
+    parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=streamed, most_tokens=most)
     answer, emitter = Assembly(), _emitter_for(request, ability, caller)
     cut: Exception | None = None
     try:

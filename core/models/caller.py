@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
@@ -26,8 +27,11 @@ from ..run.tracing import untraced
 from ..run.transcripts import whole_message
 from .deltas import counts
 from .faults import AnswerSilent, ToolsUnbound
+from .ladder.reply import reasoning_of
 from .resolve import EXTRACTIVE, cost_of, is_extractive, is_on_this_machine, profile_of, resolve_model
 from .retries import RetryBudget, has_words
+
+logger = logging.getLogger(__name__)
 
 # Names instead of classes: the packages of other providers may not be installed, and all are slow to load.
 TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI"})
@@ -36,6 +40,10 @@ FORCED_WITHOUT_EFFORT = "ChatAnthropic"
 """The class in which an effort turns on thoughts, beside which its server takes no forced call."""
 FIRST_SECONDS, FIRST_SECONDS_HERE = 60.0, 600.0
 """Seconds until the first word of an answer, and those for a server on this machine, which may be slow."""
+CHARACTERS_A_TOKEN = 16
+"""More characters than a token has in any language: who sends more of them does not keep the limit of the call."""
+BATCH = 64
+"""Parts of an answer that are joined at a time: joining takes as long as the whole answer is long."""
 SLICE_SECONDS = 0.02
 """How long the parts of an answer may be taken one after the other before others have their turn."""
 
@@ -125,6 +133,7 @@ async def timed_parts(
     config: RunnableConfig,
     limits: Limits,
     *,
+    most_tokens: int | None = None,
     first_seconds: float = FIRST_SECONDS,
     is_long: bool,
     is_streamed: bool,
@@ -133,10 +142,13 @@ async def timed_parts(
 
     `is_long` allows the longer silence of findings and reports, and so does an answer that comes whole. Until its first
     word, an answer has `first_seconds`, if that is more; each sign of life of the server begins the wait anew.
+    An answer that is far longer than `most_tokens` allow is cut.
     Raises `AnswerSilent` when the stream falls silent, `ModelFailed` when it lasts longer than `call_seconds`.
     """
     loop = asyncio.get_running_loop()
-    stream = aiter(model.astream(list(messages), config) if is_streamed else _whole(model, messages, config))
+    made = model.astream(list(messages), config) if is_streamed else _whole(model, messages, config)
+    stream = cast(AsyncGenerator[Any, None], made)
+    most = left_characters = CHARACTERS_A_TOKEN * (most_tokens or limits.report_tokens + limits.reasoning_tokens)
     limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
     usual: float = getattr(limits, limit)
     idle = max(usual, first_seconds)
@@ -164,6 +176,12 @@ async def timed_parts(
         # A model that cannot stream hands over its whole message at once.
         if isinstance(part, AIMessage):
             idle = usual if has_words(part) else idle
+            left_characters -= _characters(part)
+            if left_characters < 0:
+                logger.warning("An answer of the %s's model was cut at %d characters: it exceeds its limit", role, most)
+                await stream.aclose()
+                yield _cut(part, max(0, len(part.text) + left_characters))
+                return
             yield part
 
 
@@ -173,23 +191,44 @@ async def _whole(
     yield await model.ainvoke(list(messages), config)
 
 
+def _characters(part: AIMessage) -> int:
+    """Return how much a part says, thoughts and calls included; one with few words or none costs time as well."""
+    chunks = part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls
+    return max(4, len(part.text) + len(reasoning_of(part)) + sum(len(str(chunk.get("args") or "")) for chunk in chunks))
+
+
+def _cut(part: AIMessage, characters: int) -> AIMessage:
+    """Return the beginning of the last part of an answer, ended as by the output limit."""
+    ended = {**part.response_metadata, "finish_reason": "length"}
+    whole = {"content": part.text[:characters], "additional_kwargs": {}, "response_metadata": ended}
+    return part.model_copy(update={**whole, "tool_calls": [], "invalid_tool_calls": [], "tool_call_chunks": []})
+
+
 class Assembly:
     """Joins the parts of an answer."""
 
     def __init__(self) -> None:
-        self.whole: AIMessage | None = None
+        self._parts: list[AIMessage] = []
+
+    @property
+    def whole(self) -> AIMessage | None:
         """What came so far; none before the first part."""
+        if len(self._parts) > 1:
+            self._parts = [self._parts[0] + self._parts[1:]]  # type: ignore[list-item]  # all are chunks
+        return self._parts[0] if self._parts else None
 
     def add(self, part: AIMessage) -> None:
         """Take the next part."""
-        can_be_added = isinstance(self.whole, AIMessageChunk) and isinstance(part, AIMessageChunk)
-        self.whole = self.whole + part if can_be_added else part  # type: ignore[operator, assignment]  # both are chunks
+        can_be_added = self._parts and isinstance(self._parts[0], AIMessageChunk) and isinstance(part, AIMessageChunk)
+        self._parts = [*self._parts, part] if can_be_added else [part]
+        if len(self._parts) > BATCH:
+            self._parts = [self.whole or part]
 
     def message(self, role: Role) -> AIMessage:
         """Return the whole message with the text as it came; raises `ModelFailed` if nothing came."""
-        if self.whole is None:
+        if (whole := self.whole) is None:
             raise ModelFailed(f"The {role}'s model broke off without an answer.")
-        return whole_message(self.whole, self.whole.text) if isinstance(self.whole, AIMessageChunk) else self.whole
+        return whole_message(whole, whole.text) if isinstance(whole, AIMessageChunk) else whole
 
 
 class Caller(NamedTuple):
@@ -216,12 +255,13 @@ class Caller(NamedTuple):
         *,
         is_long: bool = False,
         is_streamed: bool = False,
+        most_tokens: int | None = None,
     ) -> AsyncGenerator[tuple[AIMessage | None, Assembly], None]:
         """Yield the parts of the answer, each with all that came so far; None says that what came before is void.
 
         The cost of each try is reported, also of one that broke off, which is repeated unless its words were shown. An
-        answer that the calling node got before it was stopped comes whole and costs nothing. `is_long` and
-        `is_streamed` as in `timed_parts`; raises what that and `RetryBudget.stream` raise.
+        answer that the calling node got before it was stopped comes whole and costs nothing. `is_long`,
+        `is_streamed` and `most_tokens` as in `timed_parts`; raises what that and `RetryBudget.stream` raise.
         """
         answer, key = Assembly(), ""
         answers = None if is_extractive(self.role, self.context) else self.events.bill.answers
@@ -237,7 +277,7 @@ class Caller(NamedTuple):
         is_here = is_on_this_machine(resolve_model(self.role, self.context))
         first = limits.first_token_seconds or (FIRST_SECONDS_HERE if is_here else FIRST_SECONDS)
         make = partial(timed_parts, model, messages, self.role, self.config, limits, first_seconds=first)
-        start = partial(make, is_long=is_long, is_streamed=is_streamed)
+        start = partial(make, is_long=is_long, is_streamed=is_streamed, most_tokens=most_tokens)
         tries = self.retries.stream(
             # Some calls, such as those of `refresh`, are part of no run.
             start if self.context.tracing else lambda: untraced(start()),

@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from pydantic_core import from_json
+
 from ..run.conversation import clean_nested
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
@@ -22,6 +24,8 @@ COMPLETE = b'{"choices": [{"finish_reason": "stop"}]}'
 """What the end of a stream says where no finish reason came before it."""
 """What stands in the last event."""
 DRAIN_SECONDS = 0.5
+MOST_BYTES = 2_000_000
+"""Of one event, or of an answer that comes whole: what is read at a time keeps all others waiting."""
 
 
 class Delta(NamedTuple):
@@ -155,6 +159,8 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
                     yield COMPLETE
                     return
                 yield whole
+        if len(rest) + sum(map(len, data)) > MOST_BYTES:
+            break
     last = [*data, *([rest[len(b"data:") :].strip()] if rest.startswith(b"data:") else [])]
     if last and last != [END]:
         yield b"\n".join(last)
@@ -166,6 +172,14 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in pieces:
                 pass
+
+
+def parsed(data: bytes) -> Any:
+    """Return what JSON says; of what exceeds `MOST_BYTES`, only the beginning."""
+    if len(data) <= MOST_BYTES:
+        return json.loads(data)
+    begun = from_json(data[:MOST_BYTES].decode(errors="ignore"), allow_partial="trailing-strings")
+    return {**begun, "choices": [{**choice, "finish_reason": "length"} for choice in begun["choices"]]}
 
 
 def as_chunk(answer: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -18,7 +17,7 @@ from typing_extensions import override
 
 from ..run.conversation import clean_nested
 from ..run.transcripts import REASONING, whole_message
-from .deltas import Deltas, as_chunk, events
+from .deltas import MOST_BYTES, Deltas, as_chunk, events, parsed
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 from .quirks import OUTPUT_LIMITS, Learned, adapt, learn, room_in
 
@@ -140,16 +139,21 @@ class OpenAIChat(ChatOpenAI):
             async with aclosing(response):
                 try:
                     async for data in events(response.aiter_bytes()):
-                        yield json.loads(data) if data else {}
+                        yield parsed(data) if data else {}
                 except ValueError as error:
                     raise AnswerBroken("a stream that is no JSON") from error
                 except Exception as error:
                     raise APIConnectionError(request=response.request) from error
             return
-        await response.aread()
+        body = b""
+        async with aclosing(response):
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > MOST_BYTES:
+                    break
         try:
-            answer = response.json()
-        except ValueError as error:
+            answer = parsed(body)
+        except (ValueError, KeyError, TypeError) as error:
             what = "a page instead of an answer" if "html" in kind else "no JSON"
             raise AnswerBroken(what) from error
         yield as_chunk(answer)

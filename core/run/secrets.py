@@ -26,26 +26,27 @@ class Secrets:
         """Take those of the environment, and what MCP servers are sent beside the calls."""
         known = {one for value in _values(mcp) for one in (value, *_WORD.findall(value))}
         long = (one for one in known if len(one) >= shortest and not one.isdigit())
-        self._forms = sorted({form for one in long for form in _forms(one)}, key=len, reverse=True)
+        self._forms = sorted({form.lower() for one in long for form in _forms(one)}, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, self._forms)) or "(?!)", re.IGNORECASE)
 
     def masked(self, text: str) -> str:
         """Return the text with a mask for each secret."""
-        return self._pattern.sub(MASK, text)
+        return self._pattern.sub(MASK, text) if self._stand_in(text) else text
 
     def are_in(self, arguments: Mapping[str, Any]) -> bool:
         """Whether the arguments of a call hold a secret."""
         text = json.dumps(arguments, ensure_ascii=False, default=str)
-        return any(map(self._pattern.search, (text, unquote(text))))
+        return self._stand_in(text) or self._stand_in(unquote(text))
 
     def settled(self, text: str) -> int:
         """Return where the end of a text begins that the next words may make a secret."""
         first = max(0, len(text) - max(map(len, self._forms), default=0))
-        ends = (place for place in range(first, len(text)) if self._begin_with(text[place:].lower()))
-        return next(ends, len(text))
+        tails = ((place, text[place:].lower()) for place in range(first, len(text)))
+        return next((place for place, tail in tails if any(form.startswith(tail) for form in self._forms)), len(text))
 
-    def _begin_with(self, end: str) -> bool:
-        return any(form.lower().startswith(end) for form in self._forms)
+    def _stand_in(self, text: str) -> bool:
+        lowered = text.lower()
+        return any(form in lowered for form in self._forms)
 
 
 def _values(mcp: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

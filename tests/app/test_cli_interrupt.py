@@ -99,7 +99,10 @@ def test_a_run_that_is_stopped_at_its_very_first_call_can_be_resumed(strategy: s
 
         def held(request: Received) -> Reply:
             # Whatever the script says: nobody waits for it.
-            return usual(request) if is_asked.is_set() else is_asked.set() or say("", wait=HELD_SECONDS)
+            if is_asked.is_set():
+                return usual(request)
+            is_asked.set()
+            return say("", wait=HELD_SECONDS)
 
         server.answer = held
         with desk.started(*ASK, "--strategy", strategy) as process:

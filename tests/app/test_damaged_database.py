@@ -109,4 +109,4 @@ def says_what_is_wrong(desk: Desk, command: tuple[str, ...], place: Path | None 
         said = [*ended.out.splitlines(), *ended.err.splitlines()]
         [line] = [one for one in said if one.startswith(("Error: ", "missing  runs: "))]
         assert str(place or desk.data / "runs.sqlite") in line
-        assert "It is damaged: restore it from a backup" in line or not re.search("malformed|not a database", line)
+        assert "It is damaged: restore a backup" in line or not re.search("malformed|not a database", line)

@@ -133,7 +133,10 @@ class ThoughtFilter:
         """Whether the text began within a thought, as far as it was read; never without `begins_inside`."""
         blocks = [block for block in BLOCKS if hides_calls or block.kind == "thought"]
         self._tags = {tag.lower(): (role, block) for block in blocks for role, tag in _tags_of(block)}
-        self._tag = re.compile("|".join([*map(re.escape, self._tags), _THOUGHT_TAG]), re.IGNORECASE)
+        # Where no tag can begin, the many tags are not tried one by one.
+        starts = re.escape("".join({tag[0] for tag in self._tags}))
+        tags = "|".join([*map(re.escape, self._tags), _THOUGHT_TAG])
+        self._tag = re.compile(f"(?=[{starts}])(?:{tags})", re.IGNORECASE)
         self._beginnings = {tag[:length] for tag in self._tags for length in range(1, len(tag))}
         self._longest = max(map(len, self._tags))
         self._held = ""

@@ -97,8 +97,7 @@ def unusable(path: Path, error: Exception) -> DatabaseUnusable:
     words = error if isinstance(error, sqlite3.Error) else "it cannot be read"
     why = f"The database {str(path)!r} cannot be used: {words} (setting data_dir)."
     if is_damage(error):
-        why += " It is damaged: restore it from a backup, or begin anew elsewhere (--data-dir); `deep-research doctor` "
-        why += "checks it."
+        why += " It is damaged: restore a backup, or begin anew elsewhere (--data-dir); see `deep-research doctor`."
     return DatabaseUnusable(why)
 
 
