@@ -8,8 +8,9 @@ import logging
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import reduce
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -25,8 +26,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...core.run.errors import ThreadBusy, UserMistake
 from ..mcp.http import PATH, SESSIONS, served
+from .connections import HEAD_BYTES, limit_heads
 from .page import serve_page
-from .routes import ROUTES, opened_book
+from .routes import BEGIN_SECONDS, ROUTES, opened_book
 from .users import (
     ADDRESS,
     LOCAL_USER,
@@ -43,8 +45,11 @@ from .users import (
 
 LISTENING_SECONDS = 0.05
 """Seconds between two looks whether the server listens."""
-BODY_BYTES = 16 * 1024**2
-"""Size of a request's body: a question with a photo or a PDF that a chat client attaches."""
+BODY_BYTES, BODY_SECONDS = 16 * 1024**2, 60
+"""Size of a request's body, a question with a photo or a PDF that a chat client attaches, and time to send it."""
+STREAM = re.compile(r"/research/runs/[^/]+/packets")
+USER_STREAMS, STREAMS = 20, 200
+"""Streams of packets at the same time, of one user and of all."""
 PUBLIC = frozenset({"/ok"})
 """Paths that need no token."""
 PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")
@@ -57,6 +62,9 @@ REFUSED_STATE = (
     "The state of a thread, or of a branch in it, is not written from outside here: send a message as the input of a "
     'run, or steer a run under way by the command {"update": {"messages": [...]}}.'
 )
+
+_streams = Counter[str | None]()
+"""Streams of packets that are open, by user."""
 
 
 class Guard:
@@ -78,18 +86,29 @@ class Guard:
         if refused is None and page:
             return await page(scope, receive, send)
         if refused is None and scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
-            body = await _body(receive)
+            body = None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BODY_SECONDS):
+                    body = await _body(receive)
             refused = _refused_body(scope, headers, body, user)
             receive = _once(body or b"", receive)
         if refused is None:
-            return await self._app(scope, receive, send)
+            streams = int(bool(STREAM.fullmatch(scope["path"])))
+            _streams[user] += streams
+            try:
+                return await self._app(scope, receive, send)
+            finally:
+                _streams[user] -= streams
         if scope["type"] == "websocket":
             return await send({"type": "websocket.close", "code": 1008, "reason": refused[1][:120]})
-        return await JSONResponse({"detail": refused[1]}, status_code=refused[0])(scope, receive, send)
+        wait = {"Retry-After": str(BEGIN_SECONDS)} if refused[0] == 429 else None
+        return await JSONResponse({"detail": refused[1]}, refused[0], wait)(scope, receive, send)
 
 
 def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: bool) -> tuple[int, str] | None:
     """Return status and reason if a request is refused for its head; else none."""
+    if sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"]) > HEAD_BYTES:
+        return 431, f"The head of the request is longer than {HEAD_BYTES} bytes."
     settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
     name = urlsplit(f"//{host}").hostname or ""
     if name not in LOOPBACK and name not in settings.hosts and host not in settings.hosts:
@@ -104,6 +123,8 @@ def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: boo
         return 403, f"Pages of other sites may not use this server; {ALLOW_ORIGIN}"
     if user is None:
         return 401, "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/server.md."
+    if STREAM.fullmatch(scope["path"]) and (_streams[user] >= USER_STREAMS or _streams.total() >= STREAMS):
+        return 429, f"Too many streams are open: {USER_STREAMS} of a user and {STREAMS} in all are allowed; close one."
     return None
 
 
@@ -113,7 +134,7 @@ def _is_of_page(scope: Scope) -> bool:
 
 def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str | None) -> tuple[int, str] | None:
     if body is None:
-        return 413, f"The request is longer than {BODY_BYTES} bytes."
+        return 413, f"The request is longer than {BODY_BYTES} bytes, or did not arrive within {BODY_SECONDS} s."
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     # A page may send a body of another type without asking the browser for leave.
     is_of_page = "origin" in headers or "sec-fetch-site" in headers
@@ -171,6 +192,7 @@ async def starting(page: str = "") -> AsyncIterator[None]:
     """Begin a server: print where it is used, and the token if one is needed; what it writes is its user's alone."""
     # LangGraph keeps questions and reports in `.langgraph_api` as well, under the rights that the process gives.
     os.umask(0o077)
+    await asyncio.to_thread(limit_heads)
     made = [token for token, user in (await asyncio.to_thread(users)).items() if user == LOCAL_USER]
     tokens = [] if is_open() else made
     greeting = asyncio.create_task(_greet(urlsplit(page), tokens))

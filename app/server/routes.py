@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,6 +24,7 @@ from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...core.run.events.log import LogTail
 from ...core.run.logs import log_failure
 from ...core.run.spending import total
+from ...core.run.store.changes import announce, followed, next_change
 from ...core.run.store.pages import Pages
 from ...core.run.tracing import traced_to
 from ...core.run.user_settings import UserSettings
@@ -40,8 +41,10 @@ LISTED = 50
 """Runs in the list, the latest."""
 FOLDERS = 200
 """Folders below one of the operator's that are offered by name."""
-POLL_SECONDS, QUIET_SECONDS = 0.4, 1.0
-"""Seconds between two looks at a run that is at work, and at one that is not."""
+BEGIN_SECONDS = 30
+"""Seconds that a stream waits for a run to begin."""
+GAP_SECONDS, OTHERS_SECONDS = 0.3, 1.0
+"""Seconds between two reads of a run at least, and between two looks at what other processes wrote for any stream."""
 MEDIA_TYPES: dict[str, str] = {
     "md": "text/markdown",
     "json": "application/json",
@@ -63,7 +66,9 @@ async def opened_book(app: Starlette) -> AsyncIterator[None]:
             # Compiling a graph would block the server.
             await asyncio.to_thread(book.graph, strategy)
         app.state.book = book
+        watching = asyncio.create_task(_watch_others(book))
         yield
+        watching.cancel()
 
 
 async def offer(request: Request) -> Response:
@@ -100,9 +105,9 @@ async def list_runs(request: Request) -> Response:
 async def stream_packets(request: Request) -> Response:
     """Stream the packets of a run's latest question, those from its log and those to come, and how the run stands.
 
-    A thread without a run yet is waited for. An event `run` holds how it stands, with its conversation. An event
-    `packets` holds those that follow the first `held` of the packets that this stream has brought of the question
-    `question_id`. An event `refused` says why there is nothing more.
+    A thread without a run is waited for, `BEGIN_SECONDS` at most. An event `run` holds how it stands, with its
+    conversation. An event `packets` holds those that follow the first `held` of the packets that this stream has
+    brought of the question `question_id`. An event `refused` says why there is nothing more.
     """
     thread, user = request.path_params["thread"], _user(request)
     if await asyncio.to_thread(owner_of_checkpoints, thread) not in (None, user):
@@ -192,16 +197,45 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
     return clean_nested(shown)
 
 
+async def _watch_others(book: RunBook) -> None:
+    """Announce to all streams what other processes write; runs of this process announce it themselves."""
+    known = dict[str, tuple[Any, ...]]()
+    while True:
+        await asyncio.sleep(OTHERS_SECONDS)
+        try:
+            versions = await book.database.saver.versions(threads) if (threads := followed()) else {}
+        except Exception as error:  # noqa: BLE001 - a database that cannot be read now may be later
+            log_failure(__name__, error, "What other processes write is not seen")
+            continue
+        for thread in known.keys() | versions.keys():
+            *_, owner = version = versions.get(thread, (None,))
+            if owner or version != known.get(thread):
+                announce(thread)
+        known = versions
+
+
+async def _owner(thread: str) -> str | None:
+    """Return the user of a thread once a run has begun on it; none if none begins in time."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(BEGIN_SECONDS):
+            while True:
+                change = next_change(thread)
+                if owner := await asyncio.to_thread(owner_of_checkpoints, thread):
+                    return owner
+                await change.wait()
+    return None
+
+
 async def _events(book: RunBook, thread: str, user: str) -> AsyncIterator[str]:
-    while (owner := await asyncio.to_thread(owner_of_checkpoints, thread)) is None:
-        yield ": nothing yet\n\n"
-        await asyncio.sleep(POLL_SECONDS)
-    if owner != user:
-        # Somebody else has begun one under this id in the meantime.
-        yield _event("refused", {"detail": _no_run(thread).detail})
+    yield ": nothing yet\n\n"
+    if (owner := await _owner(thread)) != user:
+        # Somebody else may have begun one under this id in the meantime.
+        words = _no_run(thread).detail if owner else f"No run has begun on the thread {thread} in {BEGIN_SECONDS} s."
+        yield _event("refused", {"detail": words})
         return
     tail, question_id, last = LogTail(Pages(book.database.store, thread), ""), "", ""
     while True:
+        change = next_change(thread)
         try:
             stored = await book.read(thread)
         except DeepResearchError as error:
@@ -218,7 +252,8 @@ async def _events(book: RunBook, thread: str, user: str) -> AsyncIterator[str]:
             last = said
         if packets:
             yield _event("packets", {"question_id": question_id, "held": held, "packets": packets})
-        await asyncio.sleep(POLL_SECONDS if stored.status == "running" else QUIET_SECONDS)
+        await asyncio.sleep(GAP_SECONDS)
+        await change.wait()
 
 
 def _event(name: str, data: dict[str, Any]) -> str:

@@ -106,6 +106,7 @@ async function follow(thread) {
     try {
       for await (const { event, data } of server.events(`/research/runs/${thread}/packets`, stop.signal)) {
         if (mine !== current) return;
+        if (event === "refused" && (await server.runAtWork(thread).catch(() => ""))) break;
         if (event === "refused") return fail(new server.Refused(404, data.detail));
         if (event === "packets") take(data);
         else stand(data);
@@ -115,8 +116,9 @@ async function follow(thread) {
     } catch (error) {
       if (mine !== current || error.name === "AbortError") return;
       if ([401, 404].includes(error.status)) return fail(error);
-      // A server that was restarted comes back.
-      say("The connection was lost; trying again.");
+      // A server that was restarted comes back, and one that has too many streams has fewer later.
+      say(error.status === 429 ? error.message : "The connection was lost; trying again.");
+      if (error.status === 429) await new Promise((resolve) => setTimeout(resolve, 10_000));
     }
     await new Promise((resolve) => setTimeout(resolve, 500));
   }

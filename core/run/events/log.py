@@ -19,6 +19,7 @@ from langgraph.types import StreamWriter
 from ..concurrency import PerLoop
 from ..errors import DatabaseUnusable
 from ..logs import log_failure
+from ..store.changes import announce
 from ..store.pages import Pages, page_namespace, pages_of
 from .packets import Packet
 
@@ -115,6 +116,7 @@ class Log:
                 self._waiting = [*packets, *self._waiting]
                 raise
             self._parts += 1
+        announce(self._pages.thread)
 
 
 class Emitter:

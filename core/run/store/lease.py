@@ -25,6 +25,7 @@ import aiosqlite
 
 from ..concurrency import ShieldedTasks
 from ..errors import ThreadBusy
+from .changes import announce
 
 RENEWAL_SECONDS = 5.0
 EXPIRY_SECONDS = 60.0
@@ -149,6 +150,7 @@ class Leases(ABC):
 
     errors: type[Exception]
     """What the database raises."""
+    table = "leases"
 
     def __init__(self, unbroken: ShieldedTasks) -> None:
         self._unbroken = unbroken
@@ -188,6 +190,7 @@ class Leases(ABC):
                     await self._unbroken.do(self._give_back(lease))
             finally:
                 _at_work.discard(lease.owner)
+                announce(thread_id)
 
     async def other(self, thread_id: str, lease: Lease | None = None) -> Holder | None:
         """Return who is at work on a thread, other than the one who holds this lease."""

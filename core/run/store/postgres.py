@@ -135,6 +135,7 @@ class PostgresLeases(Leases):
     """The leases in a PostgreSQL database; their age is by its clock."""
 
     errors = psycopg.Error
+    table = "research_leases"
 
     def __init__(self, pool: Pool, unbroken: ShieldedTasks) -> None:
         super().__init__(unbroken)

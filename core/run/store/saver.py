@@ -286,6 +286,13 @@ class RunSaver(BaseCheckpointSaver[str]):
         query = f"SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY {latest}"  # noqa: S608 - a constant
         return [str(row[0]) for row in await self.rows(query)]
 
+    async def versions(self, thread_ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+        """Return the latest checkpoints of threads that have any, and the owners of their leases."""
+        owner = f"(SELECT owner FROM {self.leases.table} AS lease WHERE lease.thread_id = checkpoints.thread_id)"  # noqa: S608
+        latest = f"SELECT thread_id, max({self.dialect.order}), {owner} FROM checkpoints"  # noqa: S608 - constants
+        query = f"{latest} WHERE thread_id IN ({self.dialect.members}) GROUP BY thread_id"
+        return {str(row[0]): row[1:] for row in await self.rows(query, json.dumps(thread_ids))}
+
 
 def config_of(place: Place) -> RunnableConfig:
     """Return the config that names a checkpoint."""

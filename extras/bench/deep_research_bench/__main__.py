@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from deep_research_bench.index import main as index
+from deep_research_bench.streams import main as streams
 from deep_research_bench.team import main as team
 from deep_research_bench.wire.__main__ import main as wire
 
@@ -14,7 +15,7 @@ def cli() -> None:
     """Measure how fast deep-research is and what it takes, on fake servers and made-up documents."""
 
 
-for name, command in (("wire", wire), ("index", index), ("team", team)):
+for name, command in (("wire", wire), ("index", index), ("team", team), ("streams", streams)):
     cli.add_command(command, name)
 
 if __name__ == "__main__":
