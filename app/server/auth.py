@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import reprlib
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
 
+from langchain_core.messages import convert_to_messages
 from langgraph_sdk import Auth, get_client
 
 from ...core.run.context import Context
 from ...core.run.errors import UserMistake
 from ...core.run.settings import read_settings
-from ...core.run.store.database import look_up, place_of_runs
+from ...core.run.store.database import look_up, open_database, place_of_runs
 from ...core.run.store.pages import OWNER
 from ...core.run.user_settings import UserSettings
 from ..embed import NOT_WAITING, RECURSION_LIMIT
@@ -23,6 +27,8 @@ BUSY_SECONDS = 5.0
 """Seconds to wait for the database."""
 NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "__event_streaming_v2"})
 """What may stand in a run's `configurable` and is no setting: a place in the thread, and how it is streamed."""
+
+MESSAGES = 'messages: a run takes new ones of the user, {"role": "user", "content": "..."}, or of the role "system"'
 
 
 @auth.authenticate
@@ -57,8 +63,8 @@ async def new_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]
 @auth.on.threads.create_run
 async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
     """Let a user run a graph on their own threads, with the settings that are left to them."""
-    await check_run(ctx.user.identity, value)
     await check_unclaimed(ctx.user.identity, value)
+    await check_run(ctx.user.identity, value)
     await _check_load(ctx.user.identity, value)
     return _owned(ctx, value)
 
@@ -85,7 +91,10 @@ def _owned(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
 
 
 async def check_run(user: str, value: Mapping[str, Any]) -> None:
-    """Refuse a run that does more than its kind may; `value` is what the server tells of a run to be created."""
+    """Refuse a run that does more than its kind may; `value` is what the server tells of a run to be created.
+
+    Messages that the thread already has are taken out of it.
+    """
     given = value.get("kwargs") or {}
     command, sent = given.get("command") or {}, given.get("input")
     if given.get("webhook"):
@@ -97,12 +106,47 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
     if has_foreign_update or (goto and goto not in ("__end__", ["__end__"])):
         _refuse('command: a run takes {"resume": ...}, {"update": {"messages": [...]}} or {"goto": "__end__"}.')
     config = given.get("config") or {}
-    thread = (config.get("configurable") or {}).get("thread_id")
+    place = {**(config.get("configurable") or {}), **(given.get("checkpoint") or {}), "checkpoint_ns": ""}
+    thread = place.get("thread_id")
     if thread and str(thread) != str(value.get("thread_id")):
         _refuse("configurable: the thread is the one that the run is created on.")
     if (config.get("recursion_limit") or 0) > RECURSION_LIMIT:
         _refuse(f"recursion_limit: {RECURSION_LIMIT} at most.")
     await _check_settings(user, given.get("context") or {})
+    place["thread_id"] = str(value.get("thread_id") or "")
+    for holder in (sent, update):
+        if holder and "messages" in holder:
+            holder["messages"] = await _new_messages(holder["messages"], place)
+    if not sent and await asyncio.to_thread(owner_of_checkpoints, place["thread_id"]) is None:
+        _refuse('Nothing has begun on this thread: send a question as its input, {"messages": [...]}.')
+
+
+async def _new_messages(sent: Any, place: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages that the thread does not have yet; some clients send the whole conversation each time."""
+    try:
+        messages = convert_to_messages(sent if isinstance(sent, list) else [sent])
+    except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError):
+        _refuse(f"{MESSAGES}, not {reprlib.repr(sent)}.")
+    known, is_at_work = dict[str, Any](), False
+    if any(message.id for message in messages):
+        async with open_database(_place()) as database:
+            found = await database.saver.aget_tuple({"configurable": place})
+            is_at_work = await database.saver.leases.other(place["thread_id"]) is not None
+        stored = found.checkpoint["channel_values"].get("messages", ()) if found else ()
+        known = {message.id: message for message in stored}
+    new = list[dict[str, Any]]()
+    for message in messages:
+        if earlier := known.get(message.id or ""):
+            if (earlier.type, earlier.text) != (message.type, message.text):
+                _refuse(f"{MESSAGES}; the id {message.id!r} is that of an earlier one, which cannot be changed.")
+        elif message.type not in ("human", "system"):
+            _refuse(f"{MESSAGES}, not one of the type {message.type!r}.")
+        else:
+            # The run at work may be about to store a message whose id it has streamed.
+            new.append(message.model_dump() | ({"id": None} if is_at_work else {}))
+    if not new:
+        _refuse(f"{MESSAGES}; there is no new one.")
+    return new
 
 
 async def _check_settings(user: str, context: Mapping[str, Any]) -> None:
@@ -125,10 +169,16 @@ async def check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
 def owner_of_checkpoints(thread_id: str) -> str | None:
     """Return the user for whom a thread's checkpoints were written; none if there are no checkpoints."""
     query = "SELECT metadata FROM checkpoints WHERE thread_id = ? LIMIT 1"
-    for (metadata,) in look_up(place_of_runs(Context().data_dir), query, thread_id, seconds=BUSY_SECONDS):
+    for (metadata,) in look_up(_place(), query, thread_id, seconds=BUSY_SECONDS):
         known = metadata if isinstance(metadata, dict) else json.loads(metadata)
         return known.get(OWNER) or LOCAL_USER
     return None
+
+
+@cache
+def _place() -> Path | str:
+    # To read the settings takes longer than to look there.
+    return place_of_runs(Context().data_dir)
 
 
 async def _check_load(user: str, value: Mapping[str, Any]) -> None:
@@ -151,5 +201,5 @@ async def _check_load(user: str, value: Mapping[str, Any]) -> None:
             )
 
 
-def _refuse(words: str, status: int = 422) -> None:
+def _refuse(words: str, status: int = 422) -> NoReturn:
     raise Auth.exceptions.HTTPException(status_code=status, detail=words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -191,8 +192,10 @@ def _below(roots: Sequence[Path], name: str) -> Path:
     for root in roots:
         if root.name == first:
             path = root.joinpath(*rest)
-            if path.exists() and path.resolve().is_relative_to(root.resolve()):
-                return path
+            # A name may be too long for the file system.
+            with suppress(OSError):
+                if path.exists() and path.resolve().is_relative_to(root.resolve()):
+                    return path
     names = [root.name for root in roots]
     raise UnknownSetting(f"docs: {name!r} is none of the folders and files that may be searched{_of(names)}.")
 

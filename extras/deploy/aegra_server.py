@@ -71,13 +71,19 @@ async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> None:
     user, thread, config = ctx.user.identity, value.get("thread_id"), value.get("config") or {}
     if "method" in value:
         _refuse("A run is created by POST /threads/ID/runs.", 403)
-    await check_run(user, {"kwargs": {**value, "input": value.get("input") or None}, "thread_id": thread})
+    await check_unclaimed(user, value)
+    run = {"kwargs": {**value, "input": value.get("input") or None}, "thread_id": thread}
+    holders = [holder for holder in (value.get("input"), (value.get("command") or {}).get("update")) if holder]
+    sent = [holder.get("messages") for holder in holders]
+    await check_run(user, run)
+    # What is taken out of `value` is not taken out of the run.
+    if any(isinstance(old, list) and len(old) > len(new["messages"]) for old, new in zip(sent, holders, strict=True)):
+        _refuse("messages: send new ones alone, the thread keeps the others.", 422)
     for given in (config.get("configurable") or {}, value.get("checkpoint") or {}):
         if not given.keys() <= PLACE or str(given.get("thread_id") or thread) != thread:
             _refuse(f"configurable, checkpoint: only {', '.join(sorted(PLACE))}, and of this thread.", 422)
     if not config.keys() <= CONFIG:
         _refuse(f"config: only {', '.join(sorted(CONFIG))}.", 422)
-    await check_unclaimed(user, value)
     mine, here = Run.user_id == user, Run.thread_id == thread
     counts = select(func.count().filter(mine), func.count().filter(here))
     async with _get_session_maker()() as session:

@@ -101,7 +101,8 @@ async def test_a_message_during_research_is_seen_in_the_next_turn(client: LangGr
     stopped = await start_and_hold(talk, desk)
     before = desk.finished(talk.thread)
     words = "Tides matter most."
-    steering = Command(update=said(words))
+    # Of a message that comes in meanwhile the server chooses the id: the client may have seen one that is stored later.
+    steering = Command(update={"messages": [{"role": "user", "content": words, "id": "chosen"}]})
     again = await client.runs.create(talk.thread, GRAPH, command=steering, multitask_strategy="interrupt")
     await until(lambda: has_ended(talk, stopped))
     desk.release()
@@ -113,6 +114,7 @@ async def test_a_message_during_research_is_seen_in_the_next_turn(client: LangGr
     assert desk.finished(talk.thread) == before
     assert len(desk.calls(talk.thread, "planner")) == 1
     assert "Ada Moran kept" in values["report"]["text"]
+    assert [message["id"] == "chosen" for message in values["messages"] if message["content"] == words] == [False]
     assert all(finding["ended"] == "done" for finding in values["findings"].values())
 
 
