@@ -30,8 +30,9 @@ class Script(NamedTuple):
             folder,
             planner=self.planner,
             orchestrator=self.orchestrator,
-            researcher=self.researchers,
-            writer=self.writer,
+            # A text that cites nothing is requested once more.
+            researcher={task: [*replies, replies[-1]] for task, replies in self.researchers.items()},
+            writer=[*self.writer, self.writer[-1]],
         )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import reprlib
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,10 +17,12 @@ from langgraph_sdk import Auth, get_client
 from ...core.run.context import Context
 from ...core.run.errors import UserMistake
 from ...core.run.settings import read_settings
-from ...core.run.store.database import look_up, open_database, place_of_runs
+from ...core.run.store.database import look_up, place_of_runs
 from ...core.run.store.pages import OWNER
 from ...core.run.user_settings import UserSettings
 from ..embed import NOT_WAITING, RECURSION_LIMIT
+from ..runs import RunBook, open_runs
+from ..words import STRATEGIES
 from .users import LOCAL_USER, server_settings, user_of
 
 auth = Auth()
@@ -28,6 +31,8 @@ BUSY_SECONDS = 5.0
 NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "__event_streaming_v2"})
 """What may stand in a run's `configurable` and is no setting: a place in the thread, and how it is streamed."""
 
+opened_books = list[RunBook]()
+"""The runs of the data folder, while a server has them open."""
 MESSAGES = 'messages: a run takes new ones of the user, {"role": "user", "content": "..."}, or of the role "system"'
 
 
@@ -121,6 +126,17 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
         _refuse('Nothing has begun on this thread: send a question as its input, {"messages": [...]}.')
 
 
+@asynccontextmanager
+async def _book() -> AsyncIterator[RunBook]:
+    """Yield the runs that the server keeps open; a foreign server that only checks runs here opens them each time."""
+    if opened_books:
+        yield opened_books[-1]
+        return
+    async with open_runs(await asyncio.to_thread(lambda: Context().data_dir)) as book:
+        await asyncio.to_thread(book.graph, STRATEGIES[0])
+        yield book
+
+
 async def _new_messages(sent: Any, place: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the messages that the thread does not have yet; some clients send the whole conversation each time."""
     try:
@@ -129,11 +145,10 @@ async def _new_messages(sent: Any, place: dict[str, Any]) -> list[dict[str, Any]
         _refuse(f"{MESSAGES}, not {reprlib.repr(sent)}.")
     known, is_at_work = dict[str, Any](), False
     if any(message.id for message in messages):
-        async with open_database(_place()) as database:
-            found = await database.saver.aget_tuple({"configurable": place})
-            is_at_work = await database.saver.leases.other(place["thread_id"]) is not None
-        stored = found.checkpoint["channel_values"].get("messages", ()) if found else ()
-        known = {message.id: message for message in stored}
+        async with _book() as book:
+            state = await book.graph(STRATEGIES[0]).aget_state({"configurable": place})
+            is_at_work = await book.database.saver.leases.other(place["thread_id"]) is not None
+        known = {message.id: message for message in state.values.get("messages", ())}
     new = list[dict[str, Any]]()
     for message in messages:
         if earlier := known.get(message.id or ""):

@@ -34,7 +34,7 @@ from ..progress import estimate_line
 from ..run_name import RunName
 from ..runs import RunBook, StoredRun, open_runs
 from ..words import GRAPHS, STRATEGIES, ExportFormat
-from .auth import owner_of_checkpoints
+from .auth import opened_books, owner_of_checkpoints
 from .users import LOCAL_USER, user_of
 
 LISTED = 50
@@ -66,8 +66,10 @@ async def opened_book(app: Starlette) -> AsyncIterator[None]:
             # Compiling a graph would block the server.
             await asyncio.to_thread(book.graph, strategy)
         app.state.book = book
+        opened_books.append(book)
         watching = asyncio.create_task(_watch_others(book))
         yield
+        opened_books.remove(book)
         watching.cancel()
 
 

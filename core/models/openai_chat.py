@@ -214,8 +214,9 @@ class OpenAIChat(ChatOpenAI):
 def _repeat_thoughts(messages: list[BaseMessage], sent: list[dict[str, Any]]) -> None:
     for message, plain in zip(messages, sent, strict=True):
         if isinstance(message, AIMessage):
-            # A call that no model made, such as the first search of a step, has no thought, and none may be empty.
-            plain[REASONING] = message.additional_kwargs.get(REASONING) or " "
+            # A call that no model made, such as the first search of a step, has no thought, and that of a call may not
+            # be empty.
+            plain[REASONING] = message.additional_kwargs.get(REASONING) or (" " if message.tool_calls else "")
 
 
 def _check_response(message: BaseMessage) -> bool:

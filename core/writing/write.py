@@ -242,9 +242,10 @@ class TextWriter:
     async def cited(self, known: Collection[int]) -> str:
         """Return what was written, with all its citations as `[n]`; one that cites nothing is requested once more."""
         text = plain_prose(self._events.raw.strip(), known)
-        if self._is_quick or not known or cited_numbers(text, known):
-            return text
         state, refused = self._state, frozenset(self.refused)
+        findings = {**state.findings, **mark_withheld(state.findings, refused)}.values()
+        if self._is_quick or not known or cited_numbers(text, known) or not _has_findings(state, findings):
+            return text
         request = await asyncio.to_thread(report_request, state, self._context, Asked("report"), "", refused)
         return await ask_to_cite(request, text, known, self._context, self._events)
 

@@ -54,7 +54,7 @@ async def run_with(tmp_path: Path, text: str, **settings: Any) -> ResearchState:
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "light.md").write_text(f"# {line}\n\nThe Skerry Light was lit in 1844. {text}\n", errors="replace")
-    made = lab(tmp_path, writer=[PLACES.format(line=line, text=text)], **settings)
+    made = lab(tmp_path, writer=[PLACES.format(line=line, text=text)] * 2, **settings)
     made.folder = folder
     # A number in a link is streamed as it is written.
     made.expected = "are cited before they are announced"
