@@ -66,8 +66,7 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
     request, reply, declared = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
     text, was_cut = plain_prose(reply.message.text.strip(), known), was_cut_off(reply.message)
-    # What says that nothing was found has nothing to cite.
-    if known and not (cited_numbers(text, known) or was_cut or declared or state.missing):
+    if known and not was_cut and not cited_numbers(text, known):
         text = await ask_to_cite(request, text, known, turn.context, turn.events)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     documents = [document(state.sources[key]) for key in cited]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab import QUESTION, REPORT, in_order, lab, research, search
+from lab import REPORT, in_order, lab, research, search
 from scripted import call, calls
 
 from deep_research.core.evidence.memory.observations import notes_of
@@ -63,13 +63,14 @@ async def test_one_that_cites_nothing_again_stays_as_it_was(tmp_path: Path) -> N
     assert "names none of the sources" in " ".join(notes_of(state))
 
 
-async def test_a_finding_that_says_what_is_missing_need_not_cite(tmp_path: Path) -> None:
+async def test_what_a_finding_declares_missing_stays_when_it_is_requested_again(tmp_path: Path) -> None:
     missing = calls(call("generate_report", missing=["who built it"]))
     run = lab(
         tmp_path,
         orchestrator=[research("task 0."), REPORT],
-        researcher=[search("Skerry Light"), missing, "Nothing was found."],
-        writer=["Nothing was found."],
+        researcher=[search("Skerry Light"), missing, LIT, f"{LIT} [1]"],
+        writer=[f"{LIT} [1]"],
     )
-    await run.ask(QUESTION)
-    assert len(run.calls("researcher")) == 3 and len(run.calls("writer")) == 1
+    state = await run.ask()
+    [finding] = in_order(state)
+    assert (finding.text, finding.missing) == (f"{LIT} [1]", ("who built it",))
