@@ -76,7 +76,7 @@ def _draft(
     findings: Collection[Finding],
     is_any_unshown: bool,
 ) -> Draft:
-    """Return the draft of what was written; `is_any_unshown`: whether part of its basis was not shown to the writer."""
+    """Return the draft of a written report; `is_any_unshown`: the writer was not shown all that it rests on."""
     numbered = by_number(state.sources.values())
     # Only a check may mark a sentence.
     cleaned, removed = clean_draft(settle_fences(without_marks(written)), numbered)

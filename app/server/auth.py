@@ -32,7 +32,7 @@ NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkp
 """What may stand in a run's `configurable` and is no setting: a place in the thread, and how it is streamed."""
 
 opened_books = list[RunBook]()
-"""The runs of the data folder, while a server has them open."""
+"""The run books that this server has open; one, or none before it has started."""
 MESSAGES = 'messages: a run takes new ones of the user, {"role": "user", "content": "..."}, or of the role "system"'
 
 

@@ -175,7 +175,7 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
 
 
 def parsed(data: bytes) -> Any:
-    """Return what JSON says; of what exceeds `MOST_BYTES`, only the beginning."""
+    """Parse JSON; text longer than `MOST_BYTES` is cut there, and the answer counts as cut off."""
     if len(data) <= MOST_BYTES:
         return json.loads(data)
     begun = from_json(data[:MOST_BYTES].decode(errors="ignore"), allow_partial="trailing-strings")

@@ -19,6 +19,7 @@ from ..evidence.memory.observations import contradiction_line, missing_of, open_
 from ..evidence.text.continuation import join_continuation
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import ask_model
+from ..models.ladder.reply import split
 from ..models.request import Request
 from ..models.resolve import profile_of
 from ..records.research import Finding
@@ -241,7 +242,8 @@ class TextWriter:
 
     async def cited(self, known: Collection[int]) -> str:
         """Return what was written, with all its citations as `[n]`; one that cites nothing is requested once more."""
-        text = plain_prose(self._events.raw.strip(), known)
+        # That the report begins within a thought shows when the thought ends, after its words were streamed.
+        text = plain_prose(split(self._events.raw).text.strip(), known)
         state, refused = self._state, frozenset(self.refused)
         findings = {**state.findings, **mark_withheld(state.findings, refused)}.values()
         if self._is_quick or not known or cited_numbers(text, known) or not _has_findings(state, findings):

@@ -1,4 +1,4 @@
-"""What a client may take up of the server: streams, and time and size of what it sends."""
+"""Limits for clients of the server: the number of streams, and the time and size of requests."""
 
 from __future__ import annotations
 

@@ -65,3 +65,10 @@ async def test_a_thought_within_a_report_does_not_break_it(tmp_path: Path, write
     assert state.report and state.report.text.split() == ["Lit", "in", "1844.", "[1]", "It", "stands."]
     assert {p["placement"]["turn_index"] for p in run.packets if p["type"] == "message_delta"} == {2}
     assert "".join(p.content for p in await run.replayed() if p.type == "message_delta").startswith("Lit in 1844. [1]")
+
+
+async def test_a_report_that_begins_within_a_thought_is_left_without_it(tmp_path: Path) -> None:
+    run = lab(tmp_path, writer=["Let me see [7].\n</think>\n\nLit in 1844. [1]"], verify="off")
+    state = await run.ask()
+    assert state.report and state.report.text == "Lit in 1844. [1]"
+    assert "Let me see" not in state.messages[-1].text
