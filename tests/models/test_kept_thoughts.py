@@ -68,7 +68,9 @@ async def test_a_thought_within_a_report_does_not_break_it(tmp_path: Path, write
 
 
 async def test_a_report_that_begins_within_a_thought_is_left_without_it(tmp_path: Path) -> None:
-    run = lab(tmp_path, writer=["Let me see [7].\n</think>\n\nLit in 1844. [1]"], verify="off")
+    # What is learned here about the model would hold for the other tests too.
+    folder = tmp_path / "data"
+    run = lab(tmp_path, writer=["Let me see [7].\n</think>\n\nLit in 1844. [1]"], verify="off", data_dir=folder)
     state = await run.ask()
     assert state.report and state.report.text == "Lit in 1844. [1]"
     assert "Let me see" not in state.messages[-1].text
