@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Sequence
 
@@ -341,11 +343,12 @@ def by_weasyprint(table: Sequence[Sequence[str]], paragraphs: Sequence[str], sty
 
     cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in table)
     first, *rest = (f"<p>{paragraph}</p>" for paragraph in paragraphs)
-    css = f"body {{ font: 10pt Liberation Serif }} td + td {{ text-align: right }} {style}"
+    css = f"body {{ font: 10pt {FONT} }} td + td {{ text-align: right }} {style}"
     written: bytes = HTML(string=f"<style>{css}</style>{first}<table>{cells}</table>{''.join(rest)}").write_pdf()
     return written
 
 
+FONT, FC_MATCH = "Liberation Serif", shutil.which("fc-match")
 STYLES = (
     "td { padding: 2pt 9pt }",
     "table { border-collapse: collapse } td { border: 1px solid; padding: 3pt }",
@@ -357,6 +360,9 @@ STYLES = (
 
 @pytest.mark.parametrize("style", STYLES)
 def test_all_numbers_arrive_and_no_others_and_cells_in_their_row_and_column(style: str) -> None:
+    matched = subprocess.run(["fc-match", FONT], capture_output=True, text=True, check=False) if FC_MATCH else None
+    if matched and FONT not in matched.stdout:
+        pytest.skip(f"With another font than {FONT} the tables do not fit their pages.")
     right = total = 0
     for seed in range(4):
         chance = random.Random(f"{style} {seed}")
