@@ -55,8 +55,9 @@ _FORMATS: Mapping[str, Callable[[Refreshed], str]] = {
 }
 _JUDGED: Mapping[str, str] = {
     "contradicted": "the source says something else now",
-    "missing": "the source no longer says it",
+    "not_found": "the source no longer says it",
     "wrong_source": "another source says it now, and this one no longer does",
+    "unproved": "no words of the source were found that prove it now",
 }
 """What a model's verdict on a sentence means for the reader."""
 REWORDED = "the source words it otherwise now; whether it says the same is left to the reader"

@@ -75,4 +75,5 @@ def _audited(
     text, claims = with_marks(examined.text, examined.claims, labels(state.run.language_code), state.sources)
     examined = examined._replace(claims=claims)
     audit = audit_of(state, examined, texts, failures)
-    return Report(text=text, sources=examined.sources, claims=with_independence(claims, audit.reprints), audit=audit)
+    claims = with_independence(claims, audit.reprints)
+    return Report(text=text, sources=examined.sources, claims=claims, verdicts=examined.verdicts, audit=audit)

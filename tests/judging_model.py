@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.language_models import ModelProfile
@@ -13,9 +14,11 @@ from scripted import ScriptedChatModel, call, calls
 from deep_research.core.evidence.checking.source_text import figures_of
 
 
-def judged(*verdicts: str) -> AIMessage:
-    """The verdicts on the units that a verifier is shown, in their order."""
-    return calls(call("judge_units", verdicts=[{"unit": n, "verdict": one} for n, one in enumerate(verdicts, 1)]))
+def judged(*verdicts: str | tuple[str, str]) -> AIMessage:
+    """The verdicts on the units that a verifier is shown, in their order, each alone or with the deciding words."""
+    pairs = [(one, "") if isinstance(one, str) else one for one in verdicts]
+    said = [{"unit": n, "verdict": verdict, "words": words} for n, (verdict, words) in enumerate(pairs, 1)]
+    return calls(call("judge_units", verdicts=said))
 
 
 def units_shown(prompt: str) -> tuple[list[dict[str, Any]], dict[int, str]]:
@@ -23,18 +26,41 @@ def units_shown(prompt: str) -> tuple[list[dict[str, Any]], dict[int, str]]:
     start = re.search(r'\{"knowledge"', prompt)
     assert start, prompt
     shown = json.JSONDecoder().raw_decode(prompt[start.start() :])[0]["knowledge"]
-    return shown["units"], {one["source"]: " ".join(one["passages"]) for one in shown.get("sources", ())}
+    return shown["units"], {one["source"]: "\n".join(one["passages"]) for one in shown.get("sources", ())}
 
 
 def by_figures(prompt: str) -> AIMessage:
-    """A unit is supported if its figures stand in the passages of the sources that it cites, or of any if of none."""
+    """A unit is supported if its figures stand in a passage of the sources that it cites, or of any if of none."""
     units, said = units_shown(prompt)
-    verdicts = []
+    verdicts = list[str | tuple[str, str]]()
     for unit in units:
         own = [said[number] for number in unit["cites"] if number in said] or [*said.values()]
-        is_held = bool(own) and figures_of(unit["says"]) <= figures_of(" ".join(own))
-        verdicts.append("supported" if is_held else "contradicted" if unit["cites"] else "missing")
+        each = [_deciding(unit["says"], [passages]) for passages in own]
+        words = "\n".join(filter(None, each)) or _deciding(unit["says"], own)
+        figures = figures_of(unit["says"])
+        if words and (figures or unit["cites"]):
+            verdicts.append(("supported", words))
+        else:
+            verdicts.append("contradicted" if unit["cites"] else "not_found" if figures else "reasoning")
     return judged(*verdicts)
+
+
+def _deciding(says: str, passages: Sequence[str]) -> str:
+    """The sentences that hold all figures of a statement, as few as will do; empty if there are none."""
+    pieces = (line for passage in passages for line in re.split(r"(?<=[.!?])\s+|\n", passage))
+    figures, lines = figures_of(says), [line for line in pieces if line.strip()]
+    by_likeness = sorted(lines, key=lambda line: -len({*says.split()} & {*line.split()}))
+    if not figures:
+        return by_likeness[0] if by_likeness else ""
+    chosen = list[str]()
+    for figure in sorted(figures):
+        if figure in figures_of(" ".join(chosen)):
+            continue
+        holding = next((line for line in by_likeness if figure in figures_of(line)), None)
+        if holding is None:
+            return ""
+        chosen.append(holding)
+    return "\n".join(chosen)
 
 
 def figure_judge(profile: ModelProfile | None = None) -> ScriptedChatModel:

@@ -78,6 +78,21 @@ class ClaimCheck(Record):
     """Whether the report says behind it that it is not verified."""
 
 
+class UnitVerdict(Record):
+    """What the check made of a unit of the draft: a heading, a clause, a sentence, a cell."""
+
+    text: str
+    """Its words, those of a cell with its row's label and its column's head."""
+    shown: Literal["supported", "corrected", "marked", "not_verified", "reasoning"]
+    """`marked`: sources say something else, or nothing of it; `not_verified`: nothing proves it."""
+    words: str = ""
+    """The words of sources that decide."""
+    source: str = ""
+    """Key of the source of the first of them."""
+    operation: str = ""
+    """The calculation by which its number follows from numbers in them."""
+
+
 class Disagreement(Record):
     """Two claims of different sources that cannot both hold."""
 
@@ -168,5 +183,7 @@ class Report(Record):
     """Keys of the cited sources; the first has the number 1."""
     claims: tuple[ClaimCheck, ...] = ()
     """Its sentences that claim something, checked; none if that was not wanted."""
+    verdicts: tuple[UnitVerdict, ...] = ()
+    """What the check made of each unit of the draft."""
     audit: Audit | None = None
     """The account of it; none if it was not checked."""

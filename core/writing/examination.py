@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
+from ..evidence.checking.proof import numbers_in, unproved
 from ..evidence.checking.source_text import SourceText
-from ..evidence.checking.units import Unit, units_of
+from ..evidence.checking.units import Unit, states_figures, units_of
 from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, numbered_draft, with_edits
 from ..evidence.citations.markers import Marker
@@ -19,7 +20,7 @@ from ..evidence.language import is_written_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
-from ..records.report import ClaimCheck, Repair
+from ..records.report import CitedPassage, ClaimCheck, Repair, SupportVerdict, UnitVerdict
 from ..records.sources import Source
 from ..run.context import Context
 from .fill_in import Filler
@@ -32,6 +33,10 @@ _FOREIGN = re.compile(r"`|^\s{0,3}#")
 _BARS = re.compile(r"(?<!\\)\|")
 KEPT = 4
 """One in so many calls of the verifier's model is kept for corrected sentences."""
+ROUNDS = 2
+"""Times that sentences are corrected: first heads and labels of tables, then the cells that do not fit them."""
+_NAMES = frozenset({"heading", "intro", "label", "head"})
+"""Kinds of units that often state nothing: they are wrong only if sources say something else, or lack their number."""
 
 
 class Fault(NamedTuple):
@@ -86,24 +91,29 @@ def kind_of(before: str, after: str) -> Repair:
 
 
 def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
-    wrong = [
-        {"words": unit.raw, "verdict": said.verdict, **({"right": said.right} if said.right else {})}
-        for unit, said in fault.wrong
-    ]
-    cited = dict.fromkeys(key for unit, _ in fault.wrong for key in unit.sources or unit.of_sentence)
-    others = dict.fromkeys(key for unit, _ in fault.wrong for key in evidence.nearest(unit) if key not in cited)
+    wrong = [_said(unit, said, evidence) for unit, said in fault.wrong]
+    around = next((unit.around for unit, _ in fault.wrong if unit.rests_on or unit.kind == "intro"), "")
+    # Where the judge has named neither the words nor what is right, the passages have to tell.
+    blind = [unit for unit, said in fault.wrong if not (said.places or said.right)]
+    keys = {key: None for unit in blind for key in evidence.keys_for(unit, is_second_look=True)}
+    passages = evidence.shown([(unit, list(keys)) for unit in blind], MORE)
     return {
         "number": number,
         "sentence": fault.raw,
+        **({"in": around} if around else {}),
         "wrong": wrong,
-        "cited": _passages(fault, list(cited), evidence),
-        "others": _passages(fault, list(others), evidence),
+        **({"passages": passages} if passages else {}),
     }
 
 
-def _passages(fault: Fault, keys: Sequence[str], evidence: Evidence) -> list[dict[str, Any]]:
-    shown = evidence.shown([(unit, keys) for unit, _ in fault.wrong], MORE)
-    return [{"source": one["source"], "says": passage} for one in shown for passage in one["passages"]]
+def _said(unit: Unit, said: Judgement, evidence: Evidence) -> dict[str, Any]:
+    sources = dict.fromkeys(evidence.numbers[one.source] for one in said.places if one.source in evidence.numbers)
+    return {
+        "words": unit.raw,
+        "verdict": said.verdict,
+        **({"right": said.right} if said.right else {}),
+        **({"source_says": said.words, "sources": [*sources]} if said.places else {}),
+    }
 
 
 def _in_place(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
@@ -170,6 +180,8 @@ class Examined(NamedTuple):
     """Keys of the cited sources by these numbers."""
     claims: tuple[ClaimCheck, ...]
     """What was found about its parts."""
+    verdicts: tuple[UnitVerdict, ...]
+    """What became of each unit of the draft."""
 
 
 class Examination:
@@ -203,18 +215,22 @@ class Examination:
         self._evidence = Evidence({key: texts.get(key, ()) for key in self._sources if key}, sources, self._sources)
         self._judged: dict[Key, Judgement] = {}
         self._repairs: dict[str, Repair] = {}
-        self._opinions = context.limits.max_opinions
+        # What a model was asked to judge, and to correct; it is not asked again.
+        self._shown, self._asked = set[Key](), set[Key]()
+        self._opinions, self._rewrites_left = context.limits.max_opinions, context.limits.max_rewrites
 
     async def examine(self) -> Examined:
         """Judge every unit; if that is wanted, have wrong ones corrected once and judge them again."""
         is_repaired = self._context.verify == "repair" and not is_extractive("writer", self._context)
         kept = self._opinions // KEPT if is_repaired else 0
-        await self._judge(self._units(), self._opinions - kept)
-        if is_repaired:
-            await self._rewrite()
+        draft = self._units()
+        await self._judge(draft, self._opinions - kept)
+        for number in range(ROUNDS if is_repaired else 0):
+            await self._rewrite(is_last=number == ROUNDS - 1)
+        verdicts = await asyncio.to_thread(self._verdicts, draft)
         self._text, sources = await asyncio.to_thread(numbered_draft, self._text, dict(enumerate(self._sources, 1)))
         self._sources = list(sources)
-        return Examined(self._text, sources, tuple(await asyncio.to_thread(self._checks)))
+        return Examined(self._text, sources, tuple(await asyncio.to_thread(self._checks)), verdicts)
 
     def _units(self) -> list[Unit]:
         return units_of(self._text, self._sources)
@@ -223,7 +239,9 @@ class Examination:
         """Have a model judge units, in at most `calls` calls; a unit quoted word for word needs no judgement."""
         if calls < 1 or is_extractive("verifier", self._context):
             return
-        open_units = await asyncio.to_thread(lambda: [unit for unit in units if not self._is_settled(unit)])
+        left = [unit for unit in units if key_of(unit) not in self._shown]
+        open_units = await asyncio.to_thread(lambda: [unit for unit in left if not self._is_settled(unit)])
+        self._shown |= {key_of(unit) for unit in open_units}
         judged, made = await judge(open_units, self._evidence, self._filler, calls)
         self._judged |= judged
         self._opinions -= made
@@ -234,22 +252,69 @@ class Examination:
         )
 
     def _checks(self) -> list[ClaimCheck]:
-        return [check for unit in self._units() if (check := self._check(unit))]
+        units = self._units()
+        held = self._held(units)
+        return [check for unit in units if (check := self._check(unit, held))]
 
-    def _check(self, unit: Unit) -> ClaimCheck | None:
-        """Return the check of a unit; none if it needs no source."""
+    def _verdicts(self, draft: Sequence[Unit]) -> tuple[UnitVerdict, ...]:
+        units = self._units()
+        left, held = {key_of(unit) for unit in units}, self._held(units)
+        return tuple(self._verdict(unit, key_of(unit) in left, held) for unit in draft)
+
+    def _verdict(self, unit: Unit, stands: bool, held: str) -> UnitVerdict:
+        said = self._judged.get(key_of(unit))
+        if not stands:
+            return UnitVerdict(text=unit.text, shown="corrected")
+        if said is None:
+            return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else "not_verified")
+        said = _founded(unit, said, held)
+        wrong: Literal["marked", "not_verified"] = "not_verified" if said.verdict == "unproved" else "marked"
+        right: Literal["supported", "reasoning"] = "supported" if said.verdict == "supported" else "reasoning"
+        return UnitVerdict(
+            text=unit.text,
+            shown=wrong if is_wrong(unit, said) else right,
+            words=said.words,
+            source=next((one.source for one in said.places), ""),
+            operation="" if said.named.operation == "none" else said.named.operation,
+        )
+
+    def _held(self, units: Sequence[Unit]) -> str:
+        """Return what the report states that is supported."""
+        return " ".join(unit.text for unit in units if self._holds(unit))
+
+    def _holds(self, unit: Unit) -> bool:
+        said = self._judged.get(key_of(unit))
+        return said.verdict == "supported" if said else self._is_settled(unit)
+
+    def _check(self, unit: Unit, held: str) -> ClaimCheck | None:
+        """Return the check of a unit; none if it needs no source. `held`: what the report states that is supported."""
         said = self._judged.get(key_of(unit))
         if said is None:
+            if unit.kind in _NAMES or not (unit.is_cited or states_figures(unit.text)):
+                return None
             return self._verifier.check(unit).model_copy(update={"repair": self._repairs.get(unit.text)})
-        if said.verdict == "own" or (said.verdict == "supported" and not unit.is_cited):
+        said = _founded(unit, said, held)
+        if not is_wrong(unit, said) and (said.verdict != "supported" or not unit.is_cited):
             return None
-        check = self._verifier.check(unit)
-        verdict = "supported" if said.verdict == "supported" else "unsupported"
-        name = profile_of("verifier", self._context).name
-        update = {"verdict": verdict, "judge": name, "reasons": _reasons(said)}
-        passages = tuple(one.model_copy(update=update) for one in check.passages)
-        return check.model_copy(
-            update={"verdict": verdict, "passages": passages, "repair": self._repairs.get(unit.text)}
+        passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
+        # What decides is what the reader is shown.
+        passages |= {one.source: self._verifier.at(one) for one in reversed(said.places) if one.content_hash}
+        is_supported = said.verdict == "supported"
+        proved = {one.source for one in said.places}
+        judge_name = profile_of("verifier", self._context).name
+
+        def shown(one: CitedPassage) -> CitedPassage:
+            verdict: SupportVerdict = "unsupported"
+            if is_supported:
+                verdict = "supported" if one.source in proved else "unchecked"
+            return one.model_copy(update={"verdict": verdict, "judge": judge_name, "reasons": _reasons(said)})
+
+        return ClaimCheck(
+            start=unit.start,
+            end=unit.end,
+            verdict="supported" if is_supported else "unsupported",
+            passages=tuple(shown(one) for key, one in passages.items() if key in unit.sources),
+            repair=self._repairs.get(unit.text),
         )
 
     async def examine_parts(self, units: Sequence[Unit]) -> tuple[Mapping[Key, Judgement], list[Rewrite]]:
@@ -261,15 +326,22 @@ class Examination:
         judged, can_write = dict(self._judged), not is_extractive("writer", self._context)
         return judged, await self._rewrites(_faults(units, judged)) if can_write else []
 
-    async def _rewrite(self) -> None:
-        edits = await self._rewrites(_faults(self._units(), self._judged))
+    async def _rewrite(self, *, is_last: bool) -> None:
+        faults = _faults(self._units(), self._judged)
+        faults = [one for one in faults if not all(key_of(unit) in self._asked for unit, _ in one.wrong)]
+        faults = faults if is_last else _first(faults)
+        self._asked |= {key_of(unit) for one in faults for unit, _ in one.wrong}
+        edits = await self._rewrites(faults)
         self._text = with_edits(self._text, [Edit(one.fault.start, one.fault.end, one.raw) for one in edits])
+        # Below another head, a cell says something else.
+        await self._judge(self._units(), self._opinions)
 
     async def _rewrites(self, faults: Sequence[Fault]) -> list[Rewrite]:
         """Have the writer's model correct what is wrong; a new sentence is taken only if it is judged right."""
         if not faults:
             return []
-        handed_in = await ask_rewrites(faults, self._evidence, self._filler, self._context.limits.max_rewrites)
+        handed_in = await ask_rewrites(faults, self._evidence, self._filler, self._rewrites_left)
+        self._rewrites_left -= -(-len(faults) // SENTENCES)
         new = {one.fault.start: new_units(one, self._text, self._sources) for one in handed_in}
         await self._judge([unit for units in new.values() for unit in units], self._opinions)
         before = self._units()
@@ -286,11 +358,14 @@ class Examination:
     def _is_right(self, rewrite: Rewrite, units: Sequence[Unit]) -> bool:
         if is_written_in(rewrite.raw, self._language_code) is False:
             return False
-        said = [self._judged.get(key_of(unit)) for unit in units]
-        return all(
-            one.verdict in ("supported", "own") if one else self._is_settled(unit)
-            for one, unit in zip(said, units, strict=True)
-        )
+        # The cells of a row whose label was corrected are judged with it, and corrected next.
+        kinds = {unit.kind for unit, _ in rewrite.fault.wrong}
+        own = [unit for unit in units if unit.kind in kinds or not kinds <= {"label"}]
+        return all(self._is_settled(unit) and not self._is_faulty(unit) for unit in own)
+
+    def _is_faulty(self, unit: Unit) -> bool:
+        said = self._judged.get(key_of(unit))
+        return said is not None and is_wrong(unit, said)
 
     @staticmethod
     def _is_new(rewrite: Rewrite, units: Sequence[Unit], told: Collection[str]) -> bool:
@@ -308,21 +383,49 @@ class Examination:
                 self._repairs[unit.text] = kind_of(before, unit.text)
 
 
+def is_wrong(unit: Unit, said: Judgement) -> bool:
+    """Whether a unit must not stand as it is."""
+    if said.verdict in ("supported", "reasoning"):
+        return False
+    has_number = said.verdict == "unproved" and bool(said.places) and bool(numbers_in(unit.text))
+    return said.verdict in ("contradicted", "wrong_source") or unit.kind not in _NAMES or has_number
+
+
+def _founded(unit: Unit, said: Judgement, held: str) -> Judgement:
+    """Return the judgement; a conclusion whose numbers its premises do not hold is not proved."""
+    if said.verdict != "reasoning" or said.is_absence:
+        return said
+    premises = " ".join(f"{one.words} {one.above}" for one in said.places)
+    fault = unproved(unit, premises if unit.is_cited else f"{premises} {held}", said.named)
+    return said._replace(verdict="unproved", fault=fault) if fault else said
+
+
 def _faults(units: Sequence[Unit], judged: Mapping[Key, Judgement]) -> list[Fault]:
-    """Return the sentences and rows with units that are wrong."""
+    """Return the sentences and rows with units that can be corrected: what is not proved may well be right."""
     by_sentence: dict[int, list[tuple[Unit, Judgement]]] = {}
     for unit in units:
         said = judged.get(key_of(unit))
-        if said and said.verdict not in ("supported", "own"):
+        if said and said.verdict != "unproved" and is_wrong(unit, said):
             by_sentence.setdefault(unit.sentence_start, []).append((unit, said))
     return [Fault(wrong[0][0].sentence, start, tuple(wrong)) for start, wrong in by_sentence.items()]
+
+
+def _first(faults: Sequence[Fault]) -> list[Fault]:
+    """Return the faults without cells and labels that stand below or beside a wrong head or label."""
+    wrong = {unit.start for fault in faults for unit, _ in fault.wrong}
+    left = [
+        fault._replace(wrong=tuple(pair for pair in fault.wrong if wrong.isdisjoint(pair[0].rests_on)))
+        for fault in faults
+    ]
+    return [fault for fault in left if fault.wrong]
 
 
 def _reasons(said: Judgement) -> tuple[str, ...]:
     """Return what speaks against a unit, in words for the reader."""
     if said.verdict == "supported":
         return ()
-    if said.verdict == "contradicted" and said.words:
-        return (f"the source says: {said.words}",)
-    words = {"contradicted": "the source says something else", "wrong_source": "another source says so"}
+    if said.verdict == "contradicted":
+        says = f"the source says: {said.words}" if said.words else "the source says something else"
+        return (says, *([f"it should say: {said.right}"] if said.right else []))
+    words = {"wrong_source": "another source says so", "unproved": f"not proved: {said.fault}"}
     return (words.get(said.verdict, "the source does not say so"),)

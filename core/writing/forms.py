@@ -9,9 +9,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ...tools.tool import tool_schema
+from ..evidence.checking.proof import Operation
 
 Share = Field(ge=0, le=1)
-UnitVerdict = Literal["supported", "contradicted", "missing", "wrong_source", "own"]
+UnitVerdict = Literal["supported", "contradicted", "not_found", "reasoning"]
 
 
 class Form(BaseModel):
@@ -216,12 +217,19 @@ class JudgedUnit(Form):
     unit: int
     """Number of the unit."""
     verdict: UnitVerdict
-    """Whether the sources that it cites say it, say something else, or do not say it; whether another source says it;
-    or whether it is the writer's own."""
+    """Whether the passages say it, say something else, or do not say it, or whether it is the writer's own."""
     words: str = ""
-    """The words of a passage that decide, copied as they stand there, as few as will do; empty if there are none."""
+    """The words of passages that decide, copied as they stand there; a line break between words of different places."""
     right: str = ""
     """Where it is contradicted: what should stand there, a value or a few words; else empty."""
+    source: int = 0
+    """Number of the source that the words are of; 0 if there are none."""
+    operation: Operation = "none"
+    """How a number of the unit follows from numbers in the words, if it does not stand there itself."""
+    operands: list[float] = Field(default_factory=list)
+    """The numbers that it is calculated from, in figures: for growth the old one first, for a share the part first."""
+    is_absence: bool = False
+    """Whether it says that something is not stated, not known or not there."""
 
 
 class JudgeUnits(Form):

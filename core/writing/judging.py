@@ -1,4 +1,4 @@
-"""Has the verifier's model judge the units of a report against the sources that they cite."""
+"""Has the verifier's model judge the units of a report, and proves what it says by the words that it names."""
 
 from __future__ import annotations
 
@@ -6,37 +6,52 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
+from ..evidence.checking.proof import Known, Named, Place, prove
 from ..evidence.checking.source_text import SourceText, Windows
 from ..evidence.checking.units import Unit
 from ..records.sources import Extent, Source
 from .fill_in import Filler
-from .forms import JudgedUnit, JudgeUnits, UnitVerdict
+from .forms import JudgedUnit, JudgeUnits
 
-UNITS = 24
+UNITS = 40
 """Units of one call."""
 SHOWN, MORE = 3, 8
-"""Windows of a source that are shown for a unit, and for one that was not found in them."""
+"""Windows of a source that are shown for a unit, and for one that was not found in them or not proved."""
 NEAREST = 3
 """Sources that are shown for a unit that cites none, or where those that it cites do not say it."""
 SEEN: Mapping[Extent, str] = {"part": "its beginning", "excerpt": "search excerpt", "not opened": "search excerpt"}
 """What a model is told of a source that was not read to its end."""
 SHARE = 0.5
 """Share of a unit's words that a window of such a source must hold."""
+Verdict = Literal["supported", "contradicted", "not_found", "reasoning", "wrong_source", "unproved"]
+"""What is held of a unit: `wrong_source`, a source says it that it does not cite; `unproved`, a model calls it
+supported, and what it names does not prove it."""
 Key = tuple[str, tuple[str, ...]]
 """What a judgement is about: the words of a unit, and the sources that it cites."""
 
 
 class Judgement(NamedTuple):
-    """What a model says of a unit."""
+    """What a model says of a unit, as far as it is proved."""
 
-    verdict: UnitVerdict
-    words: str
-    """The deciding words of a source, if they stand there."""
-    right: str
+    verdict: Verdict
+    places: tuple[Place, ...] = ()
+    """Where the deciding words stand, if they stand in a source."""
+    right: str = ""
     """What the unit should say; empty if it is right, or nothing is known."""
+    named: Named = Named()
+    """The calculation by which its number follows from others."""
+    is_absence: bool = False
+    """Whether it says that something is not stated or not there."""
+    fault: str = ""
+    """Why it is not proved, for the reader."""
+
+    @property
+    def words(self) -> str:
+        """The deciding words."""
+        return " … ".join(dict.fromkeys(one.words for one in self.places))
 
 
 def key_of(unit: Unit) -> Key:
@@ -51,7 +66,8 @@ class Evidence:
         self, texts: Mapping[str, Sequence[SourceText]], sources: Mapping[str, Source], order: Sequence[str]
     ) -> None:
         """`texts` and `sources` by key; `order`: the keys by their numbers, from 1."""
-        self._texts, self._sources = texts, sources
+        self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
+        self._sources = sources
         self.numbers = {key: number for number, key in enumerate(order, 1) if key in texts}
         """The numbers under which they are shown."""
 
@@ -87,41 +103,53 @@ class Evidence:
     def keys_for(self, unit: Unit, *, is_second_look: bool) -> list[str]:
         """Return the keys of the sources that a unit is compared with.
 
-        These are the sources that the unit cites, or else its sentence. The nearest others are added where it cites
-        none itself, and at a second look.
+        These are the sources that the unit cites, or else its sentence or what is around it. The nearest others are
+        added where it cites none itself, and at a second look.
         """
         near = self.nearest(unit) if is_second_look or not unit.sources else ()
-        return list(dict.fromkeys([*(unit.sources or unit.of_sentence), *near]))
+        return list(dict.fromkeys([*(unit.sources or unit.of_sentence or unit.nearby), *near]))
 
     def has_more(self, unit: Unit) -> bool:
         """Whether a second look would be shown more than the first one."""
-        cited = unit.sources or unit.of_sentence
-        has_windows = any(len(one.windows) > SHOWN for key in cited for one in self._windows[key])
+        cited = unit.sources or unit.of_sentence or unit.nearby
+        has_windows = any(len(one.windows) > SHOWN for key in cited for one in self._windows.get(key, ()))
         return has_windows or (bool(unit.sources) and bool(self.nearest(unit)))
 
-    def contains(self, words: str, keys: Iterable[str]) -> bool:
-        """Whether words stand in one of these sources, whatever the white space between them."""
-        wanted = " ".join(words.split()).casefold()
-        return bool(wanted) and any(
-            wanted in " ".join(one.text.split()).casefold() for key in keys for one in self._texts.get(key, ())
-        )
+    def known(self, keys: Iterable[str]) -> dict[str, Known]:
+        """Return the texts, titles and dates of these sources."""
+        return {
+            key: Known(self._texts[key], f"{self._sources[key].title} {self._sources[key].date}")
+            for key in keys
+            if key in self._texts and key in self._sources
+        }
+
+
+def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Sequence[SourceText]:
+    """Return the text of a source that was read to its end alone; its excerpts repeat it."""
+    whole = [one for one in texts if source and one.content_hash == source.content_hash and source.extent not in SEEN]
+    return whole or texts
 
 
 def _statement(unit: Unit) -> str:
-    return unit.text if unit.text == unit.sentence else f"{unit.text} {unit.sentence}"
+    return unit.text if unit.text == unit.sentence else f"{unit.text} {unit.around or unit.sentence}"
 
 
 async def judge(
     units: Sequence[Unit], evidence: Evidence, filler: Filler, calls: int
 ) -> tuple[dict[Key, Judgement], int]:
-    """Return the judgements on units and the number of calls made, at most `calls`; other units have none."""
+    """Return the judgements on units and the number of calls made, at most `calls`; other units have none.
+
+    A unit that was not found or not proved is judged once more, with more passages.
+    """
     batches = _batches(units)[:calls]
-    first = await asyncio.gather(*(_judge(batch, evidence, filler, SHOWN) for batch in batches))
+    first = await asyncio.gather(*(_judge(batch, evidence, filler, {}) for batch in batches))
     found = {key: judgement for part in first for key, judgement in part.items()}
-    missing = [unit for unit in units if key_of(unit) in found and found[key_of(unit)].verdict == "missing"]
-    missing = await asyncio.to_thread(lambda: [unit for unit in missing if evidence.has_more(unit)])
-    again = _batches(missing)[: max(0, calls - len(batches))]
-    second = await asyncio.gather(*(_judge(batch, evidence, filler, MORE) for batch in again))
+    left = [unit for unit in units if (said := found.get(key_of(unit))) and said.verdict in ("not_found", "unproved")]
+    left = await asyncio.to_thread(
+        lambda: [unit for unit in left if found[key_of(unit)].fault or evidence.has_more(unit)]
+    )
+    again = _batches(left)[: max(0, calls - len(batches))]
+    second = await asyncio.gather(*(_judge(batch, evidence, filler, found) for batch in again))
     found |= {key: judgement for part in second for key, judgement in part.items()}
     return found, len(batches) + len(again)
 
@@ -132,37 +160,49 @@ def _batches(units: Sequence[Unit]) -> list[list[Unit]]:
     return [each[start : start + UNITS] for start in range(0, len(each), UNITS)]
 
 
-async def _judge(units: Sequence[Unit], evidence: Evidence, filler: Filler, most: int) -> dict[Key, Judgement]:
-    against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, most)
+async def _judge(
+    units: Sequence[Unit], evidence: Evidence, filler: Filler, before: Mapping[Key, Judgement]
+) -> dict[Key, Judgement]:
+    """Judge units in one call; `before`: what the first call said of them, none if this is the first."""
+    against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
     knowledge = fenced_knowledge(sources=sources, units=shown)
     form = await filler.ask_if_possible(
         JudgeUnits, "verifier", "verify_report", (), asked="verdicts", knowledge=knowledge
     )
     judged = {one.unit: one for one in form.verdicts} if form else {}
-    return {
-        key_of(unit): _read(unit, judged[number], evidence, keys)
-        for number, (unit, keys) in enumerate(against, 1)
-        if number in judged
-    }
+    pairs = [(unit, judged[number], keys) for number, (unit, keys) in enumerate(against, 1) if number in judged]
+    return await asyncio.to_thread(
+        lambda: {key_of(unit): _read(unit, one, evidence, keys) for unit, one, keys in pairs}
+    )
 
 
 def _prepare(
-    units: Sequence[Unit], evidence: Evidence, most: int
+    units: Sequence[Unit], evidence: Evidence, before: Mapping[Key, Judgement]
 ) -> tuple[list[tuple[Unit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the units with the keys of the sources that they are compared with, and both as models are shown them."""
-    against = [(unit, evidence.keys_for(unit, is_second_look=most > SHOWN)) for unit in units]
-    shown = [_shown(number, unit, evidence) for number, unit in enumerate(units, 1)]
-    return against, evidence.shown(against, most), shown
+    against = [(unit, evidence.keys_for(unit, is_second_look=bool(before))) for unit in units]
+    shown = [_shown(number, unit, evidence, before) for number, unit in enumerate(units, 1)]
+    return against, evidence.shown(against, MORE if before else SHOWN), shown
 
 
-def _shown(number: int, unit: Unit, evidence: Evidence) -> dict[str, Any]:
-    within = {"in": unit.sentence} if unit.raw != unit.sentence else {}
+def _shown(number: int, unit: Unit, evidence: Evidence, before: Mapping[Key, Judgement]) -> dict[str, Any]:
+    within = {"in": unit.around} if unit.around and unit.around != unit.text else {}
     cites = {"cites": [evidence.numbers[key] for key in unit.sources if key in evidence.numbers]}
-    return {"unit": number, "says": unit.text, **within, **cites}
+    said = before.get(key_of(unit))
+    fault = {"not_proved": said.fault} if said and said.fault else {}
+    return {"unit": number, "says": unit.text, **within, **cites, **fault}
 
 
 def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> Judgement:
-    """Return the judgement without words that no source holds; a citation of no source is wrong in any case."""
-    is_of_nothing = unit.is_cited and not unit.sources and judged.verdict == "supported"
-    words = judged.words if evidence.contains(judged.words, keys) else ""
-    return Judgement("wrong_source" if is_of_nothing else judged.verdict, words, judged.right)
+    """Return the judgement with what proves it; words that no source has are left out."""
+    named = Named(judged.operation, tuple(judged.operands))
+    proof = prove(unit, judged.words, named, evidence.known(keys))
+    verdict: Verdict = judged.verdict
+    if verdict == "supported":
+        is_cited = any(one.source in unit.sources for one in proof.places)
+        verdict = "unproved" if proof.fault else "supported" if is_cited or not unit.is_cited else "wrong_source"
+    elif verdict == "reasoning" and unit.is_cited and not unit.sources:
+        # It was to be the words of a source that does not exist.
+        verdict = "not_found"
+    fault = proof.fault if verdict == "unproved" else ""
+    return Judgement(verdict, proof.places, judged.right, named, judged.is_absence, fault)

@@ -73,7 +73,9 @@ def test_a_model_judges_an_old_report_and_what_has_changed_is_said(tmp_path: Pat
         offline = wire.desk.call("audit", "light")
         assert (offline.code, wire.lab.models.requests) == (0, [])
         assert "Changed   0 verdicts" in offline.out
-        wire.lab.script["verifier"] = lambda _: use(("judge_units", {"verdicts": [{"unit": 1, "verdict": "missing"}]}))
+        wire.lab.script["verifier"] = lambda _: use(
+            ("judge_units", {"verdicts": [{"unit": 1, "verdict": "not_found"}]})
+        )
         audit = wire.desk.call("audit", "light", "--model", "openai:fake-1")
         assert audit.code == 1
         assert [role_of(request) for request in wire.lab.models.requests] == ["verifier"]

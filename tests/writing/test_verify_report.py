@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from deep_research.core.run.errors import KeyRefused, RateLimited
 from deep_research.state import ResearchState
 
 PROFILE = ModelProfile(max_input_tokens=100_000)
+SAID = "The Skerry Light was lit for the first time in 1844."
+KEPT = ("supported", "Ada Moran kept the Skerry Light from 1901 to 1932.")
 
 
-def verifier(*verdicts: list[str]) -> ScriptedChatModel:
+def verifier(*verdicts: Sequence[str | tuple[str, str]]) -> ScriptedChatModel:
     """A verifier that gives these verdicts, call by call."""
     return ScriptedChatModel(replies=[judged(*one) for one in verdicts], profile=PROFILE)
 
@@ -84,7 +87,7 @@ async def test_the_writer_mends_once_what_is_not_supported(tmp_path: Path) -> No
 async def test_a_wrong_citation_is_replaced_by_the_right_one(tmp_path: Path) -> None:
     written = "Ada Moran kept the Skerry Light from 1901 to 1932, all told. [1]"
     right = written.replace("[1]", "[2]")
-    _, state = await ask(tmp_path, [written, rewritten(right)], verifier=verifier(["wrong_source"], ["supported"]))
+    _, state = await ask(tmp_path, [written, rewritten(right)], verifier=verifier(["not_found"], [KEPT], [KEPT]))
     assert checked(state) == [(right.replace("[2]", "[1]"), "supported", "cited anew", False)]
     assert state.report and [state.sources[key].title for key in state.report.sources] == ["Ada Moran"]
 
@@ -98,8 +101,8 @@ async def test_what_cites_nothing_and_is_right_stays_as_it_is(tmp_path: Path) ->
 
 
 async def test_what_is_the_writers_own_is_no_claim(tmp_path: Path) -> None:
-    written = "It was lit in 1844, they say. [1] That is 38 years too late, we think."
-    _, state = await ask(tmp_path, [written], verifier=verifier(["supported", "own"]))
+    written = "It was lit in 1844, they say. [1] That is too late, we think."
+    _, state = await ask(tmp_path, [written], verifier=verifier([("supported", SAID), "reasoning"]))
     assert state.report and state.report.text == written
     assert len(state.report.claims) == 1
 
@@ -146,7 +149,7 @@ async def test_what_was_not_found_at_first_is_looked_for_in_more_places(tmp_path
         tmp_path,
         writer=["The keeper of the lamp wrote of storms, all told. [1]"],
         researcher=[search("keeper lamp storms"), opened, REPORT, "The keeper wrote. [1]"],
-        verifier=verifier(["missing"], ["supported"]),
+        verifier=verifier(["not_found"], [("supported", "wrote of storms and ships")]),
     )
     run.folder = folder
     state = await run.ask()
@@ -194,19 +197,24 @@ async def test_neither_report_nor_verdicts_are_paid_again_when_the_check_was_sto
     assert (len(run.calls("writer")), len(run.calls("verifier"))) == (3, 1)
 
 
-@pytest.mark.parametrize("verdict", ["supported", "contradicted"])
-async def test_the_verifier_has_the_last_word_with_the_words_that_decide(tmp_path: Path, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("verdict", "reasons"),
+    [
+        ("supported", ("not proved: 1846 does not stand in those words",)),
+        ("contradicted", (f"the source says: {SAID}", "it should say: 1844")),
+    ],
+)
+async def test_words_without_the_number_of_a_sentence_never_support_it(
+    tmp_path: Path, verdict: str, reasons: tuple[str, ...]
+) -> None:
     said = [{"unit": 1, "verdict": verdict, "words": "first time in 1844", "right": "1844"}]
-    judge = ScriptedChatModel(replies=[calls(call("judge_units", verdicts=said))], profile=PROFILE)
+    judge = ScriptedChatModel(replies=[calls(call("judge_units", verdicts=said))] * 2, profile=PROFILE)
     written = ["The Skerry Light was lit in 1846. [1]"]
     run = lab(tmp_path, writer=written, researcher=BOTH, verify="check", verifier=judge)
     state = await run.ask()
     (passage,) = claim(state).passages
-    assert passage.judge == "scripted"
-    assert (claim(state).verdict, claim(state).is_marked) == (
-        ("supported", False) if verdict == "supported" else ("unsupported", True)
-    )
-    assert passage.reasons == (() if verdict == "supported" else ("the source says: first time in 1844",))
+    assert (passage.judge, passage.quote, passage.reasons) == ("scripted", SAID, reasons)
+    assert (claim(state).verdict, claim(state).is_marked) == ("unsupported", True)
 
 
 @pytest.mark.fault(24, logs="WARNING core.models.ask")
@@ -214,8 +222,8 @@ async def test_the_verifier_has_the_last_word_with_the_words_that_decide(tmp_pat
 async def test_a_verifier_whose_key_is_refused_stops_the_run_which_goes_on_with_another_key_or_without_a_judge(
     tmp_path: Path, opinions: int, judge: str
 ) -> None:
-    doubtful = "Ada Moran, the woman of Tralee, looked after the lamp for three decades. [1]"
-    model = ScriptedChatModel(replies=[KeyRefused("no"), judged("supported")], profile=PROFILE)
+    doubtful = "Ada Moran, the woman of Tralee, looked after the lamp for decades. [1]"
+    model = ScriptedChatModel(replies=[KeyRefused("no"), judged(("supported", "Tralee"))], profile=PROFILE)
     researcher = [search("Ada Moran"), REPORT, "She was born in Tralee. [1]"]
     run = lab(tmp_path, writer=[doubtful], researcher=researcher, verify="check", verifier=model)
     with pytest.raises(KeyRefused):

@@ -108,11 +108,12 @@ def words_and_figures(text: str) -> frozenset[str]:
 
 def figures_of(text: str) -> frozenset[str]:
     """Return the numbers of a text, without what groups their digits; a comma and a point are the same."""
-    return frozenset(_plain(found.group()) for found in _NUMBER.finditer(text))
+    return frozenset(plain_figure(found.group()) for found in _NUMBER.finditer(text))
 
 
-def _plain(number: str) -> str:
-    bare = re.sub(r"['’\u00a0\u202f]", "", number)
+def plain_figure(number: str) -> str:
+    """Return a number without what groups its digits, with a point for a comma."""
+    bare = re.sub(r"['’ \u00a0\u202f]", "", number)
     # A number that begins with 0 has decimals.
     whole = bare if bare.startswith("0") else re.sub(r"[.,](?=\d{3}(?:\D|$))", "", bare)
     return whole.replace(",", ".")

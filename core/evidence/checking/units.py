@@ -1,11 +1,12 @@
-"""Cuts a report into the units that are checked: clauses with their own citations, cells of tables, sentences."""
+"""Cuts a report into the units that are checked: headings, clauses, sentences, and the cells of tables."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..citations.citing import UNKNOWN
 from ..citations.markers import Marker, code_lines, settle_fences
@@ -15,12 +16,19 @@ from ..memory.learned import without_markers
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import tokens
 
+Kind = Literal["heading", "intro", "statement", "cell", "label", "head"]
+NEARBY = 3
+"""Sources cited around a unit that stand in for those that it does not cite."""
+AROUND = 600
+"""Characters of the list below its introduction that are shown with it."""
 FEWEST_WORDS = 2
 """Words after a citation from which on they are a clause of their own."""
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")
+_HASHES = re.compile(r"\s{0,3}#{1,6}\s+")
 _RULE = re.compile(r"[\s|:=+*_-]*")
 _ROW = re.compile(r"\s*\|.*\|\s*$")
 _BAR = re.compile(r"(?<!\\)\|")
+_LETTER = re.compile(r"[^\W\d_]")
 _FIGURE = re.compile(r"\d")
 _IN_BRACKETS = re.compile(r"(?<=\s)\0+(?=\))")
 """A citation at the end of a bracket, which makes no sense without it: (calculated from [2])."""
@@ -50,6 +58,20 @@ class Unit(NamedTuple):
     """Keys of the sources that the sentence cites anywhere."""
     rows: tuple[str, ...] = ()
     """Of a cell: the head and the row of its table, as they would stand in a source; else empty."""
+    kind: Kind = "statement"
+    """A heading or bold lead-in, the introduction of a list, a clause or sentence, or a part of a table: a cell, the
+    label of a row, or the whole head."""
+    around: str = ""
+    """What it needs to be understood: its sentence, its row with the head, or the items that it introduces."""
+    nearby: tuple[str, ...] = ()
+    """Keys of the sources that its paragraph, its section or else the report cites most; none if it cites some."""
+    rests_on: tuple[int, ...] = ()
+    """Of a cell or label: where the head and the label above it begin."""
+
+    @property
+    def raw_words(self) -> str:
+        """Its own words: those of a cell without its row's label and its column's head."""
+        return _words(self.raw)
 
     @property
     def end(self) -> int:
@@ -58,10 +80,10 @@ class Unit(NamedTuple):
 
 
 def units_of(text: str, sources: Sequence[str]) -> list[Unit]:
-    """Return the units of a report that cite something or state figures.
+    """Return all that a report states, in order.
 
-    Left out are headings, rules, heads of tables, sentences that introduce a list, and those that say what was not
-    found. `sources` are the keys by the report's numbers, from 1; places are those of the text after `settle_fences`.
+    Left out are rules, questions, code, and the lines that say that nothing was found. `sources` are the keys by the
+    report's numbers, from 1; places are those of the text after `settle_fences`.
     """
     settled = settle_fences(text)
     refusals = refusals_in(settled)
@@ -71,29 +93,78 @@ def units_of(text: str, sources: Sequence[str]) -> list[Unit]:
     for sentence in sentences_of(text):
         if not (refusals.hold(sentence) or any(sentence.start in place for place in inside)):
             units += _clauses(sentence, sources)
-    return sorted(units, key=lambda unit: unit.start)
+    return _with_surroundings(sorted(units, key=lambda unit: unit.start), settled)
+
+
+def _with_surroundings(units: Sequence[Unit], text: str) -> list[Unit]:
+    """Return the units with what is around them, and the sources that are cited near those that cite none."""
+    gaps = [found.start() for found in re.finditer(r"\n[ \t]*\n|\n(?=#)", text)]
+    bounds = [0, *gaps, len(text) + 1]
+    whole = (0, len(text) + 1)
+    sections = [0, *(found.start() for found in re.finditer(r"(?m)^#{1,6}\s", text)), len(text) + 1]
+
+    def cited_in(place: int, edges: Sequence[int]) -> list[str]:
+        start, end = next(((one, other) for one, other in pairwise(edges) if one <= place < other), (0, 0))
+        counts = Counter(key for unit in units if start <= unit.start < end for key in unit.sources)
+        return [key for key, _ in counts.most_common()]
+
+    found = []
+    for unit in units:
+        if unit.kind == "intro":
+            below = text[unit.start :][:AROUND].partition("\n#")[0]
+            unit = unit._replace(around=re.sub(r"\n\s*\n", "\n", below).strip())
+        if not (unit.sources or unit.of_sentence):
+            near = dict.fromkeys(key for edges in (bounds, sections, whole) for key in cited_in(unit.start, edges))
+            unit = unit._replace(nearby=tuple(near)[:NEARBY])
+        found.append(unit)
+    return found
 
 
 def plain_words(sentence: Sentence) -> str:
     """Return the words of a sentence without markup; empty for a heading or a line that is only drawn."""
-    if _HEADING.match(sentence.raw) or _RULE.fullmatch(sentence.raw):
+    return "" if _HEADING.match(sentence.raw) else _plain(sentence)
+
+
+def _plain(sentence: Sentence) -> str:
+    if _RULE.fullmatch(sentence.raw):
         return ""
-    text = sentence.text or LINE_MARK.sub("", without_markers(sentence.raw))
+    text = sentence.text or LINE_MARK.sub("", without_markers(_HASHES.sub("", sentence.raw)))
     cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
     return _EMPHASIS.sub("", ", ".join(cell for cell in cells if cell))
 
 
 def _clauses(sentence: Sentence, sources: Sequence[str]) -> Iterator[Unit]:
-    whole = plain_words(sentence)
-    bounds = _bounds(sentence.raw) if whole else []
+    whole = _plain(sentence)
+    if not tokens(whole) or whole.endswith(("?", "？")):
+        return
+    of_sentence = _keys(sentence.numbers, sources)
+    hashes = _HASHES.match(sentence.raw)
+    if hashes or _HEADING.match(sentence.raw):
+        begin = hashes.end() if hashes else 0
+        raw, start = sentence.raw[begin:], sentence.start + begin
+        is_cited = bool(sentence.numbers)
+        yield Unit(raw, start, whole, of_sentence, is_cited, sentence.raw, sentence.start, of_sentence, kind="heading")
+        return
+    bounds = _bounds(sentence.raw)
     for start, end in bounds:
         raw = sentence.raw[start:end]
         numbers, words = _numbers(raw), whole if len(bounds) == 1 else _words(raw)
+        if not tokens(words) or not (numbers or _LETTER.search(words)):
+            # The number of an item of a list.
+            continue
         cited = _keys(numbers, sources)
-        is_cited = bool(cited) or UNKNOWN in numbers
-        if is_cited or _states_figures(words):
-            of_sentence = _keys(sentence.numbers, sources)
-            yield Unit(raw, sentence.start + start, words, cited, is_cited, sentence.raw, sentence.start, of_sentence)
+        yield Unit(
+            raw,
+            sentence.start + start,
+            words,
+            cited,
+            bool(cited) or UNKNOWN in numbers,
+            sentence.raw,
+            sentence.start,
+            of_sentence,
+            kind="intro" if words.endswith((":", "：")) and not cited else "statement",
+            around=sentence.raw if len(bounds) > 1 else "",
+        )
 
 
 def _bounds(raw: str) -> list[tuple[int, int]]:
@@ -130,27 +201,45 @@ def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
 
 
 def _cells(rows: Sequence[tuple[int, str]], sources: Sequence[str]) -> Iterator[Unit]:
-    head, *body = [list(_cut(line)) for _, line in rows if not _RULE.fullmatch(line)]
-    places = [row for row in rows if not _RULE.fullmatch(row[1])][1:]
+    (head_place, head_line), *places = [row for row in rows if not _RULE.fullmatch(row[1])]
+    head, *body = [list(_cut(line)) for _, line in (rows[0], *places)]
     of_columns = [_numbers(raw) for _, raw in head]
     # A column of citations alone stands in no source.
     worded = {column for cells in body for column, (_, raw) in enumerate(cells) if _words(raw) or not _numbers(raw)}
     quoted_head = _row_of(head, worded)
+    start, end = head[0][0], head[-1][0] + len(head[-1][1])
+    of_head = _keys([number for numbers in of_columns for number in numbers], sources)
+    raw_head = head_line[start:end]
+    if tokens(_words(raw_head)):
+        yield Unit(
+            raw_head, head_place + start, quoted_head, of_head, bool(of_head), head_line, head_place, kind="head"
+        )
     for (place, line), cells in zip(places, body, strict=True):
         of_row, quoted_row = _of_row([raw for _, raw in cells]), _row_of(cells, worded)
+        around = f"{quoted_head}\n{quoted_row}"
         for column, (start, raw) in enumerate(cells):
             words = _words(raw)
             numbers = _numbers(raw) or of_row or (of_columns[column] if column < len(of_columns) else ())
             is_label = not column and not _numbers(raw)
-            if not words or is_label or not (numbers or _FIGURE.search(words)):
+            if not tokens(words):
                 continue
             label = _words(cells[0][1]) if column else ""
             name = _words(head[column][1]) if column < len(head) else ""
-            above = ", ".join(part for part in (label, name) if part)
-            text = f"{above}: {words}" if above else words
+            above = "" if is_label else ", ".join(part for part in (label, name) if part)
             cited = _keys(numbers, sources)
-            is_cited = bool(cited) or UNKNOWN in numbers
-            yield Unit(raw, place + start, text, cited, is_cited, line, place, rows=(quoted_head, quoted_row))
+            yield Unit(
+                raw,
+                place + start,
+                f"{above}: {words}" if above else words,
+                cited,
+                not is_label and (bool(cited) or UNKNOWN in numbers),
+                line,
+                place,
+                rows=() if is_label else (quoted_head, quoted_row),
+                kind="label" if is_label else "cell",
+                around=around,
+                rests_on=(head_place + head[0][0],) if is_label else (head_place + head[0][0], place + cells[0][0]),
+            )
 
 
 def _row_of(cells: Sequence[tuple[int, str]], columns: Collection[int]) -> str:
@@ -189,5 +278,6 @@ def _words(raw: str) -> str:
     return _EMPHASIS.sub("", re.sub(r"\s+([,.;:)])", r"\1", " ".join(LINE_MARK.sub("", plain).split())))
 
 
-def _states_figures(words: str) -> bool:
+def states_figures(words: str) -> bool:
+    """Whether there is a digit in words that end neither a question nor an introduction."""
     return bool(_FIGURE.search(words)) and not words.endswith((":", "?", "：", "？"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict
+from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, SupportVerdict
 from ...records.sources import Source
 from ..text.sentences import page_of, printed_page
 from ..text.similarity import independent
 from .passages import best_passage, find_quote
+from .proof import Place
 from .source_text import SourceText
 from .units import Unit
 
@@ -48,6 +49,11 @@ class Verifier:
         passages = tuple(self.passage(unit, source) for source in unit.sources)
         return ClaimCheck(start=unit.start, end=unit.end, verdict=_verdict(unit, passages), passages=passages)
 
+    def at(self, place: Place) -> CitedPassage:
+        """Return the passage at a place of a source."""
+        text = next(one for one in self._texts[place.source] if one.content_hash == place.content_hash)
+        return _passage(place.source, text, place.start, place.end, "supported")
+
     def is_quoted(self, unit: Unit, source: str) -> bool:
         """Whether a source says a unit word for word, as a whole sentence, line or row."""
         return any(find_quote(unit, text) for text in self._texts.get(source, ()))
@@ -59,17 +65,21 @@ class Verifier:
                 source=source, verdict="unchecked", quote="", start=0, end=0, content_hash="", reasons=(NO_TEXT,)
             )
         best, text = max(found, key=lambda pair: pair[0].share)
-        page = page_of(text.text, best.start)
-        return CitedPassage(
-            source=source,
-            verdict="supported" if best.is_quote else "unchecked",
-            quote=text.text[best.start : best.end],
-            start=best.start,
-            end=best.end,
-            content_hash=text.content_hash,
-            page=page,
-            printed_page=printed_page(text.text, page),
-        )
+        return _passage(source, text, best.start, best.end, "supported" if best.is_quote else "unchecked")
+
+
+def _passage(source: str, text: SourceText, start: int, end: int, verdict: SupportVerdict) -> CitedPassage:
+    page = page_of(text.text, start)
+    return CitedPassage(
+        source=source,
+        verdict=verdict,
+        quote=text.text[start:end],
+        start=start,
+        end=end,
+        content_hash=text.content_hash,
+        page=page,
+        printed_page=printed_page(text.text, page),
+    )
 
 
 def _verdict(unit: Unit, passages: Sequence[CitedPassage]) -> ClaimVerdict:

@@ -121,7 +121,7 @@ class _Turn:
             case "record_analysis":
                 return {"statements": [f"{self._marker} {filler(20, number)}." for number in range(3)]}
             case "judge_units":
-                return {"verdicts": [{"unit": 1, "verdict": "supported"}]}
+                return {"verdicts": [{"unit": 1, "verdict": "reasoning"}]}
         return {}
 
     def next_calls(self, offered: Sequence[str]) -> list[tuple[str, Json]]:

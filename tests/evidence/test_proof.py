@@ -1,0 +1,120 @@
+"""What a model calls supported is proved by words of a source, and by the numbers in them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.core.evidence.checking.proof import Known, Named, Proof, prove
+from deep_research.core.evidence.checking.source_text import SourceText
+from deep_research.core.evidence.checking.units import units_of
+
+TEXT = """# Accounts of the ferry company
+
+Ms Voss reported revenue of £38.4m (2024: £35.9m). Fuel cost £7.9m in March. The crossing takes two hours.
+
+The fleet burned 8,900 tonnes of oil, a third of it on Route 7. The pier "will be repaired before the winter", she said.
+
+| Ticket (£) | Adult | Van |
+|---|---|---|
+| Sanna | 8.60 | 31.50 |
+| Hulm | 11.20 | 38.00 |
+"""
+SOURCES = {
+    "a": Known([SourceText("a", TEXT)], "Accounts 2025 2026-03-12"),
+    "b": Known([SourceText("b", "The ferry carried 1.2 million people, and Hulm has 38 houses.")], "Courier"),
+}
+VOSS, ROW = "revenue of £38.4m (2024: £35.9m)", "| Sanna | 8.60 | 31.50 |"
+
+
+def proof(statement: str, words: str, operation: str = "none", *operands: float) -> Proof:
+    [unit] = [one for one in units_of(statement, ["a", "b"]) if one.kind in ("statement", "cell", "head")][:1]
+    return prove(unit, words, Named(operation, operands), SOURCES)  # type: ignore[arg-type]  # names of operations
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("Revenue was £38.4 million [1].", VOSS),
+        ("Revenue was £38,400,000 [1].", VOSS),
+        ("In 2025, £7.9m went into fuel [1].", "Fuel cost £7.9m"),
+        ("In March 7.9 million pounds went into fuel [1].", "Fuel cost £7.9m"),
+        ("8 900 t of oil were burned [1].", "burned 8,900 tonnes"),
+        ("It takes 2 hours [1].", "The crossing takes two hours."),
+        ("On Route 7 a lot of oil is burned [1].", "a third of it"),
+        ("The pier will be “repaired before the winter” [1].", "The pier"),
+        ("An adult pays £8.60 to Sanna [1].", ROW),
+        ("Sanna is cheaper than Hulm [1].", f"{ROW}\n| Hulm | 11.20 | 38.00 |"),
+        ("Revenue was £38.4m, and 1.2 million people were carried [1][2].", f"{VOSS} … carried 1.2 million people"),
+    ],
+)
+def test_words_that_hold_the_numbers_of_a_statement_prove_it(statement: str, words: str) -> None:
+    assert proof(statement, words).fault == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "words", "fault"),
+    [
+        ("Fuel cost £9m [1].", "", "no words"),
+        ("Fuel cost £9m [1].", "Fuel cost £9m", "stand in no source"),
+        ("Fuel cost £9m [1].", "Fuel cost £7.9m", "9 does not stand"),
+        ("Fuel cost $7.9m [1].", "Fuel cost £7.9m", "7.9 does not stand"),
+        ("Fuel cost £7.9 billion [1].", "Fuel cost £7.9m", "7.9 does not stand"),
+        ("In April fuel cost £7.9m [1].", "Fuel cost £7.9m", "its month"),
+        ("In 2023 fuel cost £7.9m [1].", "Fuel cost £7.9m", "2023 does not stand"),
+        ("It takes three hours [1].", "The crossing takes two hours.", "3 does not stand"),
+        ("It takes 2 minutes [1].", "The crossing takes two hours.", "2 does not stand"),
+        ("On Route 8 a lot of oil is burned [1].", "a third of it", "8 does not stand"),
+        ("The pier will be “repaired before next winter” [1].", "The pier", "quotation marks"),
+        ("An adult pays £11.20 to Sanna [1].", ROW, "11.2 does not stand"),
+    ],
+)
+def test_what_the_words_do_not_hold_is_named(statement: str, words: str, fault: str) -> None:
+    assert fault in proof(statement, words).fault
+
+
+@pytest.mark.parametrize(
+    ("statement", "words", "operation", "operands"),
+    [
+        ("Revenue rose by £2.5m [1].", VOSS, "difference", (38.4e6, 35.9e6)),
+        ("Revenue grew by 7% [1].", VOSS, "growth", (35.9, 38.4)),
+        ("Revenue was about £38m [1].", VOSS, "rounding", (38_400_000,)),
+        ("An adult and a van pay £40.10 [1].", ROW, "sum", (8.6, 31.5)),
+        ("Together that makes 270.9 [1].", ROW, "product", (8.6, 31.5)),
+        ("An adult pays 27% of what a van pays [1].", ROW, "share", (8.6, 31.5)),
+        ("A van pays 3.7 times as much [1].", ROW, "share", (31.5, 8.6)),
+        ("It takes 120 minutes [1].", "The crossing takes two hours.", "conversion", (2,)),
+        ("Two fares are named [1].", ROW, "count", (8.6, 31.5)),
+    ],
+)
+def test_a_number_may_follow_by_the_operation_that_is_named(
+    statement: str, words: str, operation: str, operands: tuple[float, ...]
+) -> None:
+    assert proof(statement, words, operation, *operands).fault == ""
+    assert proof(statement, words).fault
+    assert proof(statement, words, "rounding", 7.0).fault
+
+
+def test_operands_stand_in_the_words_too() -> None:
+    assert "does not stand" in proof("Fuel and crew cost £9m [1].", "Fuel cost £7.9m", "sum", 7.9e6, 1.1e6).fault
+
+
+def test_the_words_are_shown_as_the_whole_sentence_of_the_source_that_is_cited() -> None:
+    found = proof("Hulm has 38 houses [2].", "38")
+    assert [(one.source, one.words) for one in found.places] == [
+        ("b", "The ferry carried 1.2 million people, and Hulm has 38 houses.")
+    ]
+    place = proof("Fuel cost £7.9m [1].", "cost £7.9m").places[0]
+    assert (TEXT[place.start : place.end], place.above) == (
+        "Fuel cost £7.9m in March.",
+        "Accounts of the ferry company",
+    )
+
+
+@given(st.integers(2, 10**9), st.integers(2, 10**9))
+def test_no_other_number_is_taken_for_the_one_in_the_words(written: int, read: int) -> None:
+    source = {"a": Known([SourceText("a", f"The yard built {read:,} boats.")], "")}
+    [unit] = units_of(f"The yard built {written} boats [1].", ["a"])
+    is_proved = not prove(unit, f"built {read:,} boats", Named(), source).fault
+    assert is_proved == (written == read)
