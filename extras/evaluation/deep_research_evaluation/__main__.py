@@ -94,7 +94,8 @@ def compare(run_a: Path, run_b: Path) -> int:
 def checks(folder: Path, out: Path, model: str, verify: str) -> int:
     """Check the reports of FOLDER against their documents, and write what becomes of them.
 
-    FOLDER has `reports/NAME.md`, each with a list of sources, and the documents in `corpora/NAME/`.
+    FOLDER has `reports/NAME.md`, each with a list of sources, and the documents in `corpora/NAME/`. Beside each
+    report, `NAME.verdicts.jsonl` has a line for each unit of the draft: what is shown of it, and its proof.
     """
     from deep_research import Context
     from deep_research_evaluation.checks import check_reports
@@ -104,6 +105,7 @@ def checks(folder: Path, out: Path, model: str, verify: str) -> int:
     out.mkdir(parents=True, exist_ok=True)
     for one in asyncio.run(check_reports(folder, context)):
         write_text(out / one.name, one.text)
+        write_text((out / one.name).with_suffix(".verdicts.jsonl"), one.verdicts)
         audit = one.report.audit
         click.echo(f"{one.name}: {audit.marked} marked, {audit.repaired} corrected, {audit.input_tokens} tokens read")
     return 0

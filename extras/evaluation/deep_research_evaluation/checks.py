@@ -6,6 +6,7 @@ end of a report names them.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,19 @@ class Checked(NamedTuple):
     """What became of it, with its list of sources."""
     report: Any
     """The same as `check_report` returns it, with its claims and its audit."""
+
+    @property
+    def verdicts(self) -> str:
+        """What the check made of each unit of the draft, as JSON lines."""
+        lines = (
+            {
+                "text": one.text,
+                "shown": one.shown,
+                "proof": {"words": one.words, "source": one.source, "operation": one.operation},
+            }
+            for one in self.report.verdicts
+        )
+        return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
 
 async def check_reports(folder: Path, context: Context) -> list[Checked]:

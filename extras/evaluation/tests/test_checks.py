@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -21,3 +22,5 @@ def test_the_reports_of_a_set_are_checked_and_written_with_their_sources(tmp_pat
     assert done.exception is None
     assert done.output == "light.md: 0 marked, 0 corrected, 0 tokens read\n"
     assert (tmp_path / "out" / "light.md").read_text("utf-8") == text
+    [line] = (tmp_path / "out" / "light.verdicts.jsonl").read_text("utf-8").splitlines()
+    assert (json.loads(line)["text"], json.loads(line)["shown"]) == (text.partition(" [1]")[0], "supported")

@@ -1,0 +1,670 @@
+#!/usr/bin/env python3
+"""A judge that knows the labels: an OpenAI-compatible server for tests of the pipeline over the reports of a labelled set.
+
+  judge_server.py SET [SET ...] [--port 8799] [--noise 0.1 --seed 1] [--strict] [--by-passage] [--yes | --yes-quoting | --reasoning] [--log FILE]
+
+SET is a folder with units.jsonl and corpora/ (this one, or `checks`, development or held out). It answers what `prompts/verify_report.md` asks:
+`judge_units` (verdicts on units with the sources that are shown), `rewrite_sentences`, and the older `judge_sentences`
+(pairs of sentence and passage). All other requests get an error that says so.
+
+--noise P      each verdict is wrong with probability P, by a hash of seed, text and sources: the same question, the same answer
+--strict       all that a text says must stand in the sources it cites, not only a part of it
+--by-passage   what is not shown is not known: a text is supported only if a passage shown holds half of the words of the deciding evidence;
+               what is wrong is called "missing" without it (statements on what is missing: "own"), and is rewritten only with it
+--yes          a judge that always says "supported", without deciding words
+--reasoning    a judge that always says "reasoning"
+--yes-quoting  a judge that always says "supported" and quotes the sentence of the passages shown that shares most words with the text
+
+TO ADAPT IT to another prompt: change `asked()` (what is asked, out of the request), `judged()` and `mended_now()` (the form of the answer);
+`Judge.parts_in()` alone finds the units of the set in a text, be it a heading, a lead-in, a list's introduction, a caption, a row, a head of a
+table, a clause, a cell or several sentences; it needs no change as long as the words of a unit are shown.
+"""
+
+import argparse
+import hashlib
+import itertools
+import json
+import re
+import time
+from difflib import SequenceMatcher
+from pathlib import Path
+
+WORDS = {"yes": "supported", "part": "partly", "no": "unsupported"}
+"""What the project calls a verdict."""
+BAD = ("contradicted", "not_in_source", "wrong_source", "arithmetic_wrong")
+CITE = re.compile(r"\s*\[(\d{1,3})\](?:\([^)\s]*\))?")
+
+
+SMALL = {w: n for n, ws in {
+    2: "two zwei", 3: "three drei", 4: "four vier", 5: "five fünf", 6: "six sechs", 7: "seven sieben", 8: "eight acht", 9: "nine neun",
+    10: "ten zehn", 11: "eleven elf", 12: "twelve zwölf", 19: "nineteen", 20: "twenty zwanzig",
+}.items() for w in ws.split()}
+SCALES = {"k": 1e3, "thousand": 1e3, "tausend": 1e3, "m": 1e6, "million": 1e6, "millionen": 1e6, "mio": 1e6, "bn": 1e9, "billion": 1e9, "mrd": 1e9}
+FACTORS = (60, 24, 7, 12, 52, 1000, 100, 0.621371, 3.28084, 2.54)
+
+
+def plain(text):
+    """The words of a text without citations, marks and signs of Markdown."""
+    return re.findall(r"[^\W_]+|[%€£$°]", CITE.sub(" ", re.sub(r"\*\([^)]*\)\*", " ", text)).lower())
+
+
+def numbers(text):
+    """[(value, value of its last digit)] of the numbers in a text, in figures and in words."""
+    found = [(float(SMALL[word]), 1.0) for word in re.findall(r"[^\W\d_]+", text.lower()) if word in SMALL]
+    for one in re.finditer(r"([€£$]?) ?(?<![\w.])(\d+(?:[.,]\d+)*) ?(k|m|bn|thousand|tausend|million|millionen|mio|billion|mrd)?\b", text, re.I):
+        figure = re.sub(r"[.,](?=\d{3}(?!\d))", "", one[2]) if not one[2].startswith("0") else one[2]
+        figure = figure.replace(",", ".")
+        scale = SCALES.get((one[3] or "").lower(), 1) if len(one[3] or "") > 1 or one[1] else 1
+        whole, _, rest = figure.partition(".")
+        step = 10.0 ** -len(rest) if rest else 10.0 ** (len(whole) - len(whole.rstrip("0") or "0"))
+        if figure.count(".") < 2:
+            found.append((float(figure) * scale, step * scale))
+    return found
+
+
+def held(short, long):
+    if not short:
+        return 0.0
+    return sum(b.size for b in SequenceMatcher(None, short, long, autojunk=False).get_matching_blocks()) / len(short)
+
+
+# --- what is asked: the one place that knows today's request -----------------------------------------------------------
+
+
+def questions(body):
+    """(form, items) of a request: form "judge" or "rewrite", items as the project shows them; None if it is neither."""
+    names = [tool["function"]["name"] for tool in body.get("tools") or []]
+    form = "judge" if "judge_sentences" in names else "rewrite" if "rewrite_sentences" in names else None
+    if form is None:
+        return None
+    for message in reversed(body.get("messages", [])):
+        content = message.get("content") or ""
+        if not isinstance(content, str):
+            content = "\n".join(part.get("text", "") for part in content if isinstance(part, dict))
+        for start in re.finditer(r'\{"(?:knowledge|pairs|sentences)"', content):
+            try:
+                shown, _ = json.JSONDecoder().raw_decode(content[start.start():])
+            except ValueError:
+                continue
+            shown = shown.get("knowledge", shown)
+            items = shown.get("pairs" if form == "judge" else "sentences")
+            if items is not None:
+                return form, items
+    return None
+
+
+def answer(form, results):
+    """(name of the tool, its arguments) that the project wants; `results` by number."""
+    if form == "judge":
+        return "judge_sentences", {"verdicts": [{"pair": n, "verdict": WORDS[v]} for n, v in results]}
+    return "rewrite_sentences", {"sentences": [{"number": n, "text": t} for n, t in results if t]}
+
+
+def asked(body):
+    """(form, what is shown) of a request as HEAD sends it: form "units" or "rewrite"; None if it is neither."""
+    names = [tool["function"]["name"] for tool in body.get("tools") or []]
+    form = "units" if "judge_units" in names else "rewrite" if "rewrite_sentences" in names else None
+    for message in reversed(body.get("messages", [])) if form else ():
+        content = message.get("content") or ""
+        if not isinstance(content, str):
+            content = "\n".join(part.get("text", "") for part in content if isinstance(part, dict))
+        for start in re.finditer(r'\{"knowledge"', content):
+            try:
+                shown, _ = json.JSONDecoder().raw_decode(content[start.start():])
+            except ValueError:
+                continue
+            return form, shown["knowledge"]
+    return None
+
+
+# --- what is right ---------------------------------------------------------------------------------------------------
+
+
+class Judge:
+    def __init__(self, folders, noise=0.0, seed=0, strict=False, by_passage=False, yes="", **_):
+        self.noise, self.seed, self.strict, self.by_passage, self.yes = noise, seed, strict, by_passage, yes
+        self.sentences, self.docs, self.titles, self.unknown = {}, {}, {}, []
+        for folder in map(Path, folders):
+            for line in (folder / "units.jsonl").read_text("utf-8").splitlines():
+                unit = json.loads(line)
+                self.sentences.setdefault(unit["sentence_id"], []).append(unit)
+            for path in sorted((folder / "corpora").glob("*/*")):
+                text = path.read_text("utf-8")
+                self.docs[path.parent.name, path.name] = " ".join(plain(text))
+                title = text.split("\n")[0].lstrip("# ").strip()
+                self.titles.setdefault(title, []).append((path.parent.name, path.name))
+        self.words = {key: plain(units[0]["sentence"]) for key, units in self.sentences.items()}
+        self.alone = {}
+        for unit in (unit for units in self.sentences.values() for unit in units):
+            claim = unit.get("claim") or unit["text"]
+            for text in {claim, claim.replace(unit["text"], unit.get("true_text") or unit["text"])}:
+                if len(plain(text)) > 2:
+                    self.alone.setdefault(" ".join(plain(text)), []).append(unit)
+        self.right = {key: plain(self.mended(units)) for key, units in self.sentences.items()}
+        self.by_corpus, self.rows = {}, {}
+        for key, units in self.sentences.items():
+            for unit in units:
+                self.by_corpus.setdefault(unit["corpus"], []).append(unit)
+        self.unit = {unit["id"]: unit for units in self.sentences.values() for unit in units}
+
+    def documents(self, passage):
+        """All (corpus, document) that a passage stands in."""
+        words = plain(passage)
+        text = f" {' '.join(words)} "
+        found = [key for key, doc in self.docs.items() if words and text in f" {doc} "]
+        if found or not words:
+            return found
+        shares = {key: sum(w in doc.split() for w in words) / len(words) for key, doc in self.docs.items()}
+        best = max(shares, key=lambda key: shares[key])
+        return [best] if shares[best] > 0.9 else []
+
+    def place_of(self, sentence, passage):
+        """The document of a passage; if the same words stand in several, that which the sentence has to do with."""
+        places = self.documents(passage)
+        if len(places) < 2:
+            return places[0] if places else None
+        units = [unit for unit, *_ in self.units_in(sentence)]
+
+        def fit(place):
+            mine = [u for u in units if u["corpus"] == place[0]]
+            return (bool(mine), any(place[1] in u["cited"] for u in mine), any(place[1] == e["doc"] for u in mine for e in u["evidence"]))
+
+        return max(places, key=fit)
+
+    def units_in(self, text, corpus=None):
+        """The units that a text holds, each with the share of its own words and of its right words; `corpus` if it is known."""
+        words = plain(text)
+        known = [key for key, units in self.sentences.items() if corpus is None or units[0]["corpus"] == corpus]
+        if not words or not known:
+            return []
+        alone = self.alone.get(" ".join(words), [])
+        if alone := [unit for unit in alone if corpus is None or unit["corpus"] == corpus]:
+            return [(alone[0], *self.shares(alone[0], words))]
+
+        def near(key):
+            return max(SequenceMatcher(None, words, one, autojunk=False).ratio() for one in (self.words[key], self.right[key]))
+
+        likely = sorted(known, key=lambda key: -len(set(words) & (set(self.words[key]) | set(self.right[key]))))[:12]
+        best = max(likely, key=near)
+        # Where sentences were not parted, a text holds several.
+        place = self.sentences[best][0]["corpus"]
+        keys = [
+            key for key in known
+            if key == best or (self.sentences[key][0]["corpus"] == place and len(self.words[key]) > 4 and held(self.words[key], words) > 0.99)
+        ]
+        found = [(unit, *self.shares(unit, words)) for key in keys for unit in self.sentences[key]]
+        found = [one for one in found if max(one[1:]) >= 0.75]
+        if near(best) < 0.6:
+            # A clause or a cell by itself: the sentence as a whole is far from it.
+            found = [one for one in found if max(one[1:]) > 0.95]
+        return found
+
+    @staticmethod
+    def shares(unit, words):
+        return held(plain(unit["text"]), words), held(plain(unit.get("true_text", "")), words) if unit.get("true_text") else 0.0
+
+    @staticmethod
+    def is_wrong(unit, wrong, right):
+        """Whether the text says what is false, not what was mended."""
+        if unit["label"] not in BAD:
+            return False
+        if unit["edit"] == "wrong_source":
+            return True
+        if not plain(unit["true_text"]):
+            return wrong > 0.75
+        return wrong > right or (wrong == right and len(plain(unit["text"])) >= len(plain(unit["true_text"])))
+
+    def verdict(self, sentence, passage):
+        """"yes", "part" or "no" for a pair."""
+        place = self.place_of(sentence, passage)
+        if self.yes:
+            return "yes"
+        right = self._verdict_in_places(sentence, passage, place) if place and any("place" in u for u in self.by_corpus.get(place[0], ())) else self._verdict(sentence, passage, place)
+        if self.noise:
+            seed = f"{self.seed}|{' '.join(plain(sentence))}|{place}".encode()
+            if int(hashlib.sha256(seed).hexdigest()[:8], 16) / 2**32 < self.noise:
+                return "no" if right == "yes" else "yes"
+        return right
+
+    def _verdict_in_places(self, sentence, passage, place):
+        parts = self.parts_in(sentence, sentence, place[0])
+        if any(is_wrong for _, is_wrong in parts):
+            return "no"
+        facts = [unit for unit, _ in parts if unit["label"] not in ("conclusion", "gap_statement", "no_claim")]
+        good = [u for u in facts if place[1] in {one["doc"] for one in u["evidence"]} and (not self.by_passage or self.is_shown(u, [passage]))]
+        if len(good) == len(facts):
+            return "yes"
+        return "no" if not good else "part" if self.strict else "yes"
+
+    def _verdict(self, sentence, passage, place):
+        found = self.units_in(sentence, place[0] if place else None)
+        if not place or not found:
+            return "no"
+        name, good, bad, elsewhere = place[1], 0, [], 0
+        for unit, wrong, right in found:
+            deciding = {one["doc"] for one in unit["evidence"]}
+            if name not in deciding | set(unit["cited"]):
+                elsewhere += bool(unit["cited"])
+            elif self.is_wrong(unit, wrong, right):
+                if unit["edit"] == "wrong_source" and name in unit["true_cited"]:
+                    good += 1
+                else:
+                    bad.append(unit["label"])
+            elif unit["label"] not in ("conclusion", "gap_statement", "no_claim"):
+                shown = [one["passage"] for one in unit["evidence"] if one["doc"] == name]
+                if self.by_passage and shown and max(held(plain(one), plain(passage)) for one in shown) < 0.5:
+                    bad.append("not shown")
+                else:
+                    good += 1
+        if any(label in ("contradicted", "arithmetic_wrong") for label in bad):
+            return "no"
+        if bad:
+            return "part" if good else "no"
+        if not good:
+            return "no"
+        return "part" if self.strict and elsewhere else "yes"
+
+    @staticmethod
+    def mended(units):
+        """A sentence with all its units as they should be, with the numbers of the set."""
+        text = units[0]["sentence"]
+        for unit in units:
+            if unit["label"] not in BAD:
+                continue
+            if unit["kind"] == "table_cell":
+                # A cell by its place among the units of its row: the first that still reads wrong.
+                text = text.replace(f"| {unit['text']} |", f"| {unit['true_text']} |", 1)
+            elif plain(unit["true_text"]):
+                text = text.replace(unit["text"], unit["true_text"], 1)
+            else:
+                text = re.sub(r"[,;:]?\s*" + re.escape(unit["text"].rstrip(".")), "", text, count=1)
+        return re.sub(r" +([,.;])", r"\1", text)
+
+    def rewrite(self, item):
+        """The sentence as it should stand, with the numbers that were shown; empty if it cannot be cited."""
+        shown = [*item.get("cited", ()), *item.get("others", ())]
+        places = {one["source"]: self.place_of(item["sentence"], one["says"]) for one in shown}
+        corpus = next((place[0] for place in places.values() if place), None)
+        found = self.units_in(item["sentence"], corpus)
+        if not found:
+            return ""
+        keys = list(dict.fromkeys(unit["sentence_id"] for unit, *_ in found))
+        units = [unit for key in keys for unit in self.sentences[key]]
+        numbers = {}
+        for unit in units:
+            for n, name in zip(map(int, CITE.findall(unit.get("true_text", unit["text"]))), unit.get("true_cited", unit["cited"])):
+                numbers[n] = name
+        by_name = {place[1]: source for source, place in places.items() if place}
+
+        def cite(match):
+            source = by_name.get(numbers.get(int(match[1])))
+            return f" [{source}]" if source else ""
+
+        text = CITE.sub(cite, " ".join(self.mended(self.sentences[key]) for key in keys))
+        lead = re.match(r"\s*(?:[-*+]|\d+\.)\s+", item["sentence"])
+        return (lead[0] if lead else "") + text if CITE.search(text) else ""
+
+    # --- the units of a text, exactly: whatever the project shows as one
+
+    def corpus_of(self, sources, *texts):
+        """The corpus that a request is about: by the titles and passages of its sources, else by its words."""
+        votes = [place for one in sources for place in self.titles.get(one.get("title", ""), ())]
+        votes = votes or [place for one in sources for text in one.get("passages", ())[:1] for place in self.documents(text)]
+        if votes:
+            names = [place[0] for place in votes]
+            return max(set(names), key=names.count)
+        words = set(plain(" ".join(texts)))
+        return max(self.by_corpus, key=lambda name: sum(len(words & set(plain(u["sentence"]))) / (1 + len(set(plain(u["sentence"])))) for u in self.by_corpus[name]))
+
+    @staticmethod
+    def forms(unit):
+        """[(words, whether they are wrong)] of a unit as it stands in the report, and as it should stand; a cell with its row and column."""
+        bad = unit["label"] in BAD or unit["label"] == "dependent"
+        if unit["kind"] == "table_cell":
+            claim = unit["claim"]
+            rights = [claim.replace(unit["text"], unit["true_text"])] if unit.get("true_text") else []
+            rights += [unit["true_claim"]] if unit.get("true_claim") else []
+        else:
+            claim, rights = unit["text"], [unit["true_text"]] if "edit" in unit else []
+        return [(plain(claim), bad), *((plain(one), False) for one in rights if plain(one) != plain(claim))]
+
+    def parts_in(self, says, within, corpus):
+        """[(unit, whether it stands there wrong)] of all units that a text holds, or that hold the text."""
+        words, units = plain(says), self.by_corpus.get(corpus, ())
+        text, around = f" {' '.join(words)} ", f" {' '.join(plain(within))} "
+        if not words:
+            return []
+        same = [(unit, is_wrong) for unit in units for form, is_wrong in self.forms(unit) if form == words]
+        if same:
+            # Of several that say the same those whose sentence or row is shown.
+            own = [(unit, is_wrong) for unit, is_wrong in same if f" {' '.join(plain(unit['sentence']))} " in around]
+            return own or same
+        found = {}
+        for unit in units:
+            if unit["kind"] in ("table_cell", "row_label"):
+                rows = [(plain(unit["sentence"]), unit["label"] in BAD or unit["label"] == "dependent"), (plain(self.mended_row(unit["sentence_id"])), False)]
+                hits = [(len(form), is_wrong) for form, is_wrong in rows if len(form) > 1 and f" {' '.join(form)} " in text]
+            else:
+                forms = self.forms(unit)
+                hits = [(len(form), is_wrong) for form, is_wrong in forms if form and f" {' '.join(form)} " in text]
+                inside = [is_wrong for form, is_wrong in forms if text in f" {' '.join(form)} "] if not hits and len(words) > 1 else []
+                # A piece of a unit is wrong only if it does not stand in the right words, too.
+                hits = hits or [(0, all(inside))] if hits or inside else []
+            if hits:
+                found[unit["id"]] = (unit, max(hits, key=lambda hit: hit[0])[1])
+        # Cells under a wrong head are right where the right head is shown with them.
+        right_heads = {key for key, (unit, is_wrong) in found.items() if unit["kind"] == "table_header" and not is_wrong}
+        found = {key: (unit, is_wrong and unit.get("of") not in right_heads) for key, (unit, is_wrong) in found.items()}
+        kept = [one for one in found.values() if not self._is_part_of_another(one[0], found.values())]
+        if kept:
+            return kept
+        near = [(unit, self.is_wrong(unit, wrong, right)) for unit, wrong, right in self.units_in(says, corpus) if unit["label"] != "dependent"]
+        return [(unit, is_wrong) for unit, is_wrong in near if unit["kind"] not in ("table_cell", "row_label", "table_header")]
+
+    @staticmethod
+    def _is_part_of_another(unit, found):
+        """Whether the few words of a unit stand there only as a part of a longer unit of another sentence."""
+        if unit["kind"] in ("table_cell", "row_label"):
+            return False
+        own = [f" {' '.join(plain(text))} " for text in (unit["text"], unit.get("true_text", "")) if plain(text)]
+        longer = (f" {' '.join(plain(text))} " for other, _ in found if other["sentence_id"] != unit["sentence_id"] for text in (other["text"], other.get("true_text", "")))
+        return any(len(one) > max(map(len, own)) and any(mine in one for mine in own) for one in longer)
+
+    @staticmethod
+    def row_of(units, values):
+        """A row with other values in its cells."""
+        cells = [cell.strip() for cell in units[0]["sentence"].strip().strip("|").split("|")]
+        own = [u for u in units if u["kind"] == "table_cell"]
+        if units[0]["kind"] == "row_label":
+            for place, unit in enumerate(own, len(cells) - len(own)):
+                cells[place] = values.get(unit["id"], cells[place])
+            return "| " + " | ".join(cells) + " |"
+        # A set that has no labels of rows as units: a cell by its words.
+        text = units[0]["sentence"]
+        for unit in own:
+            if unit["id"] in values:
+                text = text.replace(f"| {unit['text']} |", f"| {values[unit['id']]} |", 1)
+        return text
+
+    def mended_row(self, sentence_id):
+        """A row with its label and cells as they should be under the head of the report; cells under a wrong label stay."""
+        units = self.sentences[sentence_id]
+        label = next((u for u in units if u["kind"] == "row_label"), None)
+        cells = [cell.strip() for cell in units[0]["sentence"].strip().strip("|").split("|")]
+        if label is not None and "edit" in label:
+            cells[0] = label["true_text"]
+        else:
+            own = [u for u in units if u["kind"] == "table_cell"]
+            for place, unit in enumerate(own, len(cells) - len(own)):
+                if unit.get("true_text"):
+                    cells[place] = unit["true_text"]
+        return "| " + " | ".join(cells) + " |"
+
+    # --- the answers to HEAD's requests
+
+    def name_of(self, source, corpus):
+        """The document that a source stands for."""
+        own = [place for place in self.titles.get(source.get("title", ""), ()) if place[0] == corpus]
+        own = own or [place for text in source.get("passages", ()) for place in self.documents(text) if place[0] == corpus]
+        return own[0][1] if own else None
+
+    @staticmethod
+    def is_shown(unit, passages):
+        """Whether one of these passages holds half of the words of a deciding one, or more."""
+        return any(held(plain(one["passage"]), plain(text)) >= 0.5 for one in unit["evidence"] for text in passages)
+
+    def judged(self, item, sources):
+        """What is said of a unit."""
+        says, within = item["says"], item.get("in") or item["says"]
+        corpus = self.corpus_of(sources, says, within)
+        cited = [one for one in sources if one["source"] in item.get("cites", ())]
+        passages = [text for one in sources for text in one.get("passages", ())]
+        if self.yes == "reasoning":
+            return {"unit": item["unit"], "verdict": "reasoning"}
+        if self.yes:
+            quoted = {"words": self.nearest_words(says, [t for one in cited or sources for t in one.get("passages", ())])}
+            return {"unit": item["unit"], "verdict": "supported", **(quoted if self.yes == "quoting" else {})}
+        right = self._judged(says, within, corpus, cited, sources, passages)
+        if self.noise:
+            seed = f"{self.seed}|{' '.join(plain(says))}|{sorted(item.get('cites', ()))}".encode()
+            if int(hashlib.sha256(seed).hexdigest()[:8], 16) / 2**32 < self.noise:
+                turned = "contradicted" if right["verdict"] in ("supported", "reasoning") else "supported"
+                right = {"verdict": turned, "words": self.nearest_words(says, passages)}
+        return {"unit": item["unit"], **right}
+
+    def _judged(self, says, within, corpus, cited, sources, passages):
+        parts = self.parts_in(says, within, corpus)
+        if not parts:
+            self.unknown.append(says)
+            return {"verdict": "reasoning"}
+        names = {self.name_of(one, corpus) for one in cited}
+        wrong = [unit for unit, is_wrong in parts if is_wrong and not (unit["label"] == "wrong_source" and names & set(unit["true_cited"]))]
+        if wrong:
+            known = [unit for unit in wrong if not self.by_passage or self.is_shown(unit, passages)]
+            if not known:
+                if all(unit.get("place") == "negative" for unit in wrong):
+                    return {"verdict": "reasoning", "is_absence": True}
+                return {"verdict": "not_found"}
+            unit = known[0]
+            if unit["label"] == "not_in_source":
+                return {"verdict": "not_found", "right": self.right_words(known)}
+            if unit["label"] == "wrong_source":
+                return {"verdict": "supported", **self.evidence_of([unit], says, passages)}
+            return {"verdict": "contradicted", "words": self.quoted(unit, passages), "right": self.right_words(known)}
+        facts = [unit for unit, _ in parts if unit["label"] not in ("conclusion", "gap_statement", "no_claim")]
+        if not facts:
+            is_absence = any(unit["label"] == "gap_statement" for unit, _ in parts)
+            premises = self.evidence_of([unit for unit, _ in parts], says, passages)
+            return {"verdict": "reasoning", **({"is_absence": True} if is_absence else premises)}
+        borne = [unit for unit in facts if not unit["evidence"] or not self.by_passage or self.is_shown(unit, passages)]
+        if len(borne) < (len(facts) if self.strict else 1):
+            return {"verdict": "not_found"}
+        return {"verdict": "supported", **self.evidence_of(borne, says, passages)}
+
+    def evidence_of(self, units, says, passages):
+        """The words that decide, and the calculation that leads from them to a number which is not in them."""
+        words = []
+        for unit in units:
+            for one in unit["evidence"]:
+                shown = " ".join(one["passage"].split())
+                if any(shown in " ".join(text.split()) for text in passages) and not any(shown in other for other in words):
+                    words.append(shown)
+        for text in passages if not words else ():
+            # Where the deciding words go over several lines, those of them that are shown.
+            for unit in units:
+                for one in unit["evidence"]:
+                    words += [line.strip() for line in one["passage"].split("\n") if line.strip() and line.strip() in text]
+        return {"words": "\n".join(words), **self.calculation(says, " ".join(words))}
+
+    @staticmethod
+    def calculation(says, words):
+        """The operation and operands that lead from numbers in the words to one in the text; empty if none is needed."""
+        held, mine = numbers(words), numbers(says)
+        known = {value for value, _ in held}
+        missing = [(value, step) for value, step in mine if value not in known]
+        values = list(dict.fromkeys(value for value, _ in held))[:12]
+        for value, step in missing:
+
+            def fits(result, value=value, step=step):
+                return abs(abs(result) - value) <= step / 2 * 1.000001
+
+            for x in values:
+                if fits(x):
+                    return {"operation": "rounding", "operands": [x]}
+            for x, y in itertools.permutations(values, 2):
+                found = {
+                    "difference": x - y, "growth": 100 * (y - x) / x if x else 0, "share": 100 * x / y if y else 0,
+                    "product": x * y,
+                }
+                if y and fits(x / y):
+                    found["share"] = value
+                if fits(x * y / 100):
+                    found["product"] = value
+                for name, result in found.items():
+                    if result and fits(result):
+                        return {"operation": name, "operands": [x, y]}
+            for size in (2, 3, 4):
+                for some in itertools.combinations(values, size):
+                    if fits(sum(some)):
+                        return {"operation": "sum", "operands": list(some)}
+            for x in values:
+                for factor in FACTORS:
+                    if fits(x * factor) or fits(x / factor):
+                        return {"operation": "conversion", "operands": [x]}
+            if value <= 20 and value == int(value):
+                return {"operation": "count", "operands": [1.0] * int(value)}
+        return {}
+
+    @staticmethod
+    def right_words(units):
+        """What should stand there: the differing words, or the whole where they are many."""
+        unit = units[0]
+        if unit["label"] == "dependent":
+            return unit.get("true_text", "")
+        return "; ".join(one for one in unit["right"] if one) if len(unit["right"]) == 1 else unit["true_text"]
+
+    @staticmethod
+    def quoted(unit, passages):
+        """The deciding words, if a passage shows them."""
+        for one in unit["evidence"]:
+            if any(" ".join(one["passage"].split()) in " ".join(text.split()) for text in passages):
+                return one["passage"]
+        return ""
+
+    @staticmethod
+    def nearest_words(says, passages):
+        """The sentence of some passages that shares most words with a text."""
+        pieces = [piece.strip() for text in passages for piece in re.split(r"(?<=[.!?])\s+|\n+", text) if len(plain(piece)) > 2]
+        mine = set(plain(says))
+        return max(pieces, key=lambda piece: (len(mine & set(plain(piece))), -len(piece)), default="")
+
+    def mended_now(self, item):
+        """A sentence or row of the report as it should stand; empty if it cannot be mended from what is shown."""
+        raw = item["sentence"]
+        sources = item.get("passages", ())
+        passages = [text for one in sources for text in one["passages"]]
+        passages += [one["source_says"] for one in item.get("wrong", ()) if one.get("source_says")]
+        corpus = self.corpus_of([*sources, *({"passages": [text]} for text in passages)], raw, item.get("in", ""))
+        told = any(one.get("right") for one in item.get("wrong", ()))
+        if "|" in raw:
+            keys = [key for key, units in self.sentences.items() if units[0]["corpus"] == corpus and units[0]["sentence"] == raw.strip()]
+            for key in keys:
+                units = self.sentences[key]
+                bad = [u for u in units if u["label"] in BAD or u["label"] == "dependent"]
+                if not bad or self.by_passage and not told and not any(self.is_shown(u, passages) for u in bad):
+                    return ""
+                if bad[0]["kind"] == "table_header":
+                    return raw.replace(bad[0]["text"], bad[0]["true_text"], 1)
+                below = [u for u in bad if u["label"] == "dependent"]
+                if bad[0]["kind"] == "row_label":
+                    # The label is mended if it is named, or if nothing is known that would fit it; else the values are.
+                    is_named = any(plain(one["words"])[: len(plain(bad[0]["text"]))] == plain(bad[0]["text"]) for one in item.get("wrong", ()))
+                    if is_named or any(not u["true_text"] for u in below):
+                        return raw.replace(bad[0]["text"], bad[0]["true_text"], 1)
+                    return self.row_of(units, {u["id"]: u["true_text"] for u in below})
+                if any(not u.get("true_text") for u in bad):
+                    return ""
+                return self.row_of(units, {u["id"]: u["true_text"] for u in bad})
+            return ""
+        text = raw
+        for unit in self.by_corpus.get(corpus, ()):
+            if "edit" not in unit or unit["kind"] in ("table_cell", "row_label", "table_header") or unit["text"] not in text:
+                continue
+            if self.by_passage and not told and not self.is_shown(unit, passages):
+                continue
+            if plain(unit["true_text"]):
+                text = text.replace(unit["text"], unit["true_text"], 1)
+            else:
+                text = re.sub(r"[,;:]?\s*" + re.escape(unit["text"].rstrip(".")), "", text, count=1)
+        return "" if text == raw else text
+
+    def reply_units(self, body):
+        """(tool, arguments) for a request of HEAD, or None."""
+        request = asked(body)
+        if not request:
+            return None
+        form, shown = request
+        if form == "units":
+            return "judge_units", {"verdicts": [self.judged(one, shown.get("sources", [])) for one in shown["units"]]}
+        found = [(one["number"], "" if self.yes else self.mended_now(one)) for one in shown["sentences"]]
+        return "rewrite_sentences", {"sentences": [{"number": n, "text": t} for n, t in found if t]}
+
+    def reply(self, body):
+        """(tool, arguments) for a request, or None."""
+        if found := self.reply_units(body):
+            return found
+        asked = questions(body)
+        if not asked:
+            return None
+        form, items = asked
+        if form == "judge":
+            return answer(form, [(one["pair"], self.verdict(one["sentence"], one["passage"])) for one in items])
+        return answer(form, [(one["number"], self.rewrite(one)) for one in items])
+
+
+# --- the server --------------------------------------------------------------------------------------------------------
+
+
+def serve(judge, port, log):
+    from aiohttp import web
+
+    async def models(_):
+        return web.json_response({"object": "list", "data": [{"id": "judge", "object": "model", "created": 0, "owned_by": "set"}]})
+
+    async def chat(request):
+        body = await request.json()
+        reply = judge.reply(body)
+        if log:
+            with open(log, "a", encoding="utf-8") as file:
+                file.write(json.dumps({"asked": asked(body) or questions(body), "reply": reply, "unknown": judge.unknown}, ensure_ascii=False) + "\n")
+            judge.unknown = []
+        if reply is None:
+            return web.json_response({"error": {"message": "this server only judges and rewrites sentences", "type": "invalid_request_error"}}, status=400)
+        name, arguments = reply
+        call = {"id": f"call_{time.time_ns()}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}}
+        base = {"id": f"chatcmpl-{time.time_ns()}", "created": int(time.time()), "model": body.get("model", "judge")}
+        usage = {"prompt_tokens": len(json.dumps(body)) // 4, "completion_tokens": len(call["function"]["arguments"]) // 4}
+        usage["total_tokens"] = sum(usage.values())
+        if not body.get("stream"):
+            message = {"role": "assistant", "content": None, "tool_calls": [call]}
+            return web.json_response({**base, "object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "usage": usage})
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+
+        async def send(choices, **more):
+            chunk = {**base, "object": "chat.completion.chunk", "choices": choices, **more}
+            await response.write(b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n")
+
+        await send([{"index": 0, "delta": {"role": "assistant", "tool_calls": [{**call, "index": 0}]}, "finish_reason": None}])
+        await send([{"index": 0, "delta": {}, "finish_reason": "tool_calls"}])
+        if (body.get("stream_options") or {}).get("include_usage"):
+            await send([], usage=usage)
+        await response.write(b"data: [DONE]\n\n")
+        await response.write_eof()
+        return response
+
+    app = web.Application(client_max_size=64 * 2**20)
+    app.router.add_get("/v1/models", models)
+    app.router.add_post("/v1/chat/completions", chat)
+    web.run_app(app, host="127.0.0.1", port=port, print=None)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", help="folders of the set, such as dev")
+    parser.add_argument("--port", type=int, default=8799)
+    parser.add_argument("--noise", type=float, default=0.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--strict", action="store_true")
+    parser.add_argument("--by-passage", action="store_true")
+    parser.add_argument("--yes", action="store_true")
+    parser.add_argument("--yes-quoting", action="store_true")
+    parser.add_argument("--reasoning", action="store_true")
+    parser.add_argument("--log")
+    args = parser.parse_args()
+    yes = "quoting" if args.yes_quoting else "yes" if args.yes else "reasoning" if args.reasoning else ""
+    serve(Judge(args.folders, args.noise, args.seed, args.strict, args.by_passage, yes), args.port, args.log)
+
+
+if __name__ == "__main__":
+    main()
