@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from ..core.evidence.checking.reaudit import Reaudit, Rechecked, compare_checks
 from ..core.evidence.citations.rendering import without_marks
 from ..core.evidence.language import detect_language
 from ..core.models.resolve import check_models, profile_of
-from ..core.records.report import Draft, Report
+from ..core.records.report import Audit, Draft, Report
 from ..core.records.research import Run
 from ..core.records.sources import Source
 from ..core.run.context import Context
@@ -33,7 +32,7 @@ from .run_name import RunName
 from .runs import StoredRun
 from .stored import kept_run
 from .terminal import put_out, say
-from .words import DONE, FAILED, counted
+from .words import DONE, FAILED, counted, counts_line
 
 _QUESTION = "What do the sources say?"
 
@@ -121,19 +120,19 @@ def _source(number: int, source: SourceDocument) -> Source:
 @reports_errors
 def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
     """Print what is known of the parts of a report; if a model is given, it judges them again first."""
-    stored, found, cost = run_interruptibly(_audited(RunName(clean(thread), data_dir), model))
-    put_out("\n".join(_page(stored, found, cost)))
+    stored, found, audit, cost = run_interruptibly(_audited(RunName(clean(thread), data_dir), model))
+    put_out("\n".join(_page(stored, found, audit, cost)))
     return FAILED if found.unmarked or found.faults else DONE
 
 
-async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit, list[str]]:
+async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit, Audit | None, list[str]]:
     async with kept_run(name) as (book, stored):
         report = stored.state.report
         if report is None:
             raise no_report_yet(stored, name)
         texts = await book.texts(stored, report)
     if model is None:
-        return stored, compare_checks(report, report, texts), []
+        return stored, compare_checks(report, report, texts), report.audit, []
     context = read_context({"models": model, "verify": "check"})
     for notice in check_models(("verifier",), context):
         say(f"Note: {notice}")
@@ -144,19 +143,13 @@ async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit
     again = await _checked(without_marks(report.text), report.sources, stored.state.sources, kept, run, context)
     assert again.audit
     cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {one}" for one in again.audit.failures)]
-    return stored, compare_checks(report, again, texts), cost
+    return stored, compare_checks(report, again, texts), again.audit, cost
 
 
-def _page(stored: StoredRun, found: Reaudit, cost: Iterable[str]) -> Iterator[str]:
-    cited = [one for one in found.claims if one.check.passages]
-    counts = Counter(one.check.verdict for one in cited)
+def _page(stored: StoredRun, found: Reaudit, audit: Audit | None, cost: Iterable[str]) -> Iterator[str]:
     yield f"Run       {stored.thread}"
     yield f"Question  {stored.question}"
-    yield (
-        f"Checked   {counted(len(cited), 'cited part')}: {counts['supported']} supported, {counts['unsupported']} not, "
-        f"{counts['unchecked']} not checked by a model"
-    )
-    yield f"Uncited   {counted(len(found.claims) - len(cited), 'part')} with figures and without a source"
+    yield f"Counts    {counts_line(audit)}" if audit else "Counts    the report was not checked"
     yield f"Changed   {counted(sum(one.is_new for one in found.claims), 'verdict')} since the report was written"
     yield from cost
     yield from (f"Fault     {fault}" for fault in found.faults)

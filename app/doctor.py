@@ -145,7 +145,9 @@ def _tool_calls(model: BaseChatModel, role: Role, context: Context) -> str:
         return f"calls tools as tool_calls says: {context.tool_calls}"
     if ability := asyncio.run(load_ability(location_of(model, role, context))):
         learned = wishes(ability.quirks, ability.output_tokens)
-        return f"calls tools, by a trial: {ability.rung}{f'; its server wants {learned}' if learned else ''}"
+        verifier = "; does not tell right from wrong as a verifier" if ability.judges is False else ""
+        wanted = f"; its server wants {learned}" if learned else ""
+        return f"calls tools, by a trial: {ability.rung}{wanted}{verifier}"
     known = {True: "calls tools", False: "calls no tools by itself", None: "tool calling is tried at the first run"}
     return known[profile_of(role, context).calls_tools]
 

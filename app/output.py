@@ -23,7 +23,7 @@ from ..state import ResearchState
 from .progress import estimate_line
 from .run_name import RunName
 from .runs import StoredRun
-from .words import Format, counted, in_words
+from .words import Format, counted, counts_line, in_words
 
 _NOT_BEGUN = StepOutcome(step="")
 """What a step came to that has not begun."""
@@ -98,7 +98,7 @@ def end_lines(stored: StoredRun) -> list[str]:
     read = sum(bool(source.content_hash) for source in state.sources.values())
     found = [f"{counted(len(report.sources), 'source')} cited, {read} read of {len(state.sources)} found"]
     if report.audit:
-        found += [f"{counted(report.audit.marked, 'sentence')} marked as not verified"]
+        found += [f"{counted(report.audit.marked, 'statement')} marked as not verified"]
     gaps = [*gaps_of(run, state.findings.values()), *missing_of(run, state.findings.values(), state.memory.values())]
     found += [f"{counted(len(gaps), 'gap')}{', named under Notes' if gaps else ''}"]
     lines = [f"Report: {', '.join(found)}.", f"Took {in_words(run.active_seconds)}: {spent_line(state.spending)}."]
@@ -256,9 +256,7 @@ def _finding_lines(state: ResearchState, finding: Finding) -> Iterable[str]:
 
 def _audit_lines(audit: Audit) -> list[str]:
     return [
-        f"{counted(audit.sentences, 'sentence')}, {audit.cited} with a source: {audit.supported} supported, "
-        f"{audit.unsupported} not, {audit.unchecked} not checked by a model; {audit.uncited} with figures, no source",
-        f"{audit.repaired} repaired after a check, {audit.marked} marked as not verified, "
+        counts_line(audit),
         f"{counted(audit.removed_markers, 'citation')} removed that named no source",
         f"{counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "
         f"{audit.independent_sources} of them independent, "

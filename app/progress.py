@@ -17,7 +17,7 @@ from ..core.run.events.packets import AnyPacket, OverallStop, Placement
 from ..core.run.spending import dollars
 from ..state import ResearchState
 from .terminal import ReaderGone, put_out, say
-from .words import counted, in_words
+from .words import counted, counts_line, in_words
 
 WIDTH = 100
 """Characters of a task or query that are shown."""
@@ -156,10 +156,7 @@ def describe_index(packet: packets.DocumentsIndexed) -> str:
 
 def _describe_audit(audit: Audit) -> str:
     """Return what the check of the report came to."""
-    parts = [f"{audit.supported} of {counted(audit.cited, 'cited sentence')} supported"]
-    parts += [f"{audit.repaired} repaired"] if audit.repaired else []
-    parts += [f"{audit.marked} marked as not verified"] if audit.marked else []
-    return f"checked: {', '.join(parts)}"
+    return counts_line(audit)
 
 
 def _describe_step(packet: AnyPacket) -> str:

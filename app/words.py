@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+if TYPE_CHECKING:
+    from ..core.records.report import Audit
 
 DONE = 0
 FAILED = 1
@@ -69,3 +72,11 @@ def default_strategy() -> Strategy:
 def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
     """Return the strategy by which a checkpoint was made; one that says nothing is older than the choice."""
     return "planned" if metadata.get(MARK) == "planned" else "orchestrated"
+
+
+def counts_line(audit: Audit) -> str:
+    """Return what the check has made of the statements of a report; the parts add up to all."""
+    return (
+        f"{counted(audit.checked, 'statement')} checked: {audit.supported} supported, {audit.corrected} corrected, "
+        f"{audit.marked} marked, {audit.not_verified} not verified, {audit.reasoning} that need no source"
+    )

@@ -12,6 +12,7 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.verification import with_independence
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import with_marks
+from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Report
 from ..core.records.research import Run
 from ..core.run.context import Context
@@ -42,6 +43,9 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
                 draft.text, draft.sources, texts, state.sources, context, filler, state.run.language_code
             )
             examined = await examination.examine()
+            notices = (*notices, *examination.notices)
+            if state.run.is_quick and not is_extractive("writer", context):
+                notices = (*notices, await asyncio.to_thread(examination.looked_up))
     status = "completed_with_gaps" if draft.has_gaps else "completed"
     update = turn.update(status=status, notices=(*state.run.notices, *notices))
     state = replace(state, run=update["run"], spending={**state.spending, **turn.spending}, report=report)
@@ -72,7 +76,8 @@ def _audited(
     state: ResearchState, examined: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Report:
     """Return the report with its marks and its audit."""
-    text, claims = with_marks(examined.text, examined.claims, labels(state.run.language_code), state.sources)
+    words, doubts = labels(state.run.language_code), not examined.is_unverified
+    text, claims = with_marks(examined.text, examined.claims, words, state.sources, doubts=doubts)
     examined = examined._replace(claims=claims)
     audit = audit_of(state, examined, texts, failures)
     claims = with_independence(claims, audit.reprints)

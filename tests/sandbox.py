@@ -89,6 +89,8 @@ def pytest_configure() -> None:
     os.environ["LANGSMITH_TRACING"] = "false"
     # DuckDuckGo is asked past Python's own sockets, where nobody refuses it.
     os.environ.update(dict.fromkeys(("DUCKDUCKGO_URL", "WIKIPEDIA_URL", "ARXIV_URL"), "http://127.0.0.1:9/"))
+    # A verifier is tried by the tests of the trial alone.
+    os.environ["DEEP_RESEARCH_TRUST_VERIFIER"] = "true"
     # A `.env` in the checkout is its owner's.
     os.environ["PYTHON_DOTENV_DISABLED"] = "true"
     is_ci = "CI" in os.environ

@@ -110,14 +110,12 @@ class Figure(NamedTuple):
 def figures_of(audit: Audit, labels: Labels) -> list[Figure]:
     """Return the figures of an audit; those of models and money only where there are any."""
     counts = [
-        (labels.sentences, audit.sentences),
-        (labels.cited, audit.cited),
+        (labels.checked, audit.checked),
         (labels.supported, audit.supported),
-        (labels.unchecked, audit.unchecked),
-        (labels.unsupported, audit.unsupported),
-        (labels.without_source, audit.uncited),
-        (labels.repaired, audit.repaired),
+        (labels.corrected, audit.corrected),
         (labels.marked, audit.marked),
+        (labels.left_open, audit.not_verified),
+        (labels.reasoning, audit.reasoning),
         (labels.removed_markers, audit.removed_markers),
         (labels.sources_read, audit.sources_read),
         (labels.sources_cited, audit.sources_cited),

@@ -129,6 +129,19 @@ def with_learned(ability: Ability, model: BaseChatModel) -> Ability:
     return ability._replace(quirks=tuple(sorted(learned.quirks)), output_tokens=learned.output_tokens)
 
 
+async def judges_soundly(role: Role, context: Context) -> bool | None:
+    """Return whether the role's model told right from wrong when that was tried; none if it was not."""
+    known = await load_ability(location_of(resolve_model(role, context), role, context))
+    return known.judges if known else None
+
+
+async def remember_judging(role: Role, context: Context, *, sound: bool) -> None:
+    """Keep whether the role's model tells right from wrong."""
+    model = resolve_model(role, context)
+    known = await load_ability(location_of(model, role, context)) or Ability()
+    await remember_ability(role, context, known._replace(judges=sound))
+
+
 async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
     role, context = caller.role, caller.context
     name = profile_of(role, context).name

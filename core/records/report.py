@@ -13,6 +13,8 @@ SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
 _EARLIER = {"partly": "unchecked"}
 """Words of reports that were checked before there were only these."""
+_NO_LONGER = ("sentences", "cited", "unchecked", "unsupported", "uncited", "repaired", "partly")
+"""Counts of earlier accounts."""
 _Read = BeforeValidator(lambda verdict: _EARLIER.get(verdict, verdict))
 Repair = Literal["rewritten", "cited anew", "hedged"]
 
@@ -108,25 +110,26 @@ class Audit(Record):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, values: Any) -> Any:
-        """Take an account of an earlier version."""
-        return {_EARLIER.get(name, name): value for name, value in values.items()} if "partly" in values else values
+        """Take an account of an earlier version, which counted sentences."""
+        if not isinstance(values, dict) or "sentences" not in values:
+            return values
+        known = {"corrected": values.get("repaired", 0), "not_verified": values.get("unchecked", 0)}
+        supported, marked = values.get("supported", 0), values.get("marked", 0)
+        known |= {"checked": supported + marked + sum(known.values()), "reasoning": 0}
+        return {name: value for name, value in values.items() if name not in _NO_LONGER} | known
 
-    sentences: int
-    """Sentences of the report."""
-    cited: int
-    """Those that cite a source."""
+    checked: int
+    """Units of the draft: headings, clauses, sentences, parts of tables. Those that follow are parts of these."""
     supported: int
-    """Those of the cited ones that their sources support."""
-    unchecked: int
-    """Those that their sources do not say word for word, and that no model has judged."""
-    unsupported: int
-    """Those that their sources do not support."""
-    uncited: int
-    """Sentences with figures that cite nothing."""
-    repaired: int
-    """Sentences that were rewritten, cited anew or hedged after the first check."""
+    """Units that sources bear out."""
+    corrected: int
+    """Units that were wrong and are right now."""
     marked: int
-    """Sentences behind which the report says that they are not verified."""
+    """Units behind which the report says that they are not verified: sources say something else, or do not say it."""
+    not_verified: int
+    """Units of which nothing is said: no model has judged them, or it cannot be relied on."""
+    reasoning: int
+    """Units that need no source: conclusions, statements that something is missing, headings that name a subject."""
     removed_markers: int
     """Citations that named no source and were removed."""
     sources_read: int
@@ -139,6 +142,8 @@ class Audit(Record):
     """Sources that it cites although nothing but what a search showed of them was read."""
     reprints: tuple[tuple[str, ...], ...] = ()
     """Keys of cited sources that are nearly the same text, group by group."""
+    is_unverified: bool = False
+    """Whether a model has judged the report and more than half of it is not verified: then no sentence is marked."""
     disagreements: tuple[Disagreement, ...] = ()
     """Where sources contradict each other."""
     open_gaps: tuple[str, ...] = ()

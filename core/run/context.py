@@ -130,6 +130,7 @@ class Settings(TypedDict, total=False):
     depth: Depth
     clarify: Literal["ask", "assume", "off"]
     verify: Literal["off", "check", "repair"]
+    trust_verifier: bool
     review_plan: bool
     server_address: str | None
     user_daily_tokens: int | None
@@ -222,6 +223,8 @@ class Context(KnownNames, BaseSettings):
     verify: Literal["off", "check", "repair"] = Field(default="repair", title="Verify")
     """Hold each sentence of the report against its sources: not at all, only so that those that are not supported are
     marked, or so that they are first cited anew or given back to the writer once."""
+    trust_verifier: bool = Field(default=False, title="Trust the verifier")
+    """Take the verifier's model at its word without trying it first on statements that are known to be wrong."""
     review_plan: bool = Field(default=False, title="Review the plan")
     """Show the plan for approval before research starts."""
     server_address: str | None = Field(default=None, title="Server address")

@@ -146,7 +146,7 @@ class Limits(KnownNames, BaseSettings):
     max_sections: int = Field(default=10, ge=1)
     """Sections of a report that its model cannot write as a whole, each in up to `max_continuations` + 1 calls."""
     max_opinions: int = Field(default=24, ge=0)
-    """Calls of the verifier's model while a report is checked, each for up to 24 clauses, cells or sentences."""
+    """Calls of the verifier's model while a report is checked, each for up to 40 clauses, cells or sentences."""
     max_rewrites: int = Field(default=2, ge=0)
     """Calls of the writer's model while a report is checked, each for up to 40 sentences that are wrong; and
     beside these, sections in a wrong language that are written anew."""

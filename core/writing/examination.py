@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.proof import numbers_in, unproved
+from ..evidence.checking.proof import has_something_to_look_up, not_stated, numbers_in, unproved
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import Unit, states_figures, units_of
 from ..evidence.checking.verification import Verifier
@@ -26,6 +26,7 @@ from ..run.context import Context
 from .fill_in import Filler
 from .forms import RewriteSentences
 from .judging import MORE, Evidence, Judgement, Key, judge, key_of
+from .trial import FAILED, is_sound
 
 SENTENCES = 40
 """Sentences of one call."""
@@ -33,6 +34,8 @@ _FOREIGN = re.compile(r"`|^\s{0,3}#")
 _BARS = re.compile(r"(?<!\\)\|")
 KEPT = 4
 """One in so many calls of the verifier's model is kept for corrected sentences."""
+EVERYWHERE = 3
+"""Fewer statements that are not verified are marked, however short the report is."""
 ROUNDS = 2
 """Times that sentences are corrected: first heads and labels of tables, then the cells that do not fit them."""
 _NAMES = frozenset({"heading", "intro", "label", "head"})
@@ -182,6 +185,15 @@ class Examined(NamedTuple):
     """What was found about its parts."""
     verdicts: tuple[UnitVerdict, ...]
     """What became of each unit of the draft."""
+    was_judged: bool
+    """Whether a model has judged any."""
+
+    @property
+    def is_unverified(self) -> bool:
+        """Whether more than half of what a model was to judge is not verified, so that marks would stand everywhere."""
+        stated = [one.shown for one in self.verdicts if one.shown != "reasoning"]
+        unverified = stated.count("not_verified")
+        return self.was_judged and unverified >= EVERYWHERE and unverified > len(stated) / 2
 
 
 class Examination:
@@ -214,6 +226,7 @@ class Examination:
         self._sources = [*cited, *(key for key in texts if key not in cited)]
         self._evidence = Evidence({key: texts.get(key, ()) for key in self._sources if key}, sources, self._sources)
         self._judged: dict[Key, Judgement] = {}
+        self._is_sound: bool | None = None
         self._repairs: dict[str, Repair] = {}
         # What a model was asked to judge, and to correct; it is not asked again.
         self._shown, self._asked = set[Key](), set[Key]()
@@ -230,7 +243,24 @@ class Examination:
         verdicts = await asyncio.to_thread(self._verdicts, draft)
         self._text, sources = await asyncio.to_thread(numbered_draft, self._text, dict(enumerate(self._sources, 1)))
         self._sources = list(sources)
-        return Examined(self._text, sources, tuple(await asyncio.to_thread(self._checks)), verdicts)
+        return Examined(self._text, sources, tuple(await asyncio.to_thread(self._checks)), verdicts, bool(self._judged))
+
+    def looked_up(self) -> str:
+        """Return how many sentences with a number or quotation have it from the sources that they cite, in words."""
+        units = [unit for unit in self._units() if unit.sources and has_something_to_look_up(unit)]
+        found = sum(not not_stated(unit, self._evidence.known(unit.sources)) for unit in units)
+        return f"Numbers and quotations looked up in the sources cited: {found} found, {len(units) - found} not found."
+
+    @property
+    def notices(self) -> list[str]:
+        """What the reader should know of the model that judged."""
+        if self._is_sound is not False:
+            return []
+        name = profile_of("verifier", self._context).name
+        return [
+            f"The verifier's model {name!r} called wrong statements supported, or right ones not, when it was tried. "
+            "What it calls supported counts as not verified. Name another (setting models, role verifier)."
+        ]
 
     def _units(self) -> list[Unit]:
         return units_of(self._text, self._sources)
@@ -242,8 +272,14 @@ class Examination:
         left = [unit for unit in units if key_of(unit) not in self._shown]
         open_units = await asyncio.to_thread(lambda: [unit for unit in left if not self._is_settled(unit)])
         self._shown |= {key_of(unit) for unit in open_units}
-        judged, made = await judge(open_units, self._evidence, self._filler, calls)
-        self._judged |= judged
+        if not open_units:
+            return
+        if self._is_sound is None:
+            self._is_sound = await is_sound(self._context, self._filler)
+            self._filler.failures += self.notices
+        window = profile_of("verifier", self._context).window
+        judged, made = await judge(open_units, self._evidence, self._filler, calls, window)
+        self._judged |= judged if self._is_sound else {key: _unheard(said) for key, said in judged.items()}
         self._opinions -= made
 
     def _is_settled(self, unit: Unit) -> bool:
@@ -266,7 +302,8 @@ class Examination:
         if not stands:
             return UnitVerdict(text=unit.text, shown="corrected")
         if said is None:
-            return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else "not_verified")
+            unjudged: Literal["reasoning", "not_verified"] = "reasoning" if unit.kind in _NAMES else "not_verified"
+            return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else unjudged)
         said = _founded(unit, said, held)
         wrong: Literal["marked", "not_verified"] = "not_verified" if said.verdict == "unproved" else "marked"
         right: Literal["supported", "reasoning"] = "supported" if said.verdict == "supported" else "reasoning"
@@ -381,6 +418,10 @@ class Examination:
         for unit in units:
             if key_of(unit) not in known and unit.raw not in rewrite.fault.raw:
                 self._repairs[unit.text] = kind_of(before, unit.text)
+
+
+def _unheard(said: Judgement) -> Judgement:
+    return said._replace(verdict="unproved", fault=FAILED) if said.verdict == "supported" else said
 
 
 def is_wrong(unit: Unit, said: Judgement) -> bool:

@@ -39,6 +39,8 @@ class Filler:
         self._always = {"date": asked_by.date, "language": asked_by.language}
         self.failures: list[str] = []
         """The failures, as they were emitted."""
+        self.unfilled: set[str] = set()
+        """Names of the forms that a model could not fill in."""
 
     async def ask(
         self,
@@ -66,6 +68,7 @@ class Filler:
                 return filled
             faults = str(filled)
             before = [*before, *_mended(calls, faults)]
+        self.unfilled.add(form_name(form))
         fault = faults.partition("\n")[0]
         raise ModelFailed(f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: {fault}.")
 

@@ -14,10 +14,12 @@ from ..evidence.checking.source_text import SourceText, Windows
 from ..evidence.checking.units import Unit
 from ..records.sources import Extent, Source
 from .fill_in import Filler
-from .forms import JudgedUnit, JudgeUnits
+from .forms import JudgedUnit, JudgeUnits, form_name
 
 UNITS = 40
 """Units of one call."""
+FEW, FEW_SOURCES, SMALL_WINDOW = 8, 2, 32_000
+"""Units of one call, and sources that they cite, for a model with a smaller window (tokens), or that cannot do more."""
 SHOWN, MORE = 3, 8
 """Windows of a source that are shown for a unit, and for one that was not found in them or not proved."""
 NEAREST = 3
@@ -135,29 +137,44 @@ def _statement(unit: Unit) -> str:
 
 
 async def judge(
-    units: Sequence[Unit], evidence: Evidence, filler: Filler, calls: int
+    units: Sequence[Unit], evidence: Evidence, filler: Filler, calls: int, window: int
 ) -> tuple[dict[Key, Judgement], int]:
     """Return the judgements on units and the number of calls made, at most `calls`; other units have none.
 
-    A unit that was not found or not proved is judged once more, with more passages.
+    A unit that was not found or not proved is judged once more, with more passages. A model that cannot fill in the
+    form for many units, or has a small `window` (tokens), is given few at once.
     """
-    batches = _batches(units)[:calls]
-    first = await asyncio.gather(*(_judge(batch, evidence, filler, {}) for batch in batches))
+    has_few = window < SMALL_WINDOW
+    batches = _batches(units, has_few)[:calls]
+    first = list(await asyncio.gather(*(_judge(batch, evidence, filler, {}) for batch in batches)))
+    failed = [unit for batch, judged in zip(batches, first, strict=True) if not judged for unit in batch]
+    if failed and form_name(JudgeUnits) in filler.unfilled and not has_few:
+        has_few, smaller = True, _batches(failed, True)[: max(0, calls - len(batches))]
+        first += await asyncio.gather(*(_judge(batch, evidence, filler, {}) for batch in smaller))
+        batches = [*batches, *smaller]
     found = {key: judgement for part in first for key, judgement in part.items()}
     left = [unit for unit in units if (said := found.get(key_of(unit))) and said.verdict in ("not_found", "unproved")]
     left = await asyncio.to_thread(
         lambda: [unit for unit in left if found[key_of(unit)].fault or evidence.has_more(unit)]
     )
-    again = _batches(left)[: max(0, calls - len(batches))]
+    again = _batches(left, has_few)[: max(0, calls - len(batches))]
     second = await asyncio.gather(*(_judge(batch, evidence, filler, found) for batch in again))
     found |= {key: judgement for part in second for key, judgement in part.items()}
     return found, len(batches) + len(again)
 
 
-def _batches(units: Sequence[Unit]) -> list[list[Unit]]:
+def _batches(units: Sequence[Unit], has_few: bool) -> list[list[Unit]]:
     """Cut units into calls, in the order of the report: what one is about is often said by the one before."""
-    each = list({key_of(unit): unit for unit in units}.values())
-    return [each[start : start + UNITS] for start in range(0, len(each), UNITS)]
+    batches, cited = list[list[Unit]](), set[str]()
+    for unit in {key_of(unit): unit for unit in units}.values():
+        keys = {*(unit.sources or unit.of_sentence or unit.nearby[:1])}
+        is_full = batches and len(batches[-1]) >= (FEW if has_few else UNITS)
+        if not batches or is_full or (has_few and cited and len(cited | keys) > FEW_SOURCES):
+            batches.append([])
+            cited = set()
+        batches[-1].append(unit)
+        cited |= keys
+    return batches
 
 
 async def _judge(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
@@ -14,7 +15,6 @@ from typing_extensions import override
 
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
-from ..evidence.checking.units import plain_words
 from ..evidence.checking.verification import read_sources
 from ..evidence.citations.citing import CitationStream, Cited, Piece, by_number, without_unknown
 from ..evidence.citations.labels import labels
@@ -227,23 +227,22 @@ def audit_of(
     run, draft, claims, spent = state.run, state.draft, report.claims, total(state.spending)
     assert draft is not None
     groups = reprints({key: own[0].text for key in report.sources if (own := texts.get(key))})
-    verdicts = [claim.verdict for claim in claims]
+    shown, marked = Counter(one.shown for one in report.verdicts), sum(claim.is_marked for claim in claims)
     found = [key for action in own_actions(state) for key in action.found]
     return Audit(
-        sentences=sum(bool(plain_words(sentence)) for sentence in sentences_of(report.text)),
-        cited=sum(bool(claim.passages) for claim in claims),
-        supported=verdicts.count("supported"),
-        unchecked=verdicts.count("unchecked"),
-        unsupported=verdicts.count("unsupported"),
-        uncited=verdicts.count("uncited"),
-        repaired=sum(claim.repair is not None for claim in claims),
-        marked=sum(claim.is_marked for claim in claims),
+        checked=shown.total(),
+        supported=shown["supported"],
+        corrected=shown["corrected"],
+        marked=marked,
+        not_verified=max(0, shown["marked"] + shown["not_verified"] - marked),
+        reasoning=shown["reasoning"],
         removed_markers=draft.removed_markers,
         sources_read=read_sources(state.sources, [*found, *report.sources]),
         sources_cited=len(report.sources),
         independent_sources=independent(report.sources, groups),
         excerpts_cited=sum(not state.sources[key].content_hash for key in report.sources),
         reprints=tuple(groups),
+        is_unverified=report.is_unverified,
         disagreements=tuple(
             Disagreement(claims=pair.claims, sources=(pair.sources[0].key, pair.sources[1].key))
             for pair in disagreement(state)

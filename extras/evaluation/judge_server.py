@@ -35,6 +35,15 @@ BAD = ("contradicted", "not_in_source", "wrong_source", "arithmetic_wrong")
 CITE = re.compile(r"\s*\[(\d{1,3})\](?:\([^)\s]*\))?")
 
 
+TRIAL = {
+    "In 1911 the mill ground 340 tonnes of rye.": "340 tonnes",
+    "Ilse Brandt bought the mill in 1920.": "(wrong)",
+    "Until 1920 the mill belonged to Ilse Brandt.": "Ilse Brandt",
+    "The Torne bridge is 84 metres long.": "84 metres",
+    "The Torne bridge is 48 metres wide, and its repair is paid for.": "(wrong)",
+    "Lorries are not allowed on the bridge.": "Lorries",
+}
+"""The statements of the trial of a verifier, and words of the passage that bears each out."""
 SMALL = {w: n for n, ws in {
     2: "two zwei", 3: "three drei", 4: "four vier", 5: "five fünf", 6: "six sechs", 7: "seven sieben", 8: "eight acht", 9: "nine neun",
     10: "ten zehn", 11: "eleven elf", 12: "twelve zwölf", 19: "nineteen", 20: "twenty zwanzig",
@@ -424,6 +433,9 @@ class Judge:
         if self.yes:
             quoted = {"words": self.nearest_words(says, [t for one in cited or sources for t in one.get("passages", ())])}
             return {"unit": item["unit"], "verdict": "supported", **(quoted if self.yes == "quoting" else {})}
+        if says in TRIAL:
+            words = next((one for one in passages if TRIAL[says] in one), "")
+            return {"unit": item["unit"], "verdict": "supported" if words else "contradicted", "words": words}
         right = self._judged(says, within, corpus, cited, sources, passages)
         if self.noise:
             seed = f"{self.seed}|{' '.join(plain(says))}|{sorted(item.get('cites', ()))}".encode()

@@ -32,7 +32,7 @@ def changed(library: Desk, folder: Path, statement: str) -> Desk:
 def test_a_report_whose_texts_are_as_they_were_passes_and_is_exported_without_a_word(library: Desk) -> None:
     audit = library.call("audit", "light")
     assert (audit.code, audit.err) == (0, "")
-    assert "Fault" not in audit.out and "Checked   " in audit.out
+    assert "Fault" not in audit.out and "Counts    " in audit.out
     exported = library.call("export", "light")
     assert (exported.code, exported.err) == (0, "")
 

@@ -53,8 +53,8 @@ def test_a_file_that_cannot_be_printed_needs_a_name(library: Desk, binary: str, 
 
 def test_show_tells_the_audit_in_words() -> None:
     page = run_page(standing(), NAME)
-    counted = "4 with a source: 2 supported, 1 not, 1 not checked by a model; 1 with figures, no source"
-    assert f"\nAudit\n  7 sentences, {counted}\n" in page
+    counted = "2 supported, 1 corrected, 1 marked, 1 not verified, 2 that need no source"
+    assert f"\nAudit\n  7 statements checked: {counted}\n" in page
     assert "1 citation removed that named no source" in page
     assert "5 sources read, 3 cited, 2 of them independent, 0 seen only as a search excerpt; 1 not readable" in page
     assert "1 contradiction, 1 gap left open" in page

@@ -149,8 +149,8 @@ def test_what_is_contradicted_not_found_and_not_read_is_told() -> None:
 
 def test_the_audit_is_told_in_figures() -> None:
     told = dict(figures_of(AUDIT, labels("en")))
-    assert (told["Sentences with a source"], told["supported"], told["Cost"], told["Time at work"]) == (
-        "4",
+    assert (told["Statements checked"], told["supported"], told["Cost"], told["Time at work"]) == (
+        "7",
         "2",
         "$0.42",
         "1 min 15 s",

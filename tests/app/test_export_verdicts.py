@@ -39,6 +39,10 @@ def test_a_verdict_that_there_is_no_more_is_read_as_the_one_that_took_its_place(
     earlier = ClaimCheck.model_validate(told)
     assert (earlier.verdict, earlier.passages[1].verdict) == ("unchecked", "unchecked")
     figures = AUDIT.model_dump(mode="json")
-    assert Audit.model_validate({**figures, "partly": figures.pop("unchecked")}) == AUDIT
+    counts = {name: figures.pop(name) for name in ("checked", "corrected", "not_verified", "reasoning")}
+    earlier_counts = {"sentences": 7, "cited": 4, "unchecked": 1, "unsupported": 1, "uncited": 1, "repaired": 1}
+    assert counts == {"checked": 7, "corrected": 1, "not_verified": 1, "reasoning": 2}
+    read = Audit.model_validate({**figures, **earlier_counts})
+    assert read == AUDIT.model_copy(update={"checked": 5, "reasoning": 0})
     page = tree(finished(report=REPORT.model_copy(update={"claims": (earlier,)})))
     assert at(page, "//tr[@id='evidence-0']/td[2]") == ["not checked by a model"]

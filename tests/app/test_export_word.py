@@ -96,7 +96,7 @@ def test_the_evidence_stands_in_a_table_whose_head_is_repeated() -> None:
     assert evidence.rows[0]._tr.xpath("./w:trPr/w:tblHeader")
     assert cells(contradictions)[1][2] == "Skerry Light – Register"
     assert cells(not_read)[1] == ["https://closed.example/", "the server asks for a password"]
-    assert ["Sentences", "7"] in cells(audit)
+    assert ["Statements checked", "7"] in cells(audit)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from judging_model import figure_judge
 from shown_page import tree, words
 
 from deep_research import Context, Limits, SourceDocument, check_report
+from deep_research.app.exports.finished import figures_of
 from deep_research.app.output import run_json
+from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.records.report import Report
 from deep_research.core.records.sources import Source
 from deep_research.core.run.store.pages import text_hash
@@ -23,6 +25,14 @@ DOCUMENTS = {
     ),
     2: SourceDocument("Keepers", "# Keepers\n\nAda Moran kept the light for 21 years. Her wage was $95 per month."),
 }
+FIGURES = (
+    "Statements checked",
+    "supported",
+    "Statements corrected",
+    "Statements marked as not verified",
+    "Statements not verified",
+    "Statements that need no source",
+)
 MARK = " *(not verified)*"
 PARTS = (
     "The light was lit for the first time in 1844. [1]",
@@ -70,10 +80,17 @@ async def test_every_way_out_says_the_same_of_every_part(seed: int) -> None:
     marks = [MARK in report.text[one.start : one.end] + report.text[one.end :][: len(MARK)] for one in report.claims]
     assert marks == [one.is_marked for one in report.claims] == [verdict == "unsupported" for verdict in verdicts]
     assert report.text.count(MARK) == verdicts.count("unsupported")
+    audit = report.audit
+    assert audit and audit.marked == report.text.count(MARK)
+    parts = (audit.supported, audit.corrected, audit.marked, audit.not_verified, audit.reasoning)
+    assert audit.checked == sum(parts) == len(report.verdicts)
     sources = [source(key) for key in report.sources]
+    figures = {one.name: one.value for one in figures_of(audit, labels("en"))}
+    assert [figures[name] for name in FIGURES] == [str(one) for one in (audit.checked, *parts)]
     told = json.loads(run_json(standing(report, sources)))["claims"]
     assert [one["verdict"] for one in told] == verdicts
     page = tree(finished(report=report, cited=sources))
+    assert all(plain(f"{name}{figures[name]}") in plain(words(page)) for name in FIGURES)
     badges = page.xpath("//tr[starts-with(@id, 'evidence-')]//span[contains(@class, 'badge')]/@class")
     assert badges == [f"badge {one.verdict}" for one in report.claims for _ in one.passages or (None,)]
     left = [(one.verdict, plain(report.text[one.start : one.end])) for one in report.claims]

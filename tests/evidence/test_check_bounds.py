@@ -33,7 +33,7 @@ async def test_a_run_that_has_spent_all_it_may_mends_nothing(
     run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, found], writer=writer, limits=limits)
     state = await run.ask()
     assert len(run.calls("writer")) == writes
-    assert (audited(state).marked, audited(state).repaired) == (0, 0 if writes == 1 else 1)
+    assert (audited(state).marked, audited(state).corrected) == (0, 0 if writes == 1 else 1)
 
 
 GERMAN = (

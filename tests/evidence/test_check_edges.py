@@ -12,7 +12,7 @@ from scripted import call, calls
 from verified import BOTH, audited, claim, rewritten
 
 from deep_research.core.evidence.checking.source_text import SourceText
-from deep_research.core.evidence.checking.units import plain_words, units_of
+from deep_research.core.evidence.checking.units import units_of
 from deep_research.core.evidence.checking.verification import Verifier
 from deep_research.core.evidence.citations.citing import without_unknown
 from deep_research.core.evidence.citations.draft import clean_draft
@@ -104,7 +104,7 @@ def test_a_cell_takes_the_citation_of_its_row_or_its_column() -> None:
 
 @pytest.mark.parametrize("line", ["- [1] The tower fell.", "2. [1] The tower fell.", "> - [1] The tower fell."])
 def test_marks_of_lists_and_quotations_are_no_words_also_before_a_citation(line: str) -> None:
-    assert [plain_words(sentence) for sentence in sentences_of(line)] == ["The tower fell."]
+    assert [unit.text for unit in units_of(line, ["k"])] == ["The tower fell."]
 
 
 async def test_a_sentence_whose_citation_named_nothing_is_marked(tmp_path: Path) -> None:
@@ -165,3 +165,21 @@ def test_the_places_of_claims_fit_the_text_that_has_marks(text: str) -> None:
         words = marked[after.start : after.end]
         assert words.replace(" *(not verified)*", "").strip() == without_unknown(before.raw).strip()
         assert ("*(" in words) == after.is_marked
+
+
+def test_an_introduction_is_shown_with_its_items_and_a_cell_with_its_head() -> None:
+    text = (
+        "Two were lit:\n\n- Skerry [1]\n- Anlow [2]\n\nNothing else [1].\n\n| a | b |\n| --- | --- |\n| Lit | 12 [2] |"
+    )
+    around = {one.text: one.around for one in units_of(text, ["k", "l"]) if one.around}
+    assert around == {
+        "Two were lit:": "Two were lit:\n- Skerry [1]\n- Anlow [2]",
+        "Lit": "a | b\nLit | 12",
+        "Lit, b: 12": "a | b\nLit | 12",
+    }
+
+
+def test_what_cites_nothing_is_compared_with_what_is_cited_around_it() -> None:
+    text = "## Tower\n\nLit early. It stands [1].\n\n## Keeper\n\nShe kept it.\n\nBorn in Tralee [2]. So [2]."
+    near = {one.text: one.nearby for one in units_of(text, ["k", "l"]) if not one.sources}
+    assert near == {"Tower": ("k", "l"), "Lit early.": ("k", "l"), "Keeper": ("l", "k"), "She kept it.": ("l", "k")}

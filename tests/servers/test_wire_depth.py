@@ -61,7 +61,7 @@ def has_said(state: ResearchState, *facts: str) -> bool:
     assert state.report and state.report.audit
     said = " ".join(f"{FACTS[fact]} [{number}]" for number, fact in enumerate(facts, 1))
     assert state.report.text == said
-    return state.report.audit.supported == state.report.audit.cited == len(facts)
+    return (state.report.audit.supported, state.report.audit.checked) == (len(facts), len(facts))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -82,6 +82,14 @@ async def test_a_quick_answer_takes_two_calls_and_cites_the_page_that_it_opened(
         assert not faults(await wire.replayed())
         # What a follow-up of the planned strategy rests on.
         assert strategy == "orchestrated" or any(FACTS["light"] in one.text for one in state.learnings.values())
+
+
+async def test_the_numbers_of_a_quick_answer_are_looked_up_and_nothing_is_marked(quick: Wires) -> None:
+    wrong = lambda request: say(f"{FACTS['light']} [1] It was lit again in 1977, so they say. [1]")  # noqa: E731
+    with quick(script={"writer": wrong}) as wire:
+        state = await wire.ask(LIT)
+        assert "Numbers and quotations looked up in the sources cited: 1 found, 1 not found." in state.messages[-1].text
+        assert "*(" not in state.messages[-1].text and wire.asked() == {"clarifier": 1, "writer": 1}
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -79,7 +79,7 @@ async def test_the_writer_mends_once_what_is_not_supported(tmp_path: Path) -> No
     shown = run.calls("writer")[1].text
     assert "It stands 83 metres tall. [1]" in shown
     assert "It stands 38 metres tall." in shown
-    assert state.report and state.report.audit and state.report.audit.repaired == 1
+    assert state.report and state.report.audit and state.report.audit.corrected == 1
     (revised,) = [packet for packet in run.packets if packet["type"] == "report_revised"]
     assert revised["content"].startswith("It stands 38 metres tall. [1]")
 
@@ -168,7 +168,7 @@ async def test_figures_without_a_source_are_counted_where_no_model_looks(tmp_pat
     written = "It was lit in 1844. [1] The ferry sank with 212 passengers."
     _, state = await ask(tmp_path, [written], limits={"max_opinions": 0})
     assert state.report and state.report.text == written
-    assert state.report.audit and (state.report.audit.uncited, state.report.audit.cited) == (1, 1)
+    assert state.report.audit and (state.report.audit.checked, state.report.audit.not_verified) == (2, 2)
 
 
 async def test_a_repair_that_fails_is_told_and_the_sentence_is_marked(tmp_path: Path) -> None:

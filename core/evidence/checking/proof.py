@@ -110,6 +110,18 @@ def prove(unit: Unit, words: str, named: Named, sources: Mapping[str, Known]) ->
     return Proof(places, fault or _misquoted(unit, sources))
 
 
+def not_stated(unit: Unit, sources: Mapping[str, Known]) -> str:
+    """Return which number, month or quotation of a unit stands nowhere in these sources, in words; empty if all do."""
+    texts = [text for known in sources.values() for text in known.texts]
+    evidence = " ".join([*(text.text for text in texts), *(known.about for known in sources.values())])
+    return unproved(unit, evidence, Named(), texts=texts) or _misquoted(unit, sources)
+
+
+def has_something_to_look_up(unit: Unit) -> bool:
+    """Whether a unit states a number or quotes somebody."""
+    return bool(numbers_in(unit.text) or QUOTED.search(unit.text))
+
+
 def unproved(unit: Unit, evidence: str, named: Named, around: str = "", texts: Sequence[SourceText] = ()) -> str:
     """Return which number or month of a unit does not stand in the evidence, in words; empty if all do.
 

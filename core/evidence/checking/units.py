@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from typing import Literal, NamedTuple
 
 from ..citations.citing import UNKNOWN
@@ -111,18 +111,14 @@ def _with_surroundings(units: Sequence[Unit], text: str) -> list[Unit]:
     found = []
     for unit in units:
         if unit.kind == "intro":
-            below = text[unit.start :][:AROUND].partition("\n#")[0]
-            unit = unit._replace(around=re.sub(r"\n\s*\n", "\n", below).strip())
+            first, *below = text[unit.start :][:AROUND].split("\n")
+            items = takewhile(lambda line: not line.strip() or LINE_MARK.match(line), below)
+            unit = unit._replace(around="\n".join([first, *(line for line in items if line.strip())]))
         if not (unit.sources or unit.of_sentence):
             near = dict.fromkeys(key for edges in (bounds, sections, whole) for key in cited_in(unit.start, edges))
             unit = unit._replace(nearby=tuple(near)[:NEARBY])
         found.append(unit)
     return found
-
-
-def plain_words(sentence: Sentence) -> str:
-    """Return the words of a sentence without markup; empty for a heading or a line that is only drawn."""
-    return "" if _HEADING.match(sentence.raw) else _plain(sentence)
 
 
 def _plain(sentence: Sentence) -> str:

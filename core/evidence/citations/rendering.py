@@ -211,16 +211,18 @@ def with_marks(
     claims: Iterable[ClaimCheck],
     labels: Labels,
     sources: Mapping[str, Source] = MappingProxyType({}),
+    *,
+    doubts: bool = True,
 ) -> tuple[str, tuple[ClaimCheck, ...]]:
     """Return the text with marks behind claims, and the claims with their places in it.
 
-    Claims that are not supported are marked, and those that only drafts or texts not yet in force say. The claims are
-    in the order of the text, `sources` by key. Citations that name no source (`[0]`) are removed, and whatever that
-    would make active is made inert.
+    Claims that are not supported are marked, unless `doubts` is false, and those that only drafts or texts not yet in
+    force say. The claims are in the order of the text, `sources` by key. Citations that name no source (`[0]`) are
+    removed, and whatever that would make active is made inert.
     """
     pieces, done, length, moved = list[str](), 0, 0, list[ClaimCheck]()
     for claim in claims:
-        doubt = f" *({labels.not_verified})*" if claim.verdict == "unsupported" else ""
+        doubt = f" *({labels.not_verified})*" if doubts and claim.verdict == "unsupported" else ""
         place = claim.start + end_of_words(text[claim.start : claim.end])
         mark = _standing(claim, sources, labels) + doubt
         if mark and text[place : place + 1].isalnum():
@@ -299,11 +301,13 @@ def write_document(
 
 
 def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
-    """Return the line above a report without citations; empty if it adds nothing.
+    """Return the line above a report without citations, or one most of which is not verified; empty if it adds nothing.
 
     It says whether any source was found at all. A report that only says that the documents do not answer has nothing to
     cite.
     """
+    if report.audit and report.audit.is_unverified:
+        return labels.mostly_unverified
     if report.sources or (was_researched and is_refusal(report.text)):
         return ""
     return labels.no_citation if was_researched else labels.no_source

@@ -298,6 +298,8 @@ class Ability(NamedTuple):
     """What its server takes otherwise than OpenAI; see `models.quirks`."""
     output_tokens: int | None = None
     """The most tokens of an answer that its server takes; none: not known."""
+    judges: bool | None = None
+    """Whether it tells right from wrong as a verifier; none: not tried."""
 
 
 class Prepared(NamedTuple):

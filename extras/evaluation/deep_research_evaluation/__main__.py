@@ -107,7 +107,9 @@ def checks(folder: Path, out: Path, model: str, verify: str) -> int:
         write_text(out / one.name, one.text)
         write_text((out / one.name).with_suffix(".verdicts.jsonl"), one.verdicts)
         audit = one.report.audit
-        click.echo(f"{one.name}: {audit.marked} marked, {audit.repaired} corrected, {audit.input_tokens} tokens read")
+        click.echo(f"{one.name}: {audit.marked} marked, {audit.corrected} corrected, {audit.input_tokens} tokens read")
+        for failure in audit.failures:
+            click.echo(f"  {failure}")
     return 0
 
 
