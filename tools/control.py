@@ -34,6 +34,15 @@ class GenerateReport(BaseModel):
     )
 
 
+class Contradiction(BaseModel):
+    """Two statements of different results on the same matter that cannot both be true."""
+
+    claim: str = Field(description="What the one says, in a sentence that is understood alone.")
+    document: int = Field(description="Its `document` number.")
+    other: str = Field(description="What the other says.")
+    other_document: int = Field(description="Its `document` number.")
+
+
 class GenerateFinding(BaseModel):
     """The topic has been researched: go on to write down the findings."""
 
@@ -41,6 +50,9 @@ class GenerateFinding(BaseModel):
         default_factory=list,
         description="What the topic asks for and your results do not give, each in a phrase that is understood alone; "
         "empty if nothing is missing.",
+    )
+    contradictions: list[Contradiction] = Field(
+        default_factory=list, description="Where results contradict each other on the topic; empty if they do not."
     )
 
 

@@ -121,6 +121,14 @@ class Assignment(Record):
     """The orchestrator's thought that led to it."""
 
 
+class Contradiction(Record):
+    """What two sources say of the same matter and cannot both be true, as a researcher declares it."""
+
+    claims: tuple[str, str]
+    sources: tuple[str, str]
+    """Keys of the sources, in the order of the claims."""
+
+
 class Finding(Assignment):
     """What one researcher brings back for one task."""
 
@@ -136,6 +144,8 @@ class Finding(Assignment):
     """Why it is partial or failed, in words for the reader."""
     missing: tuple[str, ...] = ()
     """What the researcher says that its task asks for and it has not found."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """Where its sources contradict each other."""
     is_withheld: bool = False
     """Whether a filter of the model's provider refuses to have it read."""
     withheld: int = 0

@@ -12,6 +12,7 @@ from ..records.plan import Element, Iteration, Learning, Observation, Observatio
 from ..records.research import (
     Action,
     Assignment,
+    Contradiction,
     Ending,
     Finding,
     Spent,
@@ -72,6 +73,7 @@ class ResearcherState:
     ended: Ending | None = None
     reason: str = ""
     missing: tuple[str, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
     failures: Annotated[list[str], delta(append, list)] = field(default_factory=list)
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
 
@@ -212,6 +214,7 @@ class BranchUpdate(TypedDict, total=False):
     ended: Ending
     reason: str
     missing: tuple[str, ...]
+    contradictions: tuple[Contradiction, ...]
     numbered: list[str]
     actions: list[Action]
     failures: list[str]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..records.research import Decision, Progress, Spent, Task
+from ..records.research import Contradiction, Decision, Progress, Spent, Task
 from . import tool_names
 from .branches import ResearcherState, ToolRequest
 from .limits import Limits
 from .spending import total
-from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls, missing_in
+from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls, contradictions_in, missing_in
 
 ACT = "act"
 """Nudge: the model called no tool."""
@@ -145,6 +145,8 @@ class NextAction(NamedTuple):
     is_finished: bool = False
     missing: tuple[str, ...] = ()
     """What it says that it has not found."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """What it says that its sources contradict each other on."""
 
 
 def choose_action(calls: Calls, state: ResearcherState, limits: Limits) -> NextAction:
@@ -164,7 +166,9 @@ def choose_action(calls: Calls, state: ResearcherState, limits: Limits) -> NextA
     answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.name == tool_names.THINK_TOOL}
     if first.name == tool_names.GENERATE_REPORT:
         answers |= {call.id: ACKNOWLEDGED for call in same}
-        return NextAction(answers, is_finished=True, missing=missing_in(first.arguments) or ())
+        disputed = contradictions_in(first.arguments, state.numbered)
+        missing = missing_in(first.arguments) or ()
+        return NextAction(answers, is_finished=True, missing=missing, contradictions=disputed)
     answers |= {call.id: MERGED for call in same[1:]}
     request = ToolRequest(id=first.id, tool=first.name, arguments=_merged(same))
     made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))

@@ -21,7 +21,7 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
 from ...prompts import fence
-from ..records.research import Finding
+from ..records.research import Contradiction, Finding
 from . import tool_names
 from .conversation import clean_nested
 
@@ -141,6 +141,19 @@ def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
         return None
     lines = (" ".join(text.split())[:GAP_CHARACTERS] for text in texts if isinstance(text, str))
     return tuple(dict.fromkeys(filter(None, lines)))[:MOST_GAPS]
+
+
+def contradictions_in(arguments: Mapping[str, Any], keys: Sequence[str]) -> tuple[Contradiction, ...]:
+    """Return the contradictions between sources that a call declares; `keys` of the sources by number, from 1."""
+    given, known = arguments.get("contradictions"), dict(enumerate(keys, 1))
+    found = list[Contradiction]()
+    for one in filter(lambda one: isinstance(one, dict), given if isinstance(given, list) else ()):
+        claim, other = (" ".join(str(one.get(name) or "").split()) for name in ("claim", "other"))
+        numbers = (one.get(name) for name in ("document", "other_document"))
+        sources = [known.get(number, "") if isinstance(number, int) else "" for number in numbers]
+        if claim and other and all(sources) and len({*sources}) == len(sources):
+            found.append(Contradiction(claims=(claim, other), sources=(sources[0], sources[1])))
+    return tuple(found)[:MOST_GAPS]
 
 
 def is_status_text(result: str) -> bool:

@@ -120,14 +120,19 @@ def _conclusions(state: ResearchState) -> list[str]:
 
 def disagreement(state: ResearchState) -> list[ConfirmedPair]:
     """Return the confirmed contradictions of the present question."""
-    return confirmed_contradictions(state.memory.values(), state.learnings, state.sources, state.run.id)
+    return _confirmed(state, state.run.id)
 
 
 def disagreement_in_thread(state: ResearchState) -> list[ConfirmedPair]:
     """Return the confirmed contradictions of all questions of the thread."""
     questions = dict.fromkeys(one.question_id for one in state.memory.values())
-    pairs = (confirmed_contradictions(state.memory.values(), state.learnings, state.sources, one) for one in questions)
-    return [pair for of_one in pairs for pair in of_one]
+    return [pair for one in questions for pair in _confirmed(state, one)]
+
+
+def _confirmed(state: ResearchState, question_id: str) -> list[ConfirmedPair]:
+    return confirmed_contradictions(
+        state.memory.values(), state.learnings, state.sources, question_id, were_checked=state.has_typed_plan
+    )
 
 
 def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]:

@@ -89,7 +89,7 @@ def _update(state: ResearcherState, action: NextAction, notes: list[AnyMessage])
         was_nudged=action.was_nudged,
     )
     if action.is_finished:
-        update["ended"], update["missing"] = "done", action.missing
+        update |= {"ended": "done", "missing": action.missing, "contradictions": action.contradictions}
     return update
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import override
 
@@ -10,7 +10,7 @@ from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
 from ...core.models.ask import Reply
 from ...core.models.request import Request
-from ...core.records.research import Finding
+from ...core.records.research import Contradiction, Finding
 from ...core.run.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
@@ -18,7 +18,7 @@ from ...core.run.errors import ModelFailed, RunFailed
 from ...core.run.events.call import document
 from ...core.run.events.log import Emitter
 from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
-from ...core.run.transcripts import count_withheld, missing_in, results_in_order, was_cut_off
+from ...core.run.transcripts import contradictions_in, count_withheld, missing_in, results_in_order, was_cut_off
 from ...core.writing.continued import ContinuedEvents, ask_for_prose
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn
@@ -63,7 +63,7 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
     if state.ended == "failed" or not state.actions:
         # What a model writes without a source it has from memory.
         raise RunFailed(state.reason or NOTHING_CONSULTED)
-    request, reply, declared = await _ask_twice(state, turn)
+    request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
     text, was_cut = plain_prose(reply.message.text.strip(), known), was_cut_off(reply.message)
     if known and not was_cut and not cited_numbers(text, known):
@@ -78,6 +78,7 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         ended="partial" if was_cut else state.ended or "done",
         reason=state.reason or (CUT_OFF if was_cut else ""),
         missing=state.missing or declared,
+        contradictions=state.contradictions or disputed,
         failures=tuple(state.failures),
         withheld=count_withheld(state.notes) + len(reply.refused),
         seconds=turn.seconds,
@@ -85,20 +86,22 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
     )
 
 
-def _declared(message: AIMessage) -> tuple[str, ...]:
-    """Return what the finding declares missing, by a call beside its text."""
-    return next((missing_in(call["args"]) or () for call in message.tool_calls), ())
+async def _ask_twice(
+    state: ResearcherState, turn: BranchTurn[FindingEvents]
+) -> tuple[Request, Reply, tuple[str, ...], tuple[Contradiction, ...]]:
+    """Return the request, the finding, and what it declares missing and disputed by a call beside its text.
 
-
-async def _ask_twice(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> tuple[Request, Reply, tuple[str, ...]]:
-    """Return the request, the finding and what it declares missing; an empty one is requested again, as text alone."""
-    declared: tuple[str, ...] = ()
+    An empty one is requested again, as text alone.
+    """
+    declared, disputed = tuple[str, ...](), tuple[Contradiction, ...]()
     for again in (False, True):
         request = await _request(state, turn, again)
         reply = await ask_for_prose(request, turn.context, turn.events)
-        declared = _declared(reply.message) or declared
+        for call in reply.message.tool_calls[:1]:
+            declared = missing_in(call["args"]) or declared
+            disputed = contradictions_in(call["args"], state.numbered) or disputed
         if reply.message.text.strip():
-            return request, reply, declared
+            return request, reply, declared, disputed
     raise ModelFailed("its model wrote nothing")
 
 

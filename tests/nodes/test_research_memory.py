@@ -95,3 +95,23 @@ async def test_a_researcher_that_consults_nothing_writes_nothing_from_memory(tmp
     assert [note for note in notes_of(state) if "task 0" in note] == [
         "Not researched to the end: task 0: it consulted no source."
     ]
+
+
+async def test_a_contradiction_that_a_researcher_declares_reaches_orchestrator_writer_and_reader(
+    tmp_path: Path,
+) -> None:
+    said = {"claim": LIT, "document": 1, "other": OTHER, "other_document": 2}
+    nowhere, same = {**said, "document": 9}, {**said, "other_document": 1}
+    declared = calls(call("generate_report", contradictions=[said, nowhere, same, "none"]))
+    run = lab(
+        tmp_path,
+        orchestrator=[research("task 0."), REPORT],
+        researcher=[search("Skerry Light", "Ada Moran"), declared, f"{LIT} [1] {OTHER} [2]"],
+        writer=[f"{LIT} [1] Others say 1846. [2]"],
+        verify="off",
+    )
+    state = await run.ask()
+    assert shown(run.calls("orchestrator")[1].messages[-1].text) == {"contradictions": [[LIT, OTHER]]}
+    assert f"{LIT} – but: {OTHER}" in run.calls("writer")[0].text or OTHER in run.calls("writer")[0].messages[-1].text
+    table = state.messages[-1].text.partition("## Contradictions")[2].partition("## Sources")[0]
+    assert (table.count(LIT), table.count(OTHER), table.count("[1]"), table.count("[2]")) == (1, 1, 1, 1)

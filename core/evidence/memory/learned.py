@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from urllib.parse import urlsplit
 
 from ....state import ResearchState
 from ...records.plan import Fact, Learning, Observation
-from ...records.research import Finding
+from ...records.research import Contradiction, Finding
 from ...records.sources import Source
 from ..citations.scanner import KnownMarkers
 from ..text.sentences import Sentence, sentences_of
@@ -147,7 +148,7 @@ def _publisher(source: Source) -> str:
 def notice_findings(
     findings: Sequence[Finding], memory: Mapping[str, Observation]
 ) -> tuple[dict[str, Learning], dict[str, Observation]]:
-    """Return the learnings of a round's findings, and the gaps that they open or close.
+    """Return the learnings of a round's findings, the contradictions in them, and the gaps that they open or close.
 
     They close a gap that is the whole task of an earlier finding; the orchestrator decides about the others.
     """
@@ -164,8 +165,30 @@ def notice_findings(
         if learned[finding.id] and gap.text == finding.task and gap.question_id == finding.question_id
         for one in close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
     ]
-    learnings = {one.id: one for ones in learned.values() for one in ones}
-    return learnings, {gap.key: gap for gap in (*opened, *closed)}
+    disputed = [_disputed(one, finding) for finding in findings for one in finding.contradictions]
+    said = chain(chain.from_iterable(learned.values()), chain.from_iterable(pair for pair, _ in disputed))
+    noted = (*opened, *closed, *(one for _, one in disputed))
+    return {one.id: one for one in said}, {one.key: one for one in noted}
+
+
+def _disputed(found: Contradiction, finding: Finding) -> tuple[list[Learning], Observation]:
+    """Return both claims as learnings, and the contradiction between them."""
+    asked, step = finding.question_id, finding.id
+    pair = [
+        Learning(text=text, source=key, step=step, question_id=asked)
+        for text, key in zip(found.claims, found.sources, strict=True)
+    ]
+    text, other = found.claims
+    learnings = (pair[0].id, pair[1].id)
+    return pair, Observation(
+        kind="contradiction",
+        text=text,
+        other=other,
+        question_id=asked,
+        round=finding.cycle,
+        step=step,
+        learnings=learnings,
+    )
 
 
 def _missing(finding: Finding, learned: Sequence[Learning]) -> list[str]:

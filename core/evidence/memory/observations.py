@@ -211,10 +211,19 @@ class ConfirmedPair(NamedTuple):
 
 
 def confirmed_contradictions(
-    memory: Iterable[Observation], learnings: Mapping[str, Learning], sources: Mapping[str, Source], question_id: str
+    memory: Iterable[Observation],
+    learnings: Mapping[str, Learning],
+    sources: Mapping[str, Source],
+    question_id: str,
+    *,
+    were_checked: bool,
 ) -> list[ConfirmedPair]:
-    """Return the contradictions of this question that the final check confirmed, where both claims have a source."""
-    confirmed = [one for one in memory if one.step == FINAL_CHECK and one.question_id == question_id]
+    """Return the contradictions of this question where both claims have a source.
+
+    Where all learnings `were_checked` together at the end, these are the ones that this has confirmed.
+    """
+    own = (one for one in memory if one.question_id == question_id)
+    confirmed = [one for one in own if one.step == FINAL_CHECK or not were_checked]
     pairs = [[learnings[key] for key in found.learnings] for found in contradictions(confirmed)]
     return [
         ConfirmedPair((one.text, other.text), (sources[one.source], sources[other.source]))
