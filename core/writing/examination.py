@@ -162,8 +162,9 @@ def keeps_citations(units: Sequence[Unit], fault: Fault, new: Sequence[Unit]) ->
     """Whether each unit of a sentence that was right still cites what it cited; `units` are those of the report."""
     wrong = {unit.start for unit, _ in fault.wrong}
     right = [one for one in units if one.sentence_start == fault.start and one.is_cited and one.start not in wrong]
-    left = {(tuple(tokens(one.text)), frozenset(one.sources)) for one in new}
-    return all((tuple(tokens(one.text)), frozenset(one.sources)) in left for one in right)
+    # Beside another label, the words of a cell are still the same.
+    left = {(tuple(tokens(one.raw_words)), frozenset(one.sources)) for one in new}
+    return all((tuple(tokens(one.raw_words)), frozenset(one.sources)) in left for one in right)
 
 
 def new_units(rewrite: Rewrite, text: str, sources: Sequence[str]) -> list[Unit]:

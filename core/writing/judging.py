@@ -188,8 +188,13 @@ async def _judge(
     )
     judged = {one.unit: one for one in form.verdicts} if form else {}
     pairs = [(unit, judged[number], keys) for number, (unit, keys) in enumerate(against, 1) if number in judged]
+    # What is shown for one unit may decide on another.
+    everything = list(dict.fromkeys(key for _, keys in against for key in keys))
     return await asyncio.to_thread(
-        lambda: {key_of(unit): _read(unit, one, evidence, keys) for unit, one, keys in pairs}
+        lambda: {
+            key_of(unit): _read(unit, one, evidence, list(dict.fromkeys([*keys, *everything])))
+            for unit, one, keys in pairs
+        }
     )
 
 

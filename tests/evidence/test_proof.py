@@ -82,6 +82,8 @@ def test_what_the_words_do_not_hold_is_named(statement: str, words: str, fault: 
         ("Revenue was about £38m [1].", VOSS, "rounding", (38_400_000,)),
         ("An adult and a van pay £40.10 [1].", ROW, "sum", (8.6, 31.5)),
         ("Together that makes 270.9 [1].", ROW, "product", (8.6, 31.5)),
+        ("Both years together brought £74.3 million [1].", VOSS, "sum", (38.4, 35.9)),
+        ("Vans pay £22.9 and £26.8 more [1].", f"{ROW}\n| Hulm | 11.20 | 38.00 |", "difference", (31.5, 8.6, 38, 11.2)),
         ("An adult pays 27% of what a van pays [1].", ROW, "share", (8.6, 31.5)),
         ("A van pays 3.7 times as much [1].", ROW, "share", (31.5, 8.6)),
         ("It takes 120 minutes [1].", "The crossing takes two hours.", "conversion", (2,)),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from failing_store import FailingStore
-from judging_model import judged, units_shown
+from judging_model import by_figures, judged, units_shown
 from lab import REPORT, HandClock, Lab, lab, search
 from langchain_core.language_models import ModelProfile
 from langgraph.checkpoint.memory import InMemorySaver
@@ -121,6 +121,32 @@ async def test_a_cell_is_judged_with_its_row_and_column_and_mended_alone(tmp_pat
     assert state.report and state.report.text == head + right
     assert "Skerry Light, Height (m): 83" in run.calls("verifier")[0].text
     assert [text for text, *_ in checked(state)] == ["1844 [1]", "38 [1]"]
+
+
+async def test_words_shown_for_another_statement_decide_too(tmp_path: Path) -> None:
+    written = "It was lit in 1844, they say. [1] She came from Cork. [1] Ada Moran was kind, they say. [2]"
+    told = ("contradicted", "She was born in Tralee.")
+    judge = verifier([("supported", SAID), told, ("supported", KEPT[1])])
+    _, state = await ask(tmp_path, [written], verify="check", verifier=judge)
+    assert state.report and state.report.verdicts[1].words == "She was born in Tralee."
+    assert state.sources[state.report.verdicts[1].source].title == "Ada Moran"
+
+
+async def test_the_label_of_a_row_is_mended_and_its_cells_are_judged_beside_the_new_one(tmp_path: Path) -> None:
+    head = "| Place | Lit | Height (m) |\n| --- | --- | --- |\n"
+    written, right = (f"| {name} | 1844 [1] | 38 [1] |" for name in ("Skerry Lamp", "Skerry Light"))
+
+    def answer(messages: list[Any], _: Any) -> Any:
+        reply = by_figures(messages[-1].text)
+        for unit, said in zip(units_shown(messages[-1].text)[0], reply.tool_calls[0]["args"]["verdicts"], strict=True):
+            if unit["says"].startswith("Skerry Lamp"):
+                said.update(verdict="contradicted", words=SAID, right="Skerry Light")
+        return reply
+
+    judge = ScriptedChatModel(replies={"": answer}, profile=PROFILE)
+    _, state = await ask(tmp_path, [head + written, rewritten(right)], verifier=judge)
+    assert state.report and state.report.text == head + right
+    assert state.report.audit and (state.report.audit.marked, state.report.audit.corrected) == (0, 3)
 
 
 async def test_a_correction_that_loses_a_citation_of_what_was_right_is_refused(tmp_path: Path) -> None:

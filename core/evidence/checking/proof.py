@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
+from itertools import permutations
 from typing import Literal, NamedTuple
 
 from ..text.words import FIRST_YEAR, LAST_YEAR, QUOTED, WORDS, all_month_names, dates_in, tokens
-from .source_text import SourceText, plain_figure
+from .source_text import SAME, SourceText, comparable, plain_figure
 from .units import Unit
 
 Operation = Literal["none", "difference", "sum", "product", "share", "growth", "rounding", "conversion", "count"]
@@ -26,9 +27,12 @@ _NUMBER = re.compile(
 _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _CAPITALISED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*) $")
 _WORD = re.compile(r"[^\W\d_]+")
-_SAME = str.maketrans("–—‑−‐’‘“”„«»\u00a0\u202f", '-----\'\'"""""  ')
-_GROUPED = re.compile(r"(?<=\d)[,'  ](?=\d{3}(?!\d))")
-_MARKUP = re.compile(r"[*_`|#]+")
+LONGEST_FIGURE, LONGEST_NAME = 40, 40
+"""Characters of a number, and of a word before it that may make it a name."""
+MOST_OPERANDS = 4
+"""Operands of which two at a time are tried."""
+LIKELIEST = 12
+"""Windows of a source that share most with words, among which these are looked for."""
 
 
 class Place(NamedTuple):
@@ -111,9 +115,10 @@ def prove(unit: Unit, words: str, named: Named, sources: Mapping[str, Known]) ->
 
 
 def not_stated(unit: Unit, sources: Mapping[str, Known]) -> str:
-    """Return which number, month or quotation of a unit stands nowhere in these sources, in words; empty if all do."""
+    """Return which number, month or quotation of a unit none of these sources states near its words; empty if none."""
     texts = [text for known in sources.values() for text in known.texts]
-    evidence = " ".join([*(text.text for text in texts), *(known.about for known in sources.values())])
+    near = (words for text in texts for _, words in text.windows.runs(text.windows.best(unit.text, LIKELIEST)))
+    evidence = " ".join([*near, *(known.about for known in sources.values())])
     return unproved(unit, evidence, Named(), texts=texts) or _misquoted(unit, sources)
 
 
@@ -131,20 +136,25 @@ def unproved(unit: Unit, evidence: str, named: Named, around: str = "", texts: S
     said = unit.raw_words if unit.kind == "cell" else unit.text
     wide = f"{evidence} {around}"
     held = [*numbers_in(evidence), *_fractions_in(evidence)]
-    known = {measure for text in (wide, *(one.text for one in texts)) for measure in _measures_in(text)}
+    near = frozenset(_measures_in(wide))
+
+    def is_known(measure: str) -> bool:
+        return measure in near or any(measure in _measures_in(text.text) for text in texts)
+
     years = {one.value for one in numbers_in(around) if _is_year(one)}
     missing = [
         one
         for one in numbers_in(said)
-        if one.value not in years and not any(_is_same(one, other, evidence, known) for other in held)
+        if one.value not in years and not any(_is_same(one, other, evidence, is_known) for other in held)
     ]
-    missing = [one for one in missing if not (one.name and any(stands_in(one.name, text.text) for text in texts))]
-    if missing and not is_computed(missing, named, held, known):
-        return f"{missing[0].figure:g} does not stand in those words"
+    missing = [one for one in missing if not (one.name and any(_holds(text, one.name) for text in texts))]
+    if missing and not is_computed(missing, named, held, near):
+        tried = f", nor is it the {named.operation} of {[*named.operands]}" if named.operation != "none" else ""
+        return f"{missing[0].figure:g} does not stand in those words{tried}"
     if _months_in(said) - _months_in(wide):
         return "its month does not stand in those words"
     # The head of a table names units of measure without a number.
-    measures = set(_measures_in(said)) - set(_measures_in(wide)) if unit.kind == "head" else ()
+    measures = set(_measures_in(said)) - near if unit.kind == "head" else ()
     return "its unit of measure does not stand in those words" if measures else ""
 
 
@@ -156,7 +166,7 @@ def numbers_in(text: str) -> list[Number]:
 
 def _plain(text: str) -> str:
     """Return a text with one sign for each kind of dash, quotation mark and space, and signs for measures of space."""
-    plain = text.translate(_SAME)
+    plain = text.translate(SAME)
     for sign, *forms in _lines("powers"):
         plain = re.sub(rf"(?i)\b(?:{'|'.join(forms)})\b", sign, plain)
     return plain
@@ -168,18 +178,16 @@ def _is_year(one: Number) -> bool:
 
 def stands_in(words: str, text: str) -> bool:
     """Whether words stand in a text, whatever the white space, dashes, quotation marks, emphasis and grouped digits."""
-    return bool(tokens(words)) and _same(words) in _same(text)
+    return bool(tokens(words)) and comparable(words) in comparable(text)
 
 
-@lru_cache(maxsize=256)
-def _same(text: str) -> str:
-    plain = _MARKUP.sub(" ", text.translate(_SAME)).casefold()
-    return _GROUPED.sub("", " ".join(plain.split()))
+def _holds(text: SourceText, words: str) -> bool:
+    return bool(tokens(words)) and comparable(words) in text.comparable
 
 
 def _found(piece: str, sources: Mapping[str, Known], cited: Collection[str]) -> list[Place]:
     """Return where a piece stands: in all sources that are cited, or else in the first of the others."""
-    texts = ((key, text) for key, known in sources.items() for text in known.texts if stands_in(piece, text.text))
+    texts = ((key, text) for key, known in sources.items() for text in known.texts if _holds(text, piece))
     places = {key: _place(piece, key, text) for key, text in texts}
     places = places or {key: Place(key, piece) for key, known in sources.items() if stands_in(piece, known.about)}
     own = [place for key, place in places.items() if key in cited]
@@ -188,7 +196,8 @@ def _found(piece: str, sources: Mapping[str, Known], cited: Collection[str]) -> 
 
 def _place(piece: str, key: str, text: SourceText) -> Place:
     """Return the fewest sentences of a window among which a piece stands; the words alone, if it spans windows."""
-    for window in text.windows.windows:
+    windows = text.windows
+    for window in (windows.windows[number] for number in windows.best(piece, LIKELIEST)):
         if not stands_in(piece, text.text[window.start : window.end]):
             continue
         around = " ".join(text.text[window.start : window.end].split())
@@ -207,7 +216,7 @@ def _misquoted(unit: Unit, sources: Mapping[str, Known]) -> str:
     for quoted in QUOTED.finditer(unit.text):
         words = quoted[1].rstrip(" .,;:!?…")
         if len(tokens(words)) >= SHORTEST_QUOTATION and not any(
-            stands_in(words, text.text) for known in sources.values() for text in known.texts
+            _holds(text, words) for known in sources.values() for text in known.texts
         ):
             return "no source has the words in quotation marks"
     return ""
@@ -215,7 +224,9 @@ def _misquoted(unit: Unit, sources: Mapping[str, Known]) -> str:
 
 def _read(found: re.Match[str], text: str) -> Number:
     figure = plain_figure(found["figure"])
-    value = float(figure) if figure.count(".") < 2 else math.nan
+    if figure.count(".") > 1 or len(figure) > LONGEST_FIGURE:
+        return Number(math.nan, math.nan, "", 1.0)
+    value = float(figure)
     scale, measure = (found["scale"] or "").casefold(), (found["measure"] or "").casefold()
     # A letter is a scale behind an amount of money alone: £2m, but 74 m.
     factor = _scales().get(scale) if len(scale) > 1 or found["sign"] else None
@@ -225,12 +236,13 @@ def _read(found: re.Match[str], text: str) -> Number:
     named = next((known[one] for one in beside if one in known), "")
     digits = figure.partition(".")
     step = 10.0 ** -len(digits[2]) if digits[2] else 10.0 ** (len(digits[0]) - len(digits[0].rstrip("0") or "0"))
-    before = _CAPITALISED.search(text[: found.start("figure")])
+    start = found.start("figure")
+    before = _CAPITALISED.search(text[max(0, start - LONGEST_NAME) : start])
     number = Number(value * (factor or 1), value, named, step * (factor or 1))
     return number._replace(name=f"{before[1]} {found['figure']}") if before and not _is_year(number) else number
 
 
-def _is_same(one: Number, other: Number, evidence: str, known: set[str]) -> bool:
+def _is_same(one: Number, other: Number, evidence: str, is_known: Callable[[str], bool]) -> bool:
     """Whether a number of the evidence is the same quantity; what stands beside it may stand above it in a table."""
     is_equal = math.isclose(one.value, other.value, rel_tol=1e-9)
     if not is_equal and math.isclose(one.figure, other.figure, rel_tol=1e-9):
@@ -238,7 +250,7 @@ def _is_same(one: Number, other: Number, evidence: str, known: set[str]) -> bool
         is_equal = one.value == one.figure or (other.value == other.figure and _has_scale(one, evidence))
     if not is_equal:
         return False
-    return not one.measure or one.measure == other.measure or (not other.measure and one.measure in known)
+    return not one.measure or one.measure == other.measure or (not other.measure and is_known(one.measure))
 
 
 def _has_scale(one: Number, evidence: str) -> bool:
@@ -247,19 +259,38 @@ def _has_scale(one: Number, evidence: str) -> bool:
 
 
 def is_computed(missing: Sequence[Number], named: Named, held: Sequence[Number], known: Collection[str]) -> bool:
-    """Whether all missing numbers are the result of the named operation on numbers of the evidence.
+    """Whether all missing numbers are results of the named operation on numbers of the evidence.
 
-    `known`: the units of measure that are named beside or around these.
+    Several numbers may each follow from two of the operands. `known`: the units of measure that are named beside or
+    around the numbers of the evidence.
     """
-    values = [value for one in held for value in (one.value, one.figure)]
+    return all(_follows(one, named, held, known) for one in missing)
+
+
+def _follows(one: Number, named: Named, held: Sequence[Number], known: Collection[str]) -> bool:
     if named.operation == "count":
-        return all(one.value == len(named.operands) for one in missing)
-    if not named.operands or not all(any(math.isclose(x, v, rel_tol=1e-9) for v in values) for x in named.operands):
+        return one.value == len(named.operands)
+    if named.operation == "none" or not named.operands:
         return False
     if named.operation == "conversion":
-        return all(_is_converted(one, named.operands[0], known) for one in missing)
-    results = [*_OPERATIONS[named.operation](named.operands)] if named.operation in _OPERATIONS else []
-    return all(any(abs(abs(each) - one.value) <= one.step / 2 * (1 + 1e-9) for each in results) for one in missing)
+        return _are_held(named.operands, held, 1.0) and _is_converted(one, named.operands[0], known)
+    pairs = permutations(named.operands, 2) if 2 < len(named.operands) <= MOST_OPERANDS else ()
+    results = [each for operands in (named.operands, *pairs) for each in _OPERATIONS[named.operation](operands)]
+    # Operands may be given as they are written: 5.5 and 8.9 for $5.5m and $8.9m, which are $14.4m together.
+    scale = one.value / one.figure if one.figure else 1.0
+    targets = {(one.value, one.step, 1.0), (one.figure, one.step / scale, scale)}
+    return any(
+        abs(abs(result) - value) <= step / 2 * (1 + 1e-9) and _are_held(named.operands, held, scale)
+        for value, step, scale in targets
+        for result in results
+    )
+
+
+def _are_held(operands: Sequence[float], held: Sequence[Number], scale: float) -> bool:
+    """Whether all operands are numbers of the evidence, as they are written there with this scale, or by value."""
+    written = [one.figure for one in held if scale == 1.0 or math.isclose(one.value, one.figure * scale)]
+    values = [*written, *(one.value for one in held if scale == 1.0)]
+    return all(any(math.isclose(operand, value, rel_tol=1e-9) for value in values) for operand in operands)
 
 
 def _is_converted(one: Number, operand: float, known: Iterable[str]) -> bool:

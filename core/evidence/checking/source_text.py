@@ -35,6 +35,10 @@ FULL = 40
 """Characters of a line at least that can have ended because it was full."""
 _APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.*[|\t]")
 _TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
+SAME = str.maketrans("–—‑−‐’‘“”„«»\u00a0\u202f", '-----\'\'"""""  ')
+"""Signs that mean the same, and the one that stands for each."""
+_GROUPED = re.compile(r"(?<=\d)[,' ](?=\d{3}(?!\d))")
+_MARKUP = re.compile(r"[*_`|#]+")
 FAST = 1
 """Level of compression that takes a quarter of a millisecond for a page."""
 
@@ -117,6 +121,12 @@ def plain_figure(number: str) -> str:
     # A number that begins with 0 has decimals.
     whole = bare if bare.startswith("0") else re.sub(r"[.,](?=\d{3}(?:\D|$))", "", bare)
     return whole.replace(",", ".")
+
+
+def comparable(text: str) -> str:
+    """Return a text in small letters, without emphasis, bounds of cells, kinds of dashes and quotes, grouped digits."""
+    plain = _MARKUP.sub(" ", text.translate(SAME)).casefold()
+    return _GROUPED.sub("", " ".join(plain.split()))
 
 
 def _ends(block: str) -> Iterable[int]:
@@ -212,6 +222,11 @@ class SourceText:
     def text(self) -> str:
         """The text."""
         return zlib.decompress(self._packed).decode("utf-8", "surrogatepass")
+
+    @cached_property
+    def comparable(self) -> str:
+        """The text as `comparable` returns it."""
+        return comparable(self.text)
 
     @cached_property
     def windows(self) -> Windows:
