@@ -57,7 +57,6 @@ _JUDGED: Mapping[str, str] = {
     "contradicted": "the source says something else now",
     "not_found": "the source no longer says it",
     "wrong_source": "another source says it now, and this one no longer does",
-    "unproved": "no words of the source were found that prove it now",
 }
 """What a model's verdict on a sentence means for the reader."""
 REWORDED = "the source words it otherwise now; whether it says the same is left to the reader"
@@ -203,6 +202,9 @@ class _Comparison:
     def _grounds(self, unit: Unit) -> list[tuple[State, Ground]]:
         """Return why a part does not hold: a quote or a verdict decides, else whether its passages stand."""
         judged = self.verdicts.get(key_of(unit))
+        if judged and judged.verdict == "unproved":
+            # A yes without proof says no more than no answer.
+            judged = None
         if self._is_quoted_now(unit) or (judged and judged.verdict not in _JUDGED):
             return []
         return [ground for key in unit.sources if (ground := self._ground(unit, key, judged))]

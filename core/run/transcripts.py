@@ -151,7 +151,8 @@ def contradictions_in(arguments: Mapping[str, Any], keys: Sequence[str]) -> tupl
         claim, other = (" ".join(str(one.get(name) or "").split()) for name in ("claim", "other"))
         numbers = (one.get(name) for name in ("document", "other_document"))
         sources = [known.get(number, "") if isinstance(number, int) else "" for number in numbers]
-        if claim and other and all(sources) and len({*sources}) == len(sources):
+        says_two = claim and other and claim.casefold() != other.casefold()
+        if says_two and all(sources) and len({*sources}) == len(sources):
             found.append(Contradiction(claims=(claim, other), sources=(sources[0], sources[1])))
     return tuple(found)[:MOST_GAPS]
 

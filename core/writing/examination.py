@@ -191,7 +191,7 @@ class Examined(NamedTuple):
 
     @property
     def is_unverified(self) -> bool:
-        """Whether more than half of what a model was to judge is not verified, so that marks would stand everywhere."""
+        """Whether a model has judged the report and more than half of it is not verified: then nothing is marked."""
         stated = [one.shown for one in self.verdicts if one.shown != "reasoning"]
         unverified = stated.count("not_verified")
         return self.was_judged and unverified >= EVERYWHERE and unverified > len(stated) / 2
@@ -230,7 +230,7 @@ class Examination:
         self._is_sound: bool | None = None
         self._repairs: dict[str, Repair] = {}
         # What a model was asked to judge, and to correct; it is not asked again.
-        self._shown, self._asked = set[Key](), set[Key]()
+        self._put_to_judge, self._put_to_writer = set[Key](), set[Key]()
         self._opinions, self._rewrites_left = context.limits.max_opinions, context.limits.max_rewrites
 
     async def examine(self) -> Examined:
@@ -270,9 +270,9 @@ class Examination:
         """Have a model judge units, in at most `calls` calls; a unit quoted word for word needs no judgement."""
         if calls < 1 or is_extractive("verifier", self._context):
             return
-        left = [unit for unit in units if key_of(unit) not in self._shown]
+        left = [unit for unit in units if key_of(unit) not in self._put_to_judge]
         open_units = await asyncio.to_thread(lambda: [unit for unit in left if not self._is_settled(unit)])
-        self._shown |= {key_of(unit) for unit in open_units}
+        self._put_to_judge |= {key_of(unit) for unit in open_units}
         if not open_units:
             return
         if self._is_sound is None:
@@ -366,9 +366,9 @@ class Examination:
 
     async def _rewrite(self, *, is_last: bool) -> None:
         faults = _faults(self._units(), self._judged)
-        faults = [one for one in faults if not all(key_of(unit) in self._asked for unit, _ in one.wrong)]
+        faults = [one for one in faults if not all(key_of(unit) in self._put_to_writer for unit, _ in one.wrong)]
         faults = faults if is_last else _first(faults)
-        self._asked |= {key_of(unit) for one in faults for unit, _ in one.wrong}
+        self._put_to_writer |= {key_of(unit) for one in faults for unit, _ in one.wrong}
         edits = await self._rewrites(faults)
         self._text = with_edits(self._text, [Edit(one.fault.start, one.fault.end, one.raw) for one in edits])
         # Below another head, a cell says something else.

@@ -222,8 +222,6 @@ class JudgedUnit(Form):
     """The words of passages that decide, copied as they stand there; a line break between words of different places."""
     right: str = ""
     """Where it is contradicted: what should stand there, a value or a few words; else empty."""
-    source: int = 0
-    """Number of the source that the words are of; 0 if there are none."""
     operation: Operation = "none"
     """How a number of the unit follows from numbers in the words, if it does not stand there itself."""
     operands: list[float] = Field(default_factory=list)

@@ -165,7 +165,9 @@ def notice_findings(
         if learned[finding.id] and gap.text == finding.task and gap.question_id == finding.question_id
         for one in close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
     ]
-    disputed = [_disputed(one, finding) for finding in findings for one in finding.contradictions]
+    # What is withheld from models is so with its contradictions.
+    usable = [finding for finding in findings if learned[finding.id]]
+    disputed = [_disputed(one, finding) for finding in usable for one in finding.contradictions]
     said = chain(chain.from_iterable(learned.values()), chain.from_iterable(pair for pair, _ in disputed))
     noted = (*opened, *closed, *(one for _, one in disputed))
     return {one.id: one for one in said}, {one.key: one for one in noted}
