@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import warnings
@@ -12,11 +13,11 @@ from pathlib import Path
 import httpx
 import pytest
 from command import Desk, desk_in
-from mcp_peer import Peer, http_server, over_http, over_streams, text_of
+from mcp_peer import SECONDS, Peer, http_server, over_http, over_streams, text_of
 from openai_server import fail, say
 from traceable import quotations, stands_in_its_file
 from wire import FACTS
-from wire_desk import Point, WireDesk, wire_desk
+from wire_desk import ROUNDS, Point, WireDesk, wire_desk
 
 from deep_research.app.server.users import TOKEN_FILE
 
@@ -111,11 +112,15 @@ def wires(tmp_path: Path) -> Iterator[WireDesk]:
 
 @pytest.mark.parametrize("how", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
 async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(wires: WireDesk, how: str) -> None:
-    wires.holds.points.add(Point("researcher", "light"))
+    # All are held: none has sent a request that the server has yet to read.
+    wires.holds.points |= {Point("researcher", task) for task in ROUNDS[0]}
     async with connected(how, wires.desk, "--limit", "heartbeat_seconds=0.2") as peer:
 
         async def hear() -> None:
             await peer.told("still at work")
+            async with asyncio.timeout(SECONDS):
+                while len(wires.holds.held) < len(ROUNDS[0]):
+                    await asyncio.sleep(0.02)
             thread = (await peer.told("Research ")).removeprefix("Research ")
             assert (await peer.data("read_report", thread=thread))["status"] == "running"
 
