@@ -11,7 +11,7 @@ from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage
 from scripted import ScriptedChatModel, call, calls
 
-from deep_research.core.evidence.checking.source_text import figures_of
+from deep_research.core.evidence.text.quantities import figures_of
 
 
 def judged(*verdicts: str | tuple[str, str]) -> AIMessage:

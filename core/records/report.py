@@ -80,12 +80,16 @@ class ClaimCheck(Record):
     """Whether the report says behind it that it is not verified."""
 
 
+Shown = Literal["supported", "corrected", "marked", "not_verified", "reasoning"]
+"""What a reader is shown of a unit; `reasoning` needs no source."""
+
+
 class UnitVerdict(Record):
     """What the check made of a unit of the draft: a heading, a clause, a sentence, a cell."""
 
     text: str
     """Its words, those of a cell with its row's label and its column's head."""
-    shown: Literal["supported", "corrected", "marked", "not_verified", "reasoning"]
+    shown: Shown
     """`marked`: sources say something else, or nothing of it; `not_verified`: nothing proves it."""
     words: str = ""
     """The words of sources that decide."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.proof import has_something_to_look_up, not_stated, numbers_in, unproved
+from ..evidence.checking.proof import has_something_to_look_up, not_stated, unproved
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import Unit, states_figures, units_of
 from ..evidence.checking.verification import Verifier
@@ -17,15 +17,16 @@ from ..evidence.citations.markers import Marker
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.scanner import scan
 from ..evidence.language import is_written_in
+from ..evidence.text.quantities import numbers_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
-from ..records.report import CitedPassage, ClaimCheck, Repair, SupportVerdict, UnitVerdict
+from ..records.report import CitedPassage, ClaimCheck, Repair, Shown, SupportVerdict, UnitVerdict
 from ..records.sources import Source
 from ..run.context import Context
 from .fill_in import Filler
 from .forms import RewriteSentences
-from .judging import MORE, Evidence, Judgement, Key, judge, key_of
+from .judging import MORE, Evidence, Judgement, Key, Verdict, judge, key_of
 from .trial import FAILED, is_sound
 
 SENTENCES = 40
@@ -303,29 +304,28 @@ class Examination:
         if not stands:
             return UnitVerdict(text=unit.text, shown="corrected")
         if said is None:
-            unjudged: Literal["reasoning", "not_verified"] = "reasoning" if unit.kind in _NAMES else "not_verified"
+            unjudged: Shown = "reasoning" if unit.kind in _NAMES else "not_verified"
             return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else unjudged)
         said = _founded(unit, said, held)
-        wrong: Literal["marked", "not_verified"] = "not_verified" if said.verdict == "unproved" else "marked"
-        right: Literal["supported", "reasoning"] = "supported" if said.verdict == "supported" else "reasoning"
+        shown: dict[Verdict, Shown] = {"supported": "supported", "unproved": "not_verified"}
         return UnitVerdict(
             text=unit.text,
-            shown=wrong if is_wrong(unit, said) else right,
+            shown=shown.get(said.verdict, "marked" if is_wrong(unit, said) else "reasoning"),
             words=said.words,
             source=next((one.source for one in said.places), ""),
-            operation="" if said.named.operation == "none" else said.named.operation,
+            operation="" if said.calculation.operation == "none" else said.calculation.operation,
         )
 
     def _held(self, units: Sequence[Unit]) -> str:
-        """Return what the report states that is supported."""
-        return " ".join(unit.text for unit in units if self._holds(unit))
+        """Return what a conclusion may rest on: what was read, and what the report states that is supported."""
+        return " ".join([self._evidence.reading, *(unit.text for unit in units if self._holds(unit))])
 
     def _holds(self, unit: Unit) -> bool:
         said = self._judged.get(key_of(unit))
         return said.verdict == "supported" if said else self._is_settled(unit)
 
     def _check(self, unit: Unit, held: str) -> ClaimCheck | None:
-        """Return the check of a unit; none if it needs no source. `held`: what the report states that is supported."""
+        """Return the check of a unit; none if it needs no source. `held`: what a conclusion may rest on."""
         said = self._judged.get(key_of(unit))
         if said is None:
             if unit.kind in _NAMES or not (unit.is_cited or states_figures(unit.text)):
@@ -438,7 +438,7 @@ def _founded(unit: Unit, said: Judgement, held: str) -> Judgement:
     if said.verdict != "reasoning" or said.is_absence:
         return said
     premises = " ".join(f"{one.words} {one.above}" for one in said.places)
-    fault = unproved(unit, premises if unit.is_cited else f"{premises} {held}", said.named)
+    fault = unproved(unit, premises if unit.is_cited else f"{premises} {held}", said.calculation)
     return said._replace(verdict="unproved", fault=fault) if fault else said
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ...tools.tool import tool_schema
-from ..evidence.checking.proof import Operation
+from ..evidence.text.quantities import Operation
 
 Share = Field(ge=0, le=1)
 UnitVerdict = Literal["supported", "contradicted", "not_found", "reasoning"]

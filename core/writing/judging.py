@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.proof import Known, Named, Place, prove
+from ..evidence.checking.proof import Known, Place, prove
 from ..evidence.checking.source_text import SourceText, Windows
 from ..evidence.checking.units import Unit
+from ..evidence.text.quantities import Calculation
 from ..records.sources import Extent, Source
 from .fill_in import Filler
 from .forms import JudgedUnit, JudgeUnits, form_name
@@ -43,7 +44,7 @@ class Judgement(NamedTuple):
     """Where the deciding words stand, if they stand in a source."""
     right: str = ""
     """What the unit should say; empty if it is right, or nothing is known."""
-    named: Named = Named()
+    calculation: Calculation = Calculation()
     """The calculation by which its number follows from others."""
     is_absence: bool = False
     """Whether it says that something is not stated or not there."""
@@ -116,6 +117,12 @@ class Evidence:
         cited = unit.sources or unit.of_sentence or unit.nearby
         has_windows = any(len(one.windows) > SHOWN for key in cited for one in self._windows.get(key, ()))
         return has_windows or (bool(unit.sources) and bool(self.nearest(unit)))
+
+    @property
+    def reading(self) -> str:
+        """How many sources there are, and their dates: what a report may say of its own reading."""
+        read = [self._sources[key] for key in self.numbers if key in self._sources]
+        return " ".join([f"{len(read)} sources:", *(one.date for one in read)])
 
     def known(self, keys: Iterable[str]) -> dict[str, Known]:
         """Return the texts, titles and dates of these sources."""
@@ -217,8 +224,8 @@ def _shown(number: int, unit: Unit, evidence: Evidence, before: Mapping[Key, Jud
 
 def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> Judgement:
     """Return the judgement with what proves it; words that no source has are left out."""
-    named = Named(judged.operation, tuple(judged.operands))
-    proof = prove(unit, judged.words, named, evidence.known(keys))
+    calculation = Calculation(judged.operation, tuple(judged.operands))
+    proof = prove(unit, judged.words, calculation, evidence.known(keys))
     verdict: Verdict = judged.verdict
     if verdict == "supported":
         is_cited = any(one.source in unit.sources for one in proof.places)
@@ -227,4 +234,4 @@ def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str
         # It was to be the words of a source that does not exist.
         verdict = "not_found"
     fault = proof.fault if verdict == "unproved" else ""
-    return Judgement(verdict, proof.places, judged.right, named, judged.is_absence, fault)
+    return Judgement(verdict, proof.places, judged.right, calculation, judged.is_absence, fault)

@@ -48,6 +48,7 @@ SMALL = {w: n for n, ws in {
     2: "two zwei", 3: "three drei", 4: "four vier", 5: "five fünf", 6: "six sechs", 7: "seven sieben", 8: "eight acht", 9: "nine neun",
     10: "ten zehn", 11: "eleven elf", 12: "twelve zwölf", 19: "nineteen", 20: "twenty zwanzig",
 }.items() for w in ws.split()}
+PARTS = {"half": 2, "hälfte": 2, "third": 3, "thirds": 3, "drittel": 3, "quarter": 4, "quarters": 4, "viertel": 4}
 SCALES = {"k": 1e3, "thousand": 1e3, "tausend": 1e3, "m": 1e6, "million": 1e6, "millionen": 1e6, "mio": 1e6, "bn": 1e9, "billion": 1e9, "mrd": 1e9}
 FACTORS = (60, 24, 7, 12, 52, 1000, 100, 0.621371, 3.28084, 2.54)
 
@@ -59,7 +60,8 @@ def plain(text):
 
 def numbers(text):
     """[(value, value of its last digit)] of the numbers in a text, in figures and in words."""
-    found = [(float(SMALL[word]), 1.0) for word in re.findall(r"[^\W\d_]+", text.lower()) if word in SMALL]
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    found = [(float(SMALL[word]), 1.0) for word, next_one in zip(words, [*words[1:], ""]) if word in SMALL and next_one not in PARTS]
     for one in re.finditer(r"([€£$]?) ?(?<![\w.])(\d+(?:[.,]\d+)*) ?(k|m|bn|thousand|tausend|million|millionen|mio|billion|mrd)?\b", text, re.I):
         figure = re.sub(r"[.,](?=\d{3}(?!\d))", "", one[2]) if not one[2].startswith("0") else one[2]
         figure = figure.replace(",", ".")
@@ -69,6 +71,12 @@ def numbers(text):
         if figure.count(".") < 2:
             found.append((float(figure) * scale, step * scale))
     return found
+
+
+def fractions(text):
+    """[(percentage, how far it reaches)] of the fractions in words in a text."""
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    return [(p, 0.2 * p) for before, word in zip(["", *words], words) if word in PARTS for p in [100 * SMALL.get(before, 1) / PARTS[word]]]
 
 
 def held(short, long):
@@ -486,46 +494,46 @@ class Judge:
             for unit in units:
                 for one in unit["evidence"]:
                     words += [line.strip() for line in one["passage"].split("\n") if line.strip() and line.strip() in text]
-        return {"words": "\n".join(words), **self.calculation(says, " ".join(words))}
+        heads = [one["table_header"] for unit in units for one in unit["evidence"] if one.get("table_header")]
+        return {"words": "\n".join(words), **self.calculation(says, " ".join([*words, *heads]))}
 
     @staticmethod
     def calculation(says, words):
-        """The operation and operands that lead from numbers in the words to one in the text; empty if none is needed."""
-        held, mine = numbers(words), numbers(says)
-        known = {value for value, _ in held}
-        missing = [(value, step) for value, step in mine if value not in known]
-        values = list(dict.fromkeys(value for value, _ in held))[:12]
-        for value, step in missing:
+        """The one operation that leads from numbers in the words to most of the others in the text, and its operands."""
+        values = list(dict.fromkeys(value for value, _ in numbers(words)))
+        asked = [one for one in [*numbers(says), *fractions(says)] if one[0] not in values and not 1900 <= one[0] <= 2100]
+        found = {}
+        for number in asked:
+            for name, operands in Judge.ways(number, values[:12]):
+                found.setdefault(name, {}).setdefault(number, operands)
+        if not found:
+            return {}
+        # A count is of one number, and factors fit much by chance.
+        name = max(found, key=lambda one: 0.5 if one == "count" else len(found[one]) - 0.75 * (one == "conversion"))
+        return {"operation": name, "operands": [x for operands in found[name].values() for x in operands]}
 
-            def fits(result, value=value, step=step):
-                return abs(abs(result) - value) <= step / 2 * 1.000001
+    @staticmethod
+    def ways(number, values):
+        """(operation, operands) by which a number follows from these, the plainest first."""
+        value, step = number
 
-            for x in values:
-                if fits(x):
-                    return {"operation": "rounding", "operands": [x]}
-            for x, y in itertools.permutations(values, 2):
-                found = {
-                    "difference": x - y, "growth": 100 * (y - x) / x if x else 0, "share": 100 * x / y if y else 0,
-                    "product": x * y,
-                }
-                if y and fits(x / y):
-                    found["share"] = value
-                if fits(x * y / 100):
-                    found["product"] = value
-                for name, result in found.items():
-                    if result and fits(result):
-                        return {"operation": name, "operands": [x, y]}
-            for size in (2, 3, 4):
-                for some in itertools.combinations(values, size):
-                    if fits(sum(some)):
-                        return {"operation": "sum", "operands": list(some)}
-            for x in values:
-                for factor in FACTORS:
-                    if fits(x * factor) or fits(x / factor):
-                        return {"operation": "conversion", "operands": [x]}
-            if value <= 20 and value == int(value):
-                return {"operation": "count", "operands": [1.0] * int(value)}
-        return {}
+        def fits(result):
+            return abs(abs(result) - value) <= step / 2 * 1.000001
+
+        def of_two(x, y):
+            return {
+                "difference": [x - y], "growth": [100 * (y - x) / x] if x else [], "share": [100 * x / y, x / y] if y else [],
+                "product": [x * y, x * y / 100],
+            }
+
+        yield from (("rounding", [x]) for x in values if fits(x))
+        if value <= 12 and value == int(value):
+            yield "count", [1.0] * int(value)
+        for size in (2, 3, 4):
+            yield from (("sum", list(some)) for some in itertools.combinations(values, size) if fits(sum(some)))
+        for x, y in itertools.permutations(values, 2):
+            yield from ((name, [x, y]) for name, some in of_two(x, y).items() if any(result and fits(result) for result in some))
+        yield from (("conversion", [x]) for x in values if any(fits(x * factor) or fits(x / factor) for factor in FACTORS))
 
     @staticmethod
     def right_words(units):

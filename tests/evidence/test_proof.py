@@ -6,15 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.checking.proof import Known, Named, Proof, prove
+from deep_research.core.evidence.checking.proof import Known, Proof, prove
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import units_of
+from deep_research.core.evidence.text.quantities import Calculation
 
 TEXT = """# Accounts of the ferry company
 
 Ms Voss reported revenue of £38.4m (2024: £35.9m). Fuel cost £7.9m in March. The crossing takes two hours.
 
 The fleet burned 8,900 tonnes of oil, a third of it on Route 7. The pier "will be repaired before the winter", she said.
+
+The toll is £15 a year for every pupil and school. Freight costs £95 per van.
+
+Leases run for 36 or 48 months.
 
 | Ticket (£) | Adult | Van |
 |---|---|---|
@@ -30,7 +35,7 @@ VOSS, ROW = "revenue of £38.4m (2024: £35.9m)", "| Sanna | 8.60 | 31.50 |"
 
 def proof(statement: str, words: str, operation: str = "none", *operands: float) -> Proof:
     [unit] = [one for one in units_of(statement, ["a", "b"]) if one.kind in ("statement", "cell", "head")][:1]
-    return prove(unit, words, Named(operation, operands), SOURCES)  # type: ignore[arg-type]  # names of operations
+    return prove(unit, words, Calculation(operation, operands), SOURCES)  # type: ignore[arg-type]  # names of operations
 
 
 @pytest.mark.parametrize(
@@ -45,6 +50,8 @@ def proof(statement: str, words: str, operation: str = "none", *operands: float)
         ("On Route 7 a lot of oil is burned [1].", "a third of it"),
         ("The pier will be “repaired before the winter” [1].", "The pier"),
         ("An adult pays £8.60 to Sanna [1].", ROW),
+        ("A third of the oil is burned on Route 7 [1].", "a third of it on Route 7"),
+        ("About 33% of the oil is burned on Route 7 [1].", "a third of it on Route 7"),
         ("Sanna is cheaper than Hulm [1].", f"{ROW}\n| Hulm | 11.20 | 38.00 |"),
         ("Revenue was £38.4m, and 1.2 million people were carried [1][2].", f"{VOSS} … carried 1.2 million people"),
     ],
@@ -68,6 +75,10 @@ def test_words_that_hold_the_numbers_of_a_statement_prove_it(statement: str, wor
         ("On Route 8 a lot of oil is burned [1].", "a third of it", "8 does not stand"),
         ("The pier will be “repaired before next winter” [1].", "The pier", "quotation marks"),
         ("An adult pays £11.20 to Sanna [1].", ROW, "11.2 does not stand"),
+        ("Half of the oil is burned on Route 7 [1].", "a third of it on Route 7", "50 does not stand"),
+        ("The toll is £15 a month [1].", "The toll is £15 a year", "its unit of measure"),
+        ("The monthly toll is £15 [1].", "The toll is £15 a year", "its unit of measure"),
+        ("Freight costs £95 per order [1].", "Freight costs £95 per van", "its unit of measure"),
     ],
 )
 def test_what_the_words_do_not_hold_is_named(statement: str, words: str, fault: str) -> None:
@@ -87,6 +98,8 @@ def test_what_the_words_do_not_hold_is_named(statement: str, words: str, fault: 
         ("An adult pays 27% of what a van pays [1].", ROW, "share", (8.6, 31.5)),
         ("A van pays 3.7 times as much [1].", ROW, "share", (31.5, 8.6)),
         ("It takes 120 minutes [1].", "The crossing takes two hours.", "conversion", (2,)),
+        ("Leases run for three or four years [1].", "Leases run for 36 or 48 months", "conversion", (36, 48)),
+        ("An adult pays about a quarter of what a van pays [1].", ROW, "share", (8.6, 31.5)),
         ("Two fares are named [1].", ROW, "count", (8.6, 31.5)),
     ],
 )
@@ -118,5 +131,5 @@ def test_the_words_are_shown_as_the_whole_sentence_of_the_source_that_is_cited()
 def test_no_other_number_is_taken_for_the_one_in_the_words(written: int, read: int) -> None:
     source = {"a": Known([SourceText("a", f"The yard built {read:,} boats.")], "")}
     [unit] = units_of(f"The yard built {written} boats [1].", ["a"])
-    is_proved = not prove(unit, f"built {read:,} boats", Named(), source).fault
+    is_proved = not prove(unit, f"built {read:,} boats", Calculation(), source).fault
     assert is_proved == (written == read)

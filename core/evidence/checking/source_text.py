@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from ..text.quantities import SAME, figures_of
 from ..text.sentences import spans_of
 from ..text.words import stems
 
@@ -28,15 +29,12 @@ FIGURE = 1.5
 _BLOCK = re.compile(r"[^\n]+(?:\n(?![ \t]*(?:\n|[-*+•|#]|\d{1,3}[.)][ \t]))[^\n]+)*")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _RULE = re.compile(r"[\s|:=+-]*")
-_NUMBER = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
 LONGEST_SENTENCE = 600
 """Characters of a sentence; a longer one is cut at a space."""
 FULL = 40
 """Characters of a line at least that can have ended because it was full."""
 _APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.*[|\t]")
 _TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
-SAME = str.maketrans("–—‑−‐’‘“”„«»\u00a0\u202f", '-----\'\'"""""  ')
-"""Signs that mean the same, and the one that stands for each."""
 _GROUPED = re.compile(r"(?<=\d)[,' ](?=\d{3}(?!\d))")
 _MARKUP = re.compile(r"[*_`|#]+")
 FAST = 1
@@ -108,19 +106,6 @@ class Windows:
 def words_and_figures(text: str) -> frozenset[str]:
     """Return the stems of a text's words, and its figures."""
     return frozenset(stems(text)) | figures_of(text)
-
-
-def figures_of(text: str) -> frozenset[str]:
-    """Return the numbers of a text, without what groups their digits; a comma and a point are the same."""
-    return frozenset(plain_figure(found.group()) for found in _NUMBER.finditer(text))
-
-
-def plain_figure(number: str) -> str:
-    """Return a number without what groups its digits, with a point for a comma."""
-    bare = re.sub(r"['’ \u00a0\u202f]", "", number)
-    # A number that begins with 0 has decimals.
-    whole = bare if bare.startswith("0") else re.sub(r"[.,](?=\d{3}(?:\D|$))", "", bare)
-    return whole.replace(",", ".")
 
 
 def comparable(text: str) -> str:

@@ -1,0 +1,268 @@
+"""Reads the numbers of a text with their units of measure, and calculates them again."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import permutations
+from typing import Literal, NamedTuple
+
+from .words import FIRST_YEAR, LAST_YEAR, WORDS, all_month_names, dates_in
+
+Operation = Literal["none", "difference", "sum", "product", "share", "growth", "rounding", "conversion", "count"]
+NEAR = 0.006
+"""By how much of its value a converted number may differ."""
+ABOUT = 0.12
+"""By how much of its value a fraction in words may differ: nearly a half."""
+MOST_OPERANDS = 4
+"""Operands of which two at a time are tried."""
+LONGEST_FIGURE, LONGEST_NAME = 40, 40
+"""Characters of a number, and of a word before it that may make it a name."""
+SHORTEST_MEASURE = 3
+"""Letters of a unit of measure from which on it is one without a number beside it."""
+SAME = str.maketrans("–—‑−‐’‘“”„«»\u00a0\u202f", '-----\'\'"""""  ')
+"""Signs that mean the same, and the one that stands for each."""
+_FIGURE = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
+_NUMBER = re.compile(
+    r"(?P<sign>[€£$]|°)?\s?(?<![\w.])(?P<figure>\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,']\d+)*)"
+    r"(?:[ -]?(?P<scale>[^\W\d_]+)(?![^\W_]))?"
+    r"(?:[ -]?(?P<measure>°?[^\W\d_]+[²³]?|%|[€£$](?!\s?\d)))?"
+)
+_ISO = re.compile(r"\b(\d{4})-(?:0\d|1[0-2])(?:-(\d\d))?\b")
+_CAPITALISED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*) $")
+_WORD = re.compile(r"[^\W\d_]+")
+_MEASURE = re.compile(r"°?[^\W\d_]+[²³]?|[%€£$]")
+
+
+class Number(NamedTuple):
+    """A number in a text."""
+
+    value: float
+    """With its scale: 1.2 million is 1 200 000."""
+    figure: float
+    """As it is written."""
+    measure: str = ""
+    """Its unit of measure or currency; empty if none stands beside it."""
+    step: float = 1.0
+    """Value of its last digit that is not zero: 10 for 340."""
+    name: str = ""
+    """The number with the capitalised word before it, which may be a name: Route 7."""
+
+    @property
+    def is_year(self) -> bool:
+        """Whether it may be a year."""
+        return FIRST_YEAR <= self.value <= LAST_YEAR and self.step >= 1 and not self.measure
+
+    @property
+    def has_scale(self) -> bool:
+        """Whether a word such as "million" stands beside it."""
+        return self.value != self.figure
+
+
+class Calculation(NamedTuple):
+    """How numbers follow from others, as a model names it."""
+
+    operation: Operation = "none"
+    operands: tuple[float, ...] = ()
+
+    def leads_to(self, one: Number, held: Sequence[Number], measures: Collection[str]) -> bool:
+        """Whether a number follows from operands that are among the numbers `held`.
+
+        Several numbers may each follow from some of the operands. `measures`: units of measure that are named beside
+        or around the numbers held, or beside the one that follows.
+        """
+        if self.operation == "count":
+            return one.value == len(self.operands)
+        if self.operation == "none" or not self.operands:
+            return False
+        if self.operation == "conversion":
+            return self._are_held(held, 1.0) and any(_is_converted(one, each, measures) for each in self.operands)
+        pairs = permutations(self.operands, 2) if 2 < len(self.operands) <= MOST_OPERANDS else ()
+        results = [each for operands in (self.operands, *pairs) for each in _OPERATIONS[self.operation](operands)]
+        # Operands may be given as they are written: 5.5 and 8.9 for $5.5m and $8.9m, which are $14.4m together.
+        scale = one.value / one.figure if one.figure else 1.0
+        targets = {(one.value, one.step, 1.0), (one.figure, one.step / scale, scale)}
+        return any(
+            abs(abs(result) - value) <= step / 2 * (1 + 1e-9) and self._are_held(held, scale)
+            for value, step, scale in targets
+            for result in results
+        )
+
+    def _are_held(self, held: Sequence[Number], scale: float) -> bool:
+        """Whether all operands are numbers held, as they are written with this scale, or by value."""
+        written = [one.figure for one in held if scale == 1.0 or math.isclose(one.value, one.figure * scale)]
+        values = [*written, *(one.value for one in held if scale == 1.0)]
+        return all(any(math.isclose(operand, value, rel_tol=1e-9) for value in values) for operand in self.operands)
+
+
+def figures_of(text: str) -> frozenset[str]:
+    """Return the numbers of a text, without what groups their digits; a comma and a point are the same."""
+    return frozenset(plain_figure(found.group()) for found in _FIGURE.finditer(text))
+
+
+def plain_figure(number: str) -> str:
+    """Return a number without what groups its digits, with a point for a comma."""
+    bare = re.sub(r"['’ \u00a0\u202f]", "", number)
+    # A number that begins with 0 has decimals.
+    whole = bare if bare.startswith("0") else re.sub(r"[.,](?=\d{3}(?:\D|$))", "", bare)
+    return whole.replace(",", ".")
+
+
+def numbers_in(text: str) -> list[Number]:
+    """Return the numbers of a text, in figures and in words; of dates, the day and the year."""
+    plain = _ISO.sub(r"\1 \2", _plain(text))
+    return [*(_read(one, plain) for one in _NUMBER.finditer(plain)), *_in_words(plain)]
+
+
+def fractions_in(text: str) -> list[Number]:
+    """Return the fractions in words of a text, in percent: 66.7 for two thirds."""
+    words = [word.casefold() for word in _WORD.findall(text)]
+    shares, known = _shares_in_words(), _number_words()
+    pairs = [(before, word) for before, word in zip(["", *words], words, strict=False) if word in shares]
+    found = [known.get(before, 1.0) * shares[word] for before, word in pairs]
+    return [Number(share, share, "%", 2 * ABOUT * share) for share in found]
+
+
+def is_about(one: Number, other: Number) -> bool:
+    """Whether a number is a percentage, in figures or as a fraction in words, as far as that is exact."""
+    return any(abs(value - one.value) <= one.step / 2 for value in (other.value, 100 * other.value))
+
+
+def measures_in(text: str) -> frozenset[str]:
+    """Return the units of measure that are named in a text."""
+    known = _measure_names()
+    return frozenset(known[word] for word in _MEASURE.findall(_plain(text).casefold()) if word in known)
+
+
+def measures_alone_in(text: str) -> frozenset[str]:
+    """Return the units of measure that a text names without a number: a month, monthly, in percent."""
+    known, ambiguous = _measure_names(), WORDS["ambiguous_measures"].split()
+    words = [word for word in _MEASURE.findall(_plain(text).casefold()) if word in known and word not in ambiguous]
+    named = {known[word] for word in words if len(word) >= SHORTEST_MEASURE or not word.isalpha()}
+    return frozenset(named - {one.measure for one in numbers_in(text)})
+
+
+def months_in(text: str) -> frozenset[int]:
+    """Return the months that a text names, alone or in dates, from 1."""
+    names = all_month_names()
+    words = [word for word in _WORD.findall(text) if len(word) > 3 and word[0].isupper()]
+    named = {names[word.casefold()] for word in words if word.casefold() in names}
+    return frozenset(named | {int(one.iso[5:7]) for one in dates_in(text) if len(one.iso) > 4})
+
+
+def is_same(one: Number, other: Number, context: str, is_known: Callable[[str], bool]) -> bool:
+    """Whether two numbers are the same quantity; `other` may have its scale and unit of measure from its context.
+
+    `is_known` tells which units of measure are named there.
+    """
+    is_equal = math.isclose(one.value, other.value, rel_tol=1e-9)
+    if not is_equal and math.isclose(one.figure, other.figure, rel_tol=1e-9):
+        # The scale may be named once, in the head of a column.
+        is_equal = not one.has_scale or (not other.has_scale and _names_scale(context, one))
+    if not is_equal:
+        return False
+    return not one.measure or one.measure == other.measure or (not other.measure and is_known(one.measure))
+
+
+def _plain(text: str) -> str:
+    """Return a text with one sign for each kind of dash, quotation mark and space, and signs for measures of space."""
+    plain = text.translate(SAME)
+    for sign, *forms in _lines("powers"):
+        plain = re.sub(rf"(?i)\b(?:{'|'.join(forms)})\b", sign, plain)
+    return plain
+
+
+def _read(found: re.Match[str], text: str) -> Number:
+    figure = plain_figure(found["figure"])
+    if figure.count(".") > 1 or len(figure) > LONGEST_FIGURE:
+        return Number(math.nan, math.nan)
+    value = float(figure)
+    scale, measure = (found["scale"] or "").casefold(), (found["measure"] or "").casefold()
+    # A letter is a scale behind an amount of money alone: £2m, but 74 m.
+    factor = _scales().get(scale) if len(scale) > 1 or found["sign"] else None
+    # What follows the number directly is its measure, if it is no scale: 12 km, but 12 million km.
+    beside = [found["sign"] or "", *([measure] if factor else [scale, measure])]
+    known = _measure_names()
+    named = next((known[one] for one in beside if one in known), "")
+    whole, _, decimals = figure.partition(".")
+    step = 10.0 ** -len(decimals) if decimals else 10.0 ** (len(whole) - len(whole.rstrip("0") or "0"))
+    start = found.start("figure")
+    before = _CAPITALISED.search(text[max(0, start - LONGEST_NAME) : start])
+    number = Number(value * (factor or 1), value, named, step * (factor or 1))
+    return number._replace(name=f"{before[1]} {found['figure']}") if before and not number.is_year else number
+
+
+def _names_scale(context: str, one: Number) -> bool:
+    words = {word.casefold() for word in _WORD.findall(context)}
+    return any(factor * one.figure == one.value for word, factor in _scales().items() if word in words)
+
+
+def _is_converted(one: Number, operand: float, measures: Collection[str]) -> bool:
+    into = [one.measure] if one.measure else measures
+    factors = [_factors().get((measure, other)) for measure in measures for other in into]
+    return any(
+        factor and abs(operand * factor - one.value) <= max(one.step / 2, NEAR * one.value) for factor in factors
+    )
+
+
+def _shares(x: Sequence[float]) -> Iterator[float]:
+    if len(x) > 1 and x[1]:
+        yield from (100 * x[0] / x[1], x[0] / x[1])
+
+
+def _growths(x: Sequence[float]) -> Iterator[float]:
+    if len(x) > 1 and x[0]:
+        yield 100 * (x[1] - x[0]) / x[0]
+
+
+_OPERATIONS: Mapping[str, Callable[[Sequence[float]], Iterable[float]]] = {
+    "difference": lambda x: [x[0] - sum(x[1:])],
+    "sum": lambda x: [math.fsum(x)],
+    # One of the factors may be a percentage.
+    "product": lambda x: [math.prod(x), math.prod(x) / 100],
+    "share": _shares,
+    "growth": _growths,
+    "rounding": lambda x: x[:1],
+}
+
+
+def _in_words(text: str) -> Iterator[Number]:
+    """Yield the numbers in words, but for those of fractions: two thirds."""
+    known, measures = _number_words(), _measure_names()
+    parts = {*_shares_in_words(), *WORDS["times"].split()}
+    words = [word.casefold() for word in _WORD.findall(text)]
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        if word in known and following not in parts:
+            yield Number(known[word], known[word], measures.get(following, ""))
+
+
+@cache
+def _shares_in_words() -> Mapping[str, float]:
+    return {word: 100 / float(value) for value, *words in _lines("fractions") for word in words}
+
+
+@cache
+def _number_words() -> Mapping[str, float]:
+    return {word: float(value) for value, *words in _lines("numbers") for word in words}
+
+
+@cache
+def _scales() -> Mapping[str, float]:
+    return {word: float(value) for value, *words in _lines("scales") for word in words}
+
+
+@cache
+def _measure_names() -> Mapping[str, str]:
+    return {word: words[0] for words in _lines("measures") for word in words}
+
+
+@cache
+def _factors() -> Mapping[tuple[str, str], float]:
+    pairs = {(one, other): float(factor) for one, other, factor in _lines("factors")}
+    return pairs | {(other, one): 1 / factor for (one, other), factor in pairs.items()}
+
+
+def _lines(table: str) -> list[list[str]]:
+    return [line.split() for line in WORDS[table].strip().splitlines()]
