@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langgraph.runtime import Runtime
 
@@ -20,6 +22,7 @@ from ..tools.control import GENERATE_PLAN, LOOK_UP
 from ..tools.offer import offered_tools
 from ..tools.tool import as_lines
 
+_ASKS = re.compile("[?？؟\u037e]")
 NOT_SMALL = "More than a small question: researched step by step."
 
 
@@ -51,11 +54,13 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     facts = facts_of_run(state, context, "clarifier")
     tools = [*([] if run.is_quick else [GENERATE_PLAN]), *([LOOK_UP] if may_look_up else [])]
     choice = "auto" if may_ask else "any"
-    request = Request("clarifier", run.id, messages, tools=tools, tool_choice=choice, facts=facts)
+    request = Request(
+        "clarifier", run.id, messages, tools=tools, tool_choice=choice, words_name="question_to_user", facts=facts
+    )
     # Beside a call for the plan, words are dropped, and the plan has the same place.
     async with turn.paid():
         reply = await ask_model(request, context, turn.events)
-    question = "" if _called_a_tool(reply.message) or not may_ask else reply.message.text.strip()
+    question = "" if _called_a_tool(reply.message) or not may_ask else _question(reply.message.text)
     if not question or context.clarify == "assume" or not run.is_resumable:
         queries = _queries(reply.message) if may_look_up else ()
         is_quick = run.is_quick or bool(queries)
@@ -79,6 +84,11 @@ def _queries(message: AIMessage) -> tuple[str, ...]:
         return ()
     lines = as_lines(called[tool_names.LOOK_UP].get("queries"))
     return tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
+
+
+def _question(words: str) -> str:
+    """Return the words if they ask something; a small model may answer the request instead, from memory."""
+    return words.strip() if _ASKS.search(words) else ""
 
 
 def _called_a_tool(message: AnyMessage) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from ..core.evidence.citations.citing import by_number, cited_numbers, numbered_draft
+from ..core.evidence.citations.citing import by_number, numbered_draft
 from ..core.evidence.citations.draft import clean_draft
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import settle_fences
@@ -28,8 +28,6 @@ from ..core.writing.turn import begin_turn
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
 
-UNCITED = "The report names none of the sources that were read."
-
 
 async def write_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Have the report written; a call that is cut off is continued, an empty one is made once more."""
@@ -43,15 +41,14 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> State
             why = THOUGHTS_ALONE if events.thoughts else ""
             raise NoReport(f"The writer's model wrote no report.{why} What was found is kept: resume the run.")
         known = by_number(state.sources.values())
-        written = await writer.cited(known)
-        uncited = [] if not known or cited_numbers(written, known) else [UNCITED]
+        written = await writer.cited(known, turn.pages)
         # Within the booking: answers that no draft can be made of are not to be read again.
         left_out = mark_withheld(state.findings, writer.refused)
         unshown = left_out_of_basis(state, writer.refused) if state.has_typed_plan else []
         update = turn.update(
             stop_reason=state.run.stop_reason or cut,
             not_read=(*state.run.not_read, *attached_to_question(state.messages)),
-            notices=(*state.run.notices, *unshown, *_shortened(writer.shortened), *uncited),
+            notices=(*state.run.notices, *unshown, *_shortened(writer.shortened), *writer.notices),
         )
         findings = {**state.findings, **left_out}.values()
         draft = await asyncio.to_thread(_draft, state, update["run"], events, written, findings, bool(unshown))

@@ -60,6 +60,8 @@ SMALLEST_WINDOW = 128
 """Tokens that every server reads: one that counts fewer counts wrongly, or only what is new to it."""
 READ_SHARE = 2 / 3
 """Share of a prompt's tokens, at four characters each, that a server which has read all of it counts at least."""
+TEMPERATURE = 0.1
+"""For models that write calls as text, if nobody has set one."""
 SUSPECTS = 3
 """Results that are left out, one after the other, while the provider's filter refuses the call."""
 
@@ -325,10 +327,10 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     model's client raises, `AnswerCut` where that came in the middle of the answer, `AnswerSilent`, or `ModelFailed`.
     """
     context, events = caller.context, caller.events
-    prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice)
+    prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice, request.words_name)
     model = resolve_model(request.role, context)
     most = output_tokens(request.role, request.max_tokens, context)
-    bound = _bound(model, request, prepared, context)
+    bound = _bound(model, request, prepared, ability, context)
     # A long answer shows by its words that it is still coming.
     streamed = request.is_long or events.is_watched
     parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=streamed, most_tokens=most)
@@ -385,11 +387,16 @@ def _emitter_for(request: Request, ability: Ability, caller: Caller) -> AnswerEm
     return AnswerEmitter(caller.events, secrets, is_prose=is_prose, begins_inside=ability.begins_inside)
 
 
-def _bound(model: BaseChatModel, request: Request, prepared: Prepared, context: Context) -> Runnable[Any, Any]:
+def _bound(
+    model: BaseChatModel, request: Request, prepared: Prepared, ability: Ability, context: Context
+) -> Runnable[Any, Any]:
     most, effort = output_tokens(request.role, request.max_tokens, context), _effort(request.role, context)
-    settings = (
-        {**prepared.settings, "facts": request.facts} if isinstance(model, ExtractiveChatModel) else prepared.settings
-    )
+    settings = dict(prepared.settings)
+    if isinstance(model, ExtractiveChatModel):
+        settings["facts"] = request.facts
+    elif ability.rung != "native" and getattr(model, "temperature", None) is None:
+        # Local servers take 0.8 where nothing is said, and small models lose the form by it.
+        settings["temperature"] = TEMPERATURE
     return bind_call(model, prepared.tools, request.tool_choice, most, effort, settings)
 
 

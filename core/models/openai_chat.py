@@ -192,7 +192,10 @@ class OpenAIChat(ChatOpenAI):
     ) -> dict[str, Any]:
         messages = convert_to_messages([input_] if isinstance(input_, str) else input_)
         payload: dict[str, Any] = super()._get_request_payload(messages, stop=stop, **settings)
+        # Some names of models make the library set one.
         payload.pop("temperature", None)
+        if "temperature" in settings:
+            payload["temperature"] = settings["temperature"]
         if not payload.get("tools"):
             for name in ("tools", "tool_choice", "parallel_tool_calls"):
                 payload.pop(name, None)

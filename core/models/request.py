@@ -13,6 +13,7 @@ from langchain_core.messages import AnyMessage
 
 from ..run.context import Role
 from ..run.transcripts import Shorten
+from .ladder.rungs import WordsName
 
 
 class Document(NamedTuple):
@@ -92,6 +93,8 @@ class Request(NamedTuple):
     tool_choice: str = "any"
     """`any`: a tool has to be called; `auto`: the model may answer in words; `none`: it has to, and the tools are shown
     only because the calls before were made with them, and a provider keeps what begins alike."""
+    words_name: WordsName = "answer"
+    """What words are called where a model writes its calls in JSON; small models do what the name says."""
     max_tokens: int | None = None
     """Output tokens."""
     facts: Facts = Facts()

@@ -148,11 +148,12 @@ def _spoken(raw: str) -> list[str]:
 
 
 def _cites(fault: Fault, line: str, numbers: Mapping[str, int]) -> bool:
-    """Whether it cites as many sources as before, none where there was none."""
+    """Whether it cites as many sources as before, none where there was none; fewer only with fewer words."""
     before, after = _markers(fault.raw), _markers(line)
     if not any(unit.is_cited for unit, _ in fault.wrong):
         return before == after
-    return len(after) <= len(before) and {*after} <= {*before, *numbers.values()}
+    least = 0 if len(_spoken(line)) < len(_spoken(fault.raw)) else len(before)
+    return least <= len(after) <= len(before) and {*after} <= {*before, *numbers.values()}
 
 
 def _markers(raw: str) -> list[int]:
@@ -274,7 +275,7 @@ class Examination:
         left = [unit for unit in units if key_of(unit) not in self._put_to_judge]
         open_units = await asyncio.to_thread(lambda: [unit for unit in left if not self._is_settled(unit)])
         self._put_to_judge |= {key_of(unit) for unit in open_units}
-        if not open_units:
+        if not open_units or self._evidence.is_empty:
             return
         if self._is_sound is None:
             self._is_sound = await is_sound(self._context, self._filler)
@@ -296,15 +297,21 @@ class Examination:
 
     def _verdicts(self, draft: Sequence[Unit]) -> tuple[UnitVerdict, ...]:
         units = self._units()
-        left, held = {key_of(unit) for unit in units}, self._held(units)
-        return tuple(self._verdict(unit, key_of(unit) in left, held) for unit in draft)
+        left, held = {key_of(unit): unit for unit in units}, self._held(units)
+        # Below a corrected head or label, the words of a cell are the same.
+        cells = ([unit for unit in some if unit.kind == "cell"] for some in (draft, units))
+        kept = {key_of(old): new for old, new in zip(*cells, strict=False) if old.raw == new.raw}
+        return tuple(self._verdict(unit, {**kept, **left}.get(key_of(unit)), held) for unit in draft)
 
-    def _verdict(self, unit: Unit, stands: bool, held: str) -> UnitVerdict:
+    def _verdict(self, draft: Unit, unit: Unit | None, held: str) -> UnitVerdict:
+        """Return what became of a unit of the draft; `unit`: the same as it stands now, none if it was corrected."""
+        if unit is None:
+            return UnitVerdict(text=draft.text, shown="corrected")
         said = self._judged.get(key_of(unit))
-        if not stands:
-            return UnitVerdict(text=unit.text, shown="corrected")
         if said is None:
             unjudged: Shown = "reasoning" if unit.kind in _NAMES else "not_verified"
+            # It cites a source that does not exist.
+            unjudged = "marked" if unit.is_cited and not unit.sources else unjudged
             return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else unjudged)
         said = _founded(unit, said, held)
         shown: dict[Verdict, Shown] = {"supported": "supported", "unproved": "not_verified"}
@@ -313,7 +320,7 @@ class Examination:
             shown=shown.get(said.verdict, "marked" if is_wrong(unit, said) else "reasoning"),
             words=said.words,
             source=next((one.source for one in said.places), ""),
-            operation="" if said.calculation.operation == "none" else said.calculation.operation,
+            operation=", ".join(said.calculation.operations),
         )
 
     def _held(self, units: Sequence[Unit]) -> str:

@@ -222,10 +222,10 @@ class JudgedUnit(Form):
     """The words of passages that decide, copied as they stand there; a line break between words of different places."""
     right: str = ""
     """Where it is contradicted: what should stand there, a value or a few words; else empty."""
-    operation: Operation = "none"
-    """How a number of the unit follows from numbers in the words, if it does not stand there itself."""
+    operation: list[Operation] = Field(default_factory=list)
+    """How numbers of the unit follow from numbers in the words, if they do not stand there themselves."""
     operands: list[float] = Field(default_factory=list)
-    """The numbers that it is calculated from, in figures: for growth the old one first, for a share the part first."""
+    """The numbers from which they are calculated, in figures: for growth the old one first, for a share the part."""
     is_absence: bool = False
     """Whether it says that something is not stated, not known or not there."""
 

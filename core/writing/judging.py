@@ -78,6 +78,11 @@ class Evidence:
     def _windows(self) -> dict[str, list[Windows]]:
         return {key: [one.windows for one in own] for key, own in self._texts.items()}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was kept of any source."""
+        return not any(self._texts.values())
+
     def nearest(self, unit: Unit) -> list[str]:
         """Return the keys of the sources that a unit does not cite and that may say what it says, the best first."""
         others = [key for key in self._windows if key not in unit.sources]
@@ -190,6 +195,8 @@ async def _judge(
     """Judge units in one call; `before`: what the first call said of them, none if this is the first."""
     against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
     knowledge = fenced_knowledge(sources=sources, units=shown)
+    if not sources:
+        return {}
     form = await filler.ask_if_possible(
         JudgeUnits, "verifier", "verify_report", (), asked="verdicts", knowledge=knowledge
     )
@@ -224,7 +231,7 @@ def _shown(number: int, unit: Unit, evidence: Evidence, before: Mapping[Key, Jud
 
 def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> Judgement:
     """Return the judgement with what proves it; words that no source has are left out."""
-    calculation = Calculation(judged.operation, tuple(judged.operands))
+    calculation = Calculation(tuple(judged.operation), tuple(judged.operands))
     proof = prove(unit, judged.words, calculation, evidence.known(keys))
     verdict: Verdict = judged.verdict
     if verdict == "supported":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -12,9 +12,11 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from ...prompts import fence, render
 from ...state import ResearchState
+from ..evidence.checking.proof import Known
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import Marker, plain_prose
 from ..evidence.citations.scanner import scan
+from ..evidence.memory.learned import own_learnings
 from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
 from ..evidence.text.continuation import join_continuation
 from ..evidence.text.sentences import cited_sentences
@@ -29,6 +31,7 @@ from ..run.conversation import text_only
 from ..run.errors import DeepResearchError
 from ..run.events.call import CallEvents, SilentEvents
 from ..run.logs import log_failure
+from ..run.store.pages import Pages
 from ..run.transcripts import (
     CHARACTERS_PER_TOKEN,
     broke_off,
@@ -38,7 +41,8 @@ from ..run.transcripts import (
     was_cut_off,
     with_findings,
 )
-from .basis import disagreement_in_thread, intent_of, report_basis
+from .attribution import with_found_citations
+from .basis import disagreement_in_thread, intent_of, report_basis, source_texts
 from .facts import facts_of_run
 from .report import ReportEvents
 
@@ -56,6 +60,11 @@ _DECORATION = " \t*_`:–—-"
 NOTHING = "none"
 """What stands for an empty outline."""
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
+UNCITED = "The report names none of the sources that were read."
+STANDS_IN = (
+    "The writer's model named none of the sources that were read. What the researchers noted stands in for its report; "
+    "another model may do better (models)."
+)
 WORDS_PER_TOKEN = 0.5
 """Words that a token surely holds, whatever the language."""
 LEAST_WORDS = 20
@@ -226,6 +235,8 @@ class TextWriter:
         self._is_answered, self._has_broken = False, self._is_quick
         self.refused: set[str] = set()
         """Findings that the model was not let read (ids)."""
+        self.notices: list[str] = []
+        """What the reader has to know of how the report was written."""
         self.shortened = 0
         """How many findings did not fit its window whole."""
 
@@ -240,16 +251,29 @@ class TextWriter:
             # What was paid for is worth more than an error.
             return f"{CUT_OFF}, and going on with it failed: {str(error).rstrip('.')}"
 
-    async def cited(self, known: Collection[int]) -> str:
-        """Return what was written, with all its citations as `[n]`; one that cites nothing is requested once more."""
+    async def cited(self, known: Mapping[int, Source], pages: Pages) -> str:
+        """Return what was written, with all its citations as `[n]`; `known` are the sources by their numbers.
+
+        What cites nothing gets the citations of what its sources say, else it is requested once more.
+        """
         # That the report begins within a thought shows when the thought ends, after its words were streamed.
         text = plain_prose(split(self._events.raw).text.strip(), known)
         state, refused = self._state, frozenset(self.refused)
         findings = {**state.findings, **mark_withheld(state.findings, refused)}.values()
-        if self._is_quick or not known or cited_numbers(text, known) or not _has_findings(state, findings):
+        if not known or cited_numbers(text, known) or not (self._is_quick or _has_findings(state, findings)):
+            return text
+        texts = await source_texts(state.sources, [one.key for one in known.values()], pages)
+        shown = {number: Known(texts[one.key], f"{one.title} {one.date}") for number, one in known.items()}
+        text = await asyncio.to_thread(with_found_citations, text, shown)
+        if self._is_quick or cited_numbers(text, known):
             return text
         request = await asyncio.to_thread(report_request, state, self._context, Asked("report"), "", refused)
-        return await ask_to_cite(request, text, known, self._context, self._events)
+        text = await ask_to_cite(request, text, known, self._context, self._events)
+        if cited_numbers(text, known):
+            return text
+        noted = noted_by_researchers(state)
+        self.notices = [STANDS_IN] if noted else [UNCITED]
+        return noted or text
 
     async def _write(self) -> str:
         if self._is_quick:
@@ -360,6 +384,17 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
         if not was_cut:
             break
     return Written(text, was_cut)
+
+
+def noted_by_researchers(state: ResearchState) -> str:
+    """Return the findings of the present question that cite a source, or what its steps have learned, with numbers."""
+    known = by_number(state.sources.values())
+    if state.has_typed_plan:
+        numbers = {source.key: number for number, source in known.items()}
+        learned = [(one.text, numbers[one.source]) for one in own_learnings(state) if one.source in numbers]
+        return "\n".join(f"- {text} [{number}]" for text, number in learned)
+    own = [one.numbered or "" for one in state.findings.values() if one.question_id == state.run.id]
+    return "\n\n".join(text for text in own if cited_numbers(text, known))
 
 
 async def ask_to_cite(request: Request, text: str, known: Collection[int], context: Context, events: CallEvents) -> str:

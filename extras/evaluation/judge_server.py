@@ -499,7 +499,7 @@ class Judge:
 
     @staticmethod
     def calculation(says, words):
-        """The one operation that leads from numbers in the words to most of the others in the text, and its operands."""
+        """The operations that lead from numbers in the words to the others in the text, and their operands."""
         values = list(dict.fromkeys(value for value, _ in numbers(words)))
         asked = [one for one in [*numbers(says), *fractions(says)] if one[0] not in values and not 1900 <= one[0] <= 2100]
         found = {}
@@ -510,7 +510,11 @@ class Judge:
             return {}
         # A count is of one number, and factors fit much by chance.
         name = max(found, key=lambda one: 0.5 if one == "count" else len(found[one]) - 0.75 * (one == "conversion"))
-        return {"operation": name, "operands": [x for operands in found[name].values() for x in operands]}
+        if name == "count":
+            return {"operation": [name], "operands": next(iter(found[name].values()))}
+        names = [name, *(one for one in found if one not in (name, "count") and found[one].keys() - found[name].keys())]
+        told = {number: operands for one in reversed(names) for number, operands in found[one].items()}
+        return {"operation": names, "operands": list(dict.fromkeys(x for operands in told.values() for x in operands))}
 
     @staticmethod
     def ways(number, values):

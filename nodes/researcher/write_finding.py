@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import override
 
+from ...core.evidence.checking.proof import Known
+from ...core.evidence.checking.source_text import SourceText
+from ...core.evidence.checking.units import states_figures, units_of
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
 from ...core.models.ask import Reply
@@ -18,7 +23,9 @@ from ...core.run.errors import ModelFailed, RunFailed
 from ...core.run.events.call import document
 from ...core.run.events.log import Emitter
 from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
+from ...core.run.store.pages import Pages
 from ...core.run.transcripts import contradictions_in, count_withheld, missing_in, results_in_order, was_cut_off
+from ...core.writing.attribution import with_found_citations
 from ...core.writing.continued import ContinuedEvents, ask_for_prose
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn
@@ -26,9 +33,10 @@ from ...core.writing.write import ask_to_cite
 from ...prompts import render
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
-from ...tools.results import shortener, shrunk
+from ...tools.results import results_in, shortener, shrunk
 
 NOTHING_CONSULTED = "it consulted no source"
+UNCITED = "its model named no source for what it wrote"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
@@ -67,7 +75,13 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
     known = range(1, len(state.numbered) + 1)
     text, was_cut = plain_prose(reply.message.text.strip(), known), was_cut_off(reply.message)
     if known and not was_cut and not cited_numbers(text, known):
-        text = await ask_to_cite(request, text, known, turn.context, turn.events)
+        shown = await _shown(state, turn.pages)
+        text = await asyncio.to_thread(with_found_citations, text, shown)
+        if not cited_numbers(text, known):
+            text = await ask_to_cite(request, text, known, turn.context, turn.events)
+        if not cited_numbers(text, known) and any(states_figures(unit.text) for unit in units_of(text, ())):
+            # Figures without a source are of no use to anybody.
+            raise ModelFailed(UNCITED)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     documents = [document(state.sources[key]) for key in cited]
     turn.emit(FindingCitedDocuments(placement=turn.tab, cited_docs=documents), SectionEnd(placement=turn.tab))
@@ -84,6 +98,15 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         seconds=turn.seconds,
         actions=tuple(state.actions),
     )
+
+
+async def _shown(state: ResearcherState, pages: Pages) -> dict[int, Known]:
+    """Return what the researcher was shown of each source, by number."""
+    found: dict[int, Known] = {}
+    for result in results_in(await pages.fill_in(results_in_order(state.notes))):
+        known = found.get(result["document"], Known((), f"{result['title']} {result.get('date', '')}"))
+        found[result["document"]] = known._replace(texts=(*known.texts, SourceText("", result["text"])))
+    return found
 
 
 async def _ask_twice(

@@ -107,6 +107,15 @@ def test_the_schema_is_as_strict_servers_want_it(choice: str) -> None:
     assert ("answer" in held["schema"]["properties"]) == (choice == "auto")
 
 
+def test_the_words_of_a_message_are_called_what_they_are_for() -> None:
+    prepared = prepare("schema", CONVERSATION[:2], [GENERATE_PLAN], "auto", "question_to_user")
+    held = prepared.settings["response_format"]["json_schema"]["schema"]
+    assert list(held["properties"]) == ["calls", "question_to_user"]
+    assert '{"question_to_user": "…", "calls": []}' in prepared.messages[0].text
+    message = read('{"calls": [], "question_to_user": "Which lighthouse?"}', [GENERATE_PLAN])
+    assert (message.tool_calls, message.content) == ([], "Which lighthouse?")
+
+
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 def test_where_a_call_is_not_forced_the_model_may_answer_in_words(name: RungName) -> None:
     answers = ["Which lighthouse?"] if name != "schema" else ['{"answer": "Which lighthouse?", "calls": []}']

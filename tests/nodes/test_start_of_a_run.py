@@ -145,6 +145,14 @@ async def test_without_a_checkpointer_nothing_is_asked_and_the_assumption_is_sta
     assert "Which light do you mean?" in run.calls("planner")[0].messages[-1].text
 
 
+@pytest.mark.parametrize("clarify", ["ask", "assume"])
+async def test_a_clarifier_that_answers_instead_of_asking_is_not_heard(tmp_path: Path, clarify: str) -> None:
+    run = lab(tmp_path, clarifier=["The Skerry Light was lit in 1790 by order of the king."], clarify=clarify)
+    state = await run.ask()
+    assert state.report and not state.run.assumptions
+    assert "1790" not in "".join(call.text for call in run.calls("writer"))
+
+
 @pytest.mark.behaviour("O-11")
 async def test_clarifier_and_orchestrator_see_the_last_five_messages_of_the_user(tmp_path: Path) -> None:
     history: list[Any] = []

@@ -58,6 +58,7 @@ async def test_a_run_without_tool_calls_asks_for_text_alone(wires: Wires, way: T
             assert not {"tools", "tool_choice", "parallel_tool_calls"} & request.json.keys()
             assert {message["role"] for message in request.messages} <= {"system", "user", "assistant"}
             assert not any("tool_calls" in message for message in request.messages)
+            assert request.json["temperature"] < 0.8
         held = {role for role in wire.asked() if any("response_format" in r.json for r in wire.requests(role))}
         assert held == ({"clarifier", "orchestrator", "researcher"} if way == "schema" else set())
 
@@ -86,6 +87,7 @@ async def test_an_unknown_model_is_tried_once_and_remembered(
         assert wire.asked()["trial"] == trials
         later = wire.requests("orchestrator", "researcher")
         assert all(bool(request.tools) is offers_tools for request in later)
+        assert not any("temperature" in request.json for request in later if request.tools)
 
 
 def _refused(requests: Sequence[Received], habit: Habit) -> int:

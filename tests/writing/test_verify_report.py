@@ -146,7 +146,7 @@ async def test_the_label_of_a_row_is_mended_and_its_cells_are_judged_beside_the_
     judge = ScriptedChatModel(replies={"": answer}, profile=PROFILE)
     _, state = await ask(tmp_path, [head + written, rewritten(right)], verifier=judge)
     assert state.report and state.report.text == head + right
-    assert state.report.audit and (state.report.audit.marked, state.report.audit.corrected) == (0, 3)
+    assert state.report.audit and (state.report.audit.marked, state.report.audit.corrected) == (0, 1)
 
 
 async def test_a_correction_that_loses_a_citation_of_what_was_right_is_refused(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ SHORTEST_QUOTATION = 3
 """Words between quotation marks from which on they must stand in a source as they are."""
 _PIECES = re.compile(r"\s*(?:\[?…\]?|\[?\.\.\.\]?|\n)\s*")
 _PER = re.compile(r"(?i)\b(per|pro|je|par|por)\s+([^\W\d_]+(?:\s+[^\W\d_]+){0,3})")
+_NUMBERED = re.compile(r"^[^\W\d_]+ \d+[.:] ")
+"""What numbers a table or figure in its caption: Table 1: …"""
 LIKELIEST = 12
 """Windows of a source that share most with words, among which these are looked for."""
 
@@ -110,7 +112,7 @@ def unproved(
     stand `around` the words that decide; the unit of measure of a number that is given without one, and the numbers
     of names (the 7 of "Route 7"), anywhere in the `texts`.
     """
-    said, wide = unit.raw_words if unit.kind == "cell" else unit.text, f"{evidence} {around}"
+    said, wide = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text), f"{evidence} {around}"
     numbers, shares = numbers_in(evidence), fractions_in(evidence)
     held = [*numbers, *shares]
     # Who names a year need not say that it is one, but for a table that counts by the year.
@@ -129,12 +131,12 @@ def unproved(
     missing = [one for one in missing if not (one.name and any(_holds(text, one.name) for text in texts))]
     missing += [one for one in fractions_in(said) if not any(is_about(one, other) for other in held)]
     known = measures | measures_in(said)
-    if missing and not all(calculation.leads_to(one, held, known) for one in missing):
-        tried = f", nor is it the {calculation.operation} of {[*calculation.operands]}" if calculation.operands else ""
+    if missing := [one for one in missing if not calculation.leads_to(one, held, known)]:
+        tried = f", nor is it the {calculation}" if calculation.operands else ""
         return f"{round(missing[0].figure, 2):g} does not stand in those words{tried}"
     if months_in(said) - months_in(wide):
         return "its month does not stand in those words"
-    is_converted = calculation.operation == "conversion"
+    is_converted = "conversion" in calculation.operations
     has_measures = is_converted or not (measures_alone_in(said) - measures or _other_than(said, wide))
     return "" if has_measures else "its unit of measure does not stand in those words"
 

@@ -17,7 +17,7 @@ from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import tokens
 
 Kind = Literal["heading", "intro", "statement", "cell", "label", "head"]
-NEARBY = 3
+NEARBY = 6
 """Sources cited around a unit that stand in for those that it does not cite."""
 AROUND = 600
 """Characters of the list below its introduction that are shown with it."""

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from .words import FIRST_YEAR, LAST_YEAR, WORDS, all_month_names, dates_in
 
-Operation = Literal["none", "difference", "sum", "product", "share", "growth", "rounding", "conversion", "count"]
+Operation = Literal["difference", "sum", "product", "share", "growth", "rounding", "conversion", "count"]
 NEAR = 0.006
 """By how much of its value a converted number may differ."""
 ABOUT = 0.12
@@ -64,37 +64,38 @@ class Number(NamedTuple):
 class Calculation(NamedTuple):
     """How numbers follow from others, as a model names it."""
 
-    operation: Operation = "none"
+    operations: tuple[Operation, ...] = ()
     operands: tuple[float, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{' or '.join(self.operations)} of {', '.join(f'{one:g}' for one in self.operands)}"
+
     def leads_to(self, one: Number, held: Sequence[Number], measures: Collection[str]) -> bool:
-        """Whether a number follows from operands that are among the numbers `held`.
+        """Whether a number follows by one of the operations from operands that are all among the numbers `held`.
 
         Several numbers may each follow from some of the operands. `measures`: units of measure that are named beside
         or around the numbers held, or beside the one that follows.
         """
-        if self.operation == "count":
-            return one.value == len(self.operands)
-        if self.operation == "none" or not self.operands:
+        # Operands may be given as they are written: 5.5 and 8.9 for $5.5m and $8.9m, or below a head "in millions".
+        known = [each for number in held for each in (number.value, number.figure)]
+        are_held = all(any(math.isclose(each, other, rel_tol=1e-9) for other in known) for each in self.operands)
+        if "count" in self.operations and one.value == len(self.operands):
+            return True
+        if not self.operands or not are_held:
             return False
-        if self.operation == "conversion":
-            return self._are_held(held, 1.0) and any(_is_converted(one, each, measures) for each in self.operands)
+        if "conversion" in self.operations and any(_is_converted(one, each, measures) for each in self.operands):
+            return True
         pairs = permutations(self.operands, 2) if 2 < len(self.operands) <= MOST_OPERANDS else ()
-        results = [each for operands in (self.operands, *pairs) for each in _OPERATIONS[self.operation](operands)]
-        # Operands may be given as they are written: 5.5 and 8.9 for $5.5m and $8.9m, which are $14.4m together.
+        tried = [self.operands, *pairs]
+        made = [_OPERATIONS[name](each) for name in self.operations if name in _OPERATIONS for each in tried]
         scale = one.value / one.figure if one.figure else 1.0
-        targets = {(one.value, one.step, 1.0), (one.figure, one.step / scale, scale)}
+        targets = {(one.value, one.step), (one.figure, one.step / scale)}
         return any(
-            abs(abs(result) - value) <= step / 2 * (1 + 1e-9) and self._are_held(held, scale)
-            for value, step, scale in targets
+            abs(abs(result) - value) <= step / 2 * (1 + 1e-9)
+            for value, step in targets
+            for results in made
             for result in results
         )
-
-    def _are_held(self, held: Sequence[Number], scale: float) -> bool:
-        """Whether all operands are numbers held, as they are written with this scale, or by value."""
-        written = [one.figure for one in held if scale == 1.0 or math.isclose(one.value, one.figure * scale)]
-        values = [*written, *(one.value for one in held if scale == 1.0)]
-        return all(any(math.isclose(operand, value, rel_tol=1e-9) for value in values) for operand in self.operands)
 
 
 def figures_of(text: str) -> frozenset[str]:

@@ -37,6 +37,10 @@ _SHAPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
+WordsName = Literal["answer", "question_to_user"]
+"""What the words of a message are called in the JSON that holds its calls, too."""
+
+
 class Tool(NamedTuple):
     """A tool that is offered."""
 
@@ -131,7 +135,7 @@ def how_to_tag(tools: Iterable[Tool]) -> str:
     )
 
 
-def how_to_call(rung: RungName, tools: Sequence[Tool], *, is_forced: bool) -> str:
+def how_to_call(rung: RungName, tools: Sequence[Tool], *, is_forced: bool, words_name: WordsName = "answer") -> str:
     """Return how to write a call, and, unless each message has to be one, how to answer in words."""
     if rung == "tags":
         form, words = how_to_tag(tools), " plain text."
@@ -141,19 +145,20 @@ def how_to_call(rung: RungName, tools: Sequence[Tool], *, is_forced: bool) -> st
             f"{as_json([_example(tools)])}\n"
             "Several calls stand in one list. Their results come in the next message."
         )
-        words = '\n{"answer": "…", "calls": []}'
+        words = f'\n{{"{words_name}": "…", "calls": []}}'
     if is_forced:
         return f"{form} Every message of yours is such a call and nothing else."
-    return f"{form}\nTo answer in words instead of calling a tool, write:{words}"
+    purpose = "ask" if words_name == "question_to_user" else "answer"
+    return f"{form}\nTo {purpose} in words instead of calling a tool, write:{words}"
 
 
-def response_format(tools: Iterable[Tool], *, is_forced: bool) -> dict[str, Any]:
+def response_format(tools: Iterable[Tool], *, is_forced: bool, words_name: WordsName = "answer") -> dict[str, Any]:
     """Return the setting that makes a server hold the model to calls of these tools, or to words too if not forced."""
     calls = {"type": "array", "items": {"anyOf": [_call(tool) for tool in tools]}}
     if is_forced:
         schema = _object({"calls": {**calls, "minItems": 1}})
     else:
-        schema = _object({"answer": {"type": "string"}, "calls": calls})
+        schema = _object({"calls": calls, words_name: {"type": "string"}})
     return {"type": "json_schema", "json_schema": {"name": "calls", "strict": True, "schema": schema}}
 
 
@@ -313,9 +318,13 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    rung: RungName, messages: Sequence[AnyMessage], tools: Sequence[dict[str, Any]], tool_choice: str
+    rung: RungName,
+    messages: Sequence[AnyMessage],
+    tools: Sequence[dict[str, Any]],
+    tool_choice: str,
+    words_name: WordsName = "answer",
 ) -> Prepared:
-    """Return the request in the form of this rung; `tool_choice` is that of a `Request`.
+    """Return the request in the form of this rung; `tool_choice` and `words_name` are those of a `Request`.
 
     Below `native` the tools are described at the end of the system prompt, which depends on nothing else, and earlier
     calls and results are shown as text; tools that may not be called are not described.
@@ -327,8 +336,9 @@ def prepare(
     if not tools or tool_choice == "none":
         return Prepared(plain, [], {})
     offered, is_forced = list(Offer(tools).tools.values()), tool_choice == "any"
-    how_to = (described(offered), how_to_call(rung, offered, is_forced=is_forced))
+    how_to = (described(offered), how_to_call(rung, offered, is_forced=is_forced, words_name=words_name))
     system = "\n\n".join([*(message.text for message in plain[:1] if message.type == "system"), *how_to])
     rest = [message for message in plain if message.type != "system"]
-    settings = {"response_format": response_format(offered, is_forced=is_forced)} if rung == "schema" else {}
+    held_to = response_format(offered, is_forced=is_forced, words_name=words_name)
+    settings = {"response_format": held_to} if rung == "schema" else {}
     return Prepared([SystemMessage(system), *rest], [], settings)

@@ -17,11 +17,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from ...run import tool_names
 from .lenient import object_in, value_at
-from .rungs import Offer, Tool, coerce
+from .rungs import Offer, Tool, WordsName, coerce
 
 MOST_ATTEMPTS = 200
 """Values in one text that are looked at and hold no call."""
@@ -94,13 +94,14 @@ def find_calls(text: str, offer: Offer) -> list[Stretch]:
 
 
 def answer_in(text: str) -> str | None:
-    """Return the words in `{"answer": "…", "calls": […]}`; None if the text is anything else."""
+    """Return the words in `{"answer": "…", "calls": […]}`, whatever they are called; None if it is anything else."""
     try:
         value = json.loads(unfenced(text), strict=False)
     except (ValueError, RecursionError):
         return None
-    is_answer = isinstance(value, dict) and "answer" in value and value.keys() <= {"answer", "calls"}
-    return value["answer"] if is_answer and isinstance(value["answer"], str) else None
+    names = value.keys() & {*get_args(WordsName)} if isinstance(value, dict) else set()
+    [words] = [value[name] for name in names] if len(names) == 1 and value.keys() <= {*names, "calls"} else [None]
+    return words if isinstance(words, str) else None
 
 
 def unfenced(text: str) -> str:

@@ -1,0 +1,51 @@
+"""Adds citations that a text lacks, where a source says the same word for word, or with the same numbers and names.
+
+Small models often write what a source says and leave its number out; then everything would be called unfounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..evidence.checking.proof import Known, prove, stands_in
+from ..evidence.checking.units import Unit, units_of
+from ..evidence.citations.citing import Edit, with_edits
+from ..evidence.text.quantities import Calculation, numbers_in
+from ..evidence.text.words import names
+
+SHARE = 0.5
+"""Share of a statement's words and figures that the place must hold where they do not stand there word for word."""
+
+
+def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
+    """Return the text with the number of its source behind each statement without one whose source can be told.
+
+    That is the first source that says it word for word, or the only one that has all its numbers, months and names in
+    one place and shares half of its words; at least one number or name has to be there. `sources` by number.
+    """
+    stated = (unit for unit in units_of(text, ()) if unit.kind == "statement" and not unit.is_cited)
+    found = ((unit, _source_of(unit, sources)) for unit in stated)
+    return with_edits(text, [Edit(unit.end, unit.end, f" [{number}]") for unit, number in found if number])
+
+
+def _source_of(unit: Unit, sources: Mapping[int, Known]) -> int | None:
+    for number, known in sources.items():
+        if any(stands_in(unit.text.rstrip(" .!"), text.text) for text in known.texts):
+            return number
+    own = names(unit.text)
+    if not (own or numbers_in(unit.text)):
+        return None
+    holding = [number for number, known in sources.items() if _holds(unit, known, own)]
+    return holding[0] if len(holding) == 1 else None
+
+
+def _holds(unit: Unit, known: Known, own: list[str]) -> bool:
+    for text in known.texts:
+        for number in text.windows.best(unit.text, 1):
+            window = text.windows.windows[number]
+            words = text.text[window.start : window.end]
+            near = f"{window.head} {words} {known.about}"
+            has_names = all(stands_in(name, near) for name in own)
+            if has_names and text.windows.share(unit.text) >= SHARE:
+                return not prove(unit, words, Calculation(), {"": known}).fault
+    return False
