@@ -53,7 +53,7 @@ def faults(request: Received) -> list[str]:
         "calls and results do not match": not _is_answered(said),
         "an empty list of tools": asked.get("tools") == [],
         "a tool choice without tools": "tool_choice" in asked and "tools" not in asked,
-        "a temperature": "temperature" in asked,
+        "a temperature beside tools, which reasoning models refuse": "temperature" in asked and "tools" in asked,
         "a null": any(value is None for value in asked.values()),
     }
     return [f"{role}: {fault}" for fault, is_so in wrong.items() if is_so]

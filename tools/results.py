@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
@@ -205,7 +205,11 @@ def _is_kept(call: ToolCall) -> bool:
 
 
 def _write(results: list[Result], problems: list[str], nonce: str = "", again: Sequence[int] = ()) -> str:
-    result = {"results": results, **({"shown_before": again} if again else {}), "problems": problems}
+    told: dict[str, Any] = {"shown_before": again} if again else {}
+    if again and not results:
+        # Small models read an empty list as: there is nothing.
+        told["found"] = f"Nothing new: what was found stands above, as document {', '.join(map(str, again))}."
+    result = {**told, "results": results, "problems": problems}
     return fence(json.dumps(result, ensure_ascii=False), nonce)
 
 

@@ -15,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from ..run.concurrency import Locks
 from ..run.context import Context, Role
 from ..run.errors import ToolsMissing, UserMistake
+from ..run.events.packets import Activity
 from ..run.logs import log_failure
 from .caller import Caller
 from .faults import explain_any
@@ -145,6 +146,8 @@ async def remember_judging(role: Role, context: Context, *, sound: bool) -> None
 async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
     role, context = caller.role, caller.context
     name = profile_of(role, context).name
+    events = caller.events
+    events.emit(Activity(placement=events.placement, text=f"Trying out how {name} calls tools", icon="brain"))
     try:
         ability = await find_ability(model, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own

@@ -59,17 +59,25 @@ def test_a_model_without_tool_calling_is_shown_calls_and_results_as_text(name: R
 
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
-@pytest.mark.parametrize("choice", ["any", "auto"])
-def test_the_system_prompt_depends_on_the_tools_alone(name: RungName, choice: str) -> None:
+def test_the_system_prompt_depends_on_the_tools_alone(name: RungName) -> None:
     prompts = {
-        prepare(name, CONVERSATION[:end], TOOLS, choice).messages[0].text for end in range(1, len(CONVERSATION) + 1)
+        prepare(name, CONVERSATION[:end], TOOLS, choice).messages[0].text
+        for end in range(1, len(CONVERSATION) + 1)
+        for choice in ("any", "auto", "none")
     }
     [prompt] = prompts
     assert prompt.startswith("You research.\n\nTools:\n- internal_search: Search the documents.\n")
     assert "queries (list of text): Short queries." in prompt
     assert "limit (whole number, optional): Most results." in prompt
     assert "\n- generate_report: " in prompt
-    assert ("in words" in prompt) == (choice == "auto")
+
+
+@pytest.mark.parametrize("name", TEXT_RUNGS)
+@pytest.mark.parametrize(("choice", "words"), [("any", ""), ("auto", "To answer in words"), ("none", "and no call.")])
+def test_whether_words_may_be_written_stands_in_the_last_message(name: RungName, choice: str, words: str) -> None:
+    said = [*CONVERSATION[:2], HumanMessage("Go on.")]
+    *_, last = prepare(name, said, TOOLS, choice).messages
+    assert words in last.text and last.text.endswith("Go on.")
 
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
@@ -108,10 +116,12 @@ def test_the_schema_is_as_strict_servers_want_it(choice: str) -> None:
 
 
 def test_the_words_of_a_message_are_called_what_they_are_for() -> None:
-    prepared = prepare("schema", CONVERSATION[:2], [GENERATE_PLAN], "auto", "question_to_user")
+    prepared = prepare(
+        "schema", [*CONVERSATION[:1], HumanMessage("Which?")], [GENERATE_PLAN], "auto", "question_to_user"
+    )
     held = prepared.settings["response_format"]["json_schema"]["schema"]
     assert list(held["properties"]) == ["calls", "question_to_user"]
-    assert '{"question_to_user": "…", "calls": []}' in prepared.messages[0].text
+    assert '{"calls": [], "question_to_user": "…"}' in prepared.messages[-1].text
     message = read('{"calls": [], "question_to_user": "Which lighthouse?"}', [GENERATE_PLAN])
     assert (message.tool_calls, message.content) == ([], "Which lighthouse?")
 

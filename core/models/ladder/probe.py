@@ -108,7 +108,9 @@ async def _have_called(model: BaseChatModel, call: Call, rung: RungName) -> AIMe
     prepared = prepare(rung, PROMPT, [TOOL], "any")
     for tokens in TRIAL_TOKENS:
         message = await call(bind_call(model, prepared.tools, "any", tokens, "", prepared.settings), prepared.messages)
-        if not was_cut_off(message) or _has_called(rung, message):
+        # What begins to answer in the open is no thought that wants more room.
+        is_thinking = bool(reasoning_of(message)) or not split(message.text).text.strip()
+        if not was_cut_off(message) or not is_thinking or _has_called(rung, message):
             break
     return message
 

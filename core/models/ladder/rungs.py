@@ -135,21 +135,25 @@ def how_to_tag(tools: Iterable[Tool]) -> str:
     )
 
 
-def how_to_call(rung: RungName, tools: Sequence[Tool], *, is_forced: bool, words_name: WordsName = "answer") -> str:
-    """Return how to write a call, and, unless each message has to be one, how to answer in words."""
-    if rung == "tags":
-        form, words = how_to_tag(tools), " plain text."
-    else:
-        form = (
-            "Calls are written as one JSON object, with nothing before or after it:\n"
-            f"{as_json([_example(tools)])}\n"
-            "Several calls stand in one list. Their results come in the next message."
-        )
-        words = f'\n{{"{words_name}": "…", "calls": []}}'
-    if is_forced:
-        return f"{form} Every message of yours is such a call and nothing else."
+def how_to_call(rung: RungName, tools: Sequence[Tool]) -> str:
+    """Return how to write a call, which is the same for all calls of a conversation: servers keep what begins alike."""
+    form = (
+        how_to_tag(tools)
+        if rung == "tags"
+        else "Calls are written as one JSON object, with nothing before or after it:\n"
+        f"{as_json([_example(tools)])}\n"
+        "Several calls stand in one list. Their results come in the next message."
+    )
+    return f"{form} Every message of yours is such a call and nothing else, unless you are told that it may be words."
+
+
+def _how_to_say(rung: RungName, tool_choice: str, words_name: WordsName) -> str:
+    """Return how words may be written in place of a call."""
+    if tool_choice == "none":
+        return "Now write text, and no call."
     purpose = "ask" if words_name == "question_to_user" else "answer"
-    return f"{form}\nTo {purpose} in words instead of calling a tool, write:{words}"
+    form = "plain text." if rung == "tags" else f'{{"calls": [], "{words_name}": "…"}}'
+    return f"To {purpose} in words instead of calling a tool, write: {form}"
 
 
 def response_format(tools: Iterable[Tool], *, is_forced: bool, words_name: WordsName = "answer") -> dict[str, Any]:
@@ -327,18 +331,20 @@ def prepare(
     """Return the request in the form of this rung; `tool_choice` and `words_name` are those of a `Request`.
 
     Below `native` the tools are described at the end of the system prompt, which depends on nothing else, and earlier
-    calls and results are shown as text; tools that may not be called are not described.
+    calls and results are shown as text. Whether words may be written stands in the last message.
     """
     if rung == "native":
         return Prepared(list(messages), list(tools), {})
     write = as_tags if rung == "tags" else as_json
     plain = flattened(messages, write)
-    if not tools or tool_choice == "none":
+    if not tools:
         return Prepared(plain, [], {})
     offered, is_forced = list(Offer(tools).tools.values()), tool_choice == "any"
-    how_to = (described(offered), how_to_call(rung, offered, is_forced=is_forced, words_name=words_name))
+    how_to = (described(offered), how_to_call(rung, offered))
     system = "\n\n".join([*(message.text for message in plain[:1] if message.type == "system"), *how_to])
     rest = [message for message in plain if message.type != "system"]
+    if not is_forced and rest and rest[-1].type == "human":
+        rest[-1] = HumanMessage(f"{_how_to_say(rung, tool_choice, words_name)}\n\n{rest[-1].text}")
+    is_held = rung == "schema" and tool_choice != "none"
     held_to = response_format(offered, is_forced=is_forced, words_name=words_name)
-    settings = {"response_format": held_to} if rung == "schema" else {}
-    return Prepared([SystemMessage(system), *rest], [], settings)
+    return Prepared([SystemMessage(system), *rest], [], {"response_format": held_to} if is_held else {})
