@@ -127,7 +127,9 @@ def unproved(
         is_share = one.measure == "%" and any(is_about(one, share) for share in shares)
         return one.value in years or is_share or any(is_same(one, other, evidence, is_known) for other in numbers)
 
-    missing = [one for one in numbers_in(said) if not is_held(one)]
+    # Who speaks of two figures names both: the things that a calculation starts from.
+    counted = len(calculation.operands) or None
+    missing = [one for one in numbers_in(said) if not is_held(one) and (one.value != counted or one.measure)]
     missing = [one for one in missing if not (one.name and any(_holds(text, one.name) for text in texts))]
     missing += [one for one in fractions_in(said) if not any(is_about(one, other) for other in held)]
     known = measures | measures_in(said)
