@@ -96,7 +96,13 @@ def pytest_configure() -> None:
     is_ci = "CI" in os.environ
     examples = 100 if is_ci else EXAMPLES
     hypothesis.settings.register_profile(
-        "suite", deadline=None, database=None, derandomize=is_ci, max_examples=examples
+        "suite",
+        deadline=None,
+        database=None,
+        derandomize=is_ci,
+        max_examples=examples,
+        # A busy machine is slow, whatever the data.
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
     hypothesis.settings.load_profile("suite")
     # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a test starts.
