@@ -58,16 +58,6 @@ class ResearchState:
     draft: Draft | None = None
     report: Report | None = None
 
-    def __post_init__(self) -> None:
-        """Complete a run that was stored before runs had a strategy."""
-        if not self.run.id or self.run.strategy:
-            return
-        is_planned = bool(self.steps) or (self.progress.turn > 0 and self.plan is None)
-        self.run = self.run.model_copy(update={"strategy": "planned" if is_planned else "orchestrated"})
-        if self.draft and not self.report:
-            # Its next turn was still that of the draft.
-            self.progress = self.progress.model_copy(update={"turn": self.progress.turn + 1})
-
     @property
     def has_typed_plan(self) -> bool:
         """Whether the steps of a typed plan are researched, and not a question that one search answers."""

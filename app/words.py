@@ -70,7 +70,7 @@ def default_strategy() -> Strategy:
 
 
 def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
-    """Return the strategy by which a checkpoint was made; one that says nothing is older than the choice."""
+    """Return the strategy by which a checkpoint was made; `orchestrated` if it says nothing."""
     return "planned" if metadata.get(MARK) == "planned" else "orchestrated"
 
 

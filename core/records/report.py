@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
-
-from pydantic import BeforeValidator, model_validator
+from typing import Literal
 
 from .research import Action
 from .sources import NotRead, Record
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
-_EARLIER = {"partly": "unchecked"}
-"""Words of reports that were checked before there were only these."""
-_NO_LONGER = ("sentences", "cited", "unchecked", "unsupported", "uncited", "repaired", "partly")
-"""Counts of earlier accounts."""
-_Read = BeforeValidator(lambda verdict: _EARLIER.get(verdict, verdict))
 Repair = Literal["rewritten", "cited anew", "hedged"]
 
 
@@ -41,7 +34,7 @@ class CitedPassage(Record):
 
     source: str
     """Key of the source."""
-    verdict: Annotated[SupportVerdict, _Read]
+    verdict: SupportVerdict
     """How well the passage supports the sentence."""
     quote: str
     """The passage, verbatim; empty if the text of the source is not kept."""
@@ -68,7 +61,7 @@ class ClaimCheck(Record):
     """Where it begins in the text of the report, in characters."""
     end: int
     """Where it ends, its markers included."""
-    verdict: Annotated[ClaimVerdict, _Read]
+    verdict: ClaimVerdict
     """That of all its passages together; `uncited`: it has figures and names no source."""
     passages: tuple[CitedPassage, ...] = ()
     """One for each source that it cites, in the order of its markers."""
@@ -110,17 +103,6 @@ class Disagreement(Record):
 
 class Audit(Record):
     """The account of a finished report, in figures."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, values: Any) -> Any:
-        """Take an account of an earlier version, which counted sentences."""
-        if not isinstance(values, dict) or "sentences" not in values:
-            return values
-        known = {"corrected": values.get("repaired", 0), "not_verified": values.get("unchecked", 0)}
-        supported, marked = values.get("supported", 0), values.get("marked", 0)
-        known |= {"checked": supported + marked + sum(known.values()), "reasoning": 0}
-        return {name: value for name, value in values.items() if name not in _NO_LONGER} | known
 
     checked: int
     """Units of the draft: headings, clauses, sentences, parts of tables. Those that follow are parts of these."""

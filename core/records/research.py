@@ -35,13 +35,13 @@ def latest(_: Any, update: Value) -> Value:
     return update
 
 
-def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value] | Value]) -> list[Value]:
+def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value]]) -> list[Value]:
     """Put the entries of each list after those that are there.
 
     LangGraph's `messages` mode streams whatever message stands in a list that a node writes: one in a list of lists
-    stays inside. Runs that were stored before that was so hold the entries themselves.
+    stays inside.
     """
-    return [*current, *chain.from_iterable(one if isinstance(one, list) else [one] for one in update)]
+    return [*current, *chain.from_iterable(update)]
 
 
 SNAPSHOT_UPDATES = 300
@@ -287,8 +287,8 @@ class Run(Record):
     """What it may search."""
     version: str
     """Version of the code that started it."""
-    strategy: Strategy | None = None
-    """How it is researched; none only in runs that were stored before this field was, until their state is read."""
+    strategy: Strategy = "orchestrated"
+    """How it is researched."""
     entry: Entry = "question"
     """How the latest message came in."""
     depth: Depth | None = None

@@ -67,7 +67,7 @@ async def estimate(pages: Pages, state: ResearchState, context: Context) -> Esti
 def _kind(pages: Pages, state: ResearchState, context: Context) -> str:
     """Return the name under which runs are kept that can be compared."""
     depth = "deep" if state.run.depth == "deep" else "standard"
-    return " ".join([pages.user, state.run.strategy or "", depth, *(profile_of(role, context).name for role in ROLES)])
+    return " ".join([pages.user, state.run.strategy, depth, *(profile_of(role, context).name for role in ROLES)])
 
 
 async def _runs(kept: Pages, kind: str) -> dict[str, dict[str, Any]]:

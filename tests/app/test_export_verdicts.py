@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from exported import AUDIT, CLAIMS, QUOTE, REPORT, claim, finished, passage
-from shown_page import at, tree, words
+from exported import QUOTE, REPORT, claim, finished, passage
+from shown_page import tree, words
 
 from deep_research.core.evidence.citations.labels import all_labels, labels
 from deep_research.core.evidence.citations.rendering import with_marks
-from deep_research.core.records.report import Audit, ClaimCheck, Report
+from deep_research.core.records.report import Report
 
 
 @pytest.mark.parametrize("language", all_labels())
@@ -30,19 +30,3 @@ def test_a_sentence_that_is_not_verified_says_so_once(language: str) -> None:
     page = tree(finished(language_code=language, report=Report(text=text, sources=REPORT.sources, claims=claims)))
     assert words(page.find(".//article")).count(labels(language).not_verified) == 1
     assert claims[0].is_marked
-
-
-@pytest.mark.fault(44)
-def test_a_verdict_that_there_is_no_more_is_read_as_the_one_that_took_its_place() -> None:
-    told = CLAIMS[1].model_dump(mode="json")
-    told["verdict"] = told["passages"][1]["verdict"] = "partly"
-    earlier = ClaimCheck.model_validate(told)
-    assert (earlier.verdict, earlier.passages[1].verdict) == ("unchecked", "unchecked")
-    figures = AUDIT.model_dump(mode="json")
-    counts = {name: figures.pop(name) for name in ("checked", "corrected", "not_verified", "reasoning")}
-    earlier_counts = {"sentences": 7, "cited": 4, "unchecked": 1, "unsupported": 1, "uncited": 1, "repaired": 1}
-    assert counts == {"checked": 7, "corrected": 1, "not_verified": 1, "reasoning": 2}
-    read = Audit.model_validate({**figures, **earlier_counts})
-    assert read == AUDIT.model_copy(update={"checked": 5, "reasoning": 0})
-    page = tree(finished(report=REPORT.model_copy(update={"claims": (earlier,)})))
-    assert at(page, "//tr[@id='evidence-0']/td[2]") == ["not checked by a model"]

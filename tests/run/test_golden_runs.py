@@ -17,8 +17,7 @@ STORED = sorted(GOLDEN.glob("layout-*.db"))
 
 
 def test_there_is_a_golden_database_of_each_layout() -> None:
-    # Files of the first versions bear no number, which reads as 0.
-    assert [path.stem for path in STORED] == [f"layout-{number}" for number in range(LAYOUT + 1)]
+    assert [path.stem for path in STORED] == [f"layout-{number}" for number in range(1, LAYOUT + 1)]
 
 
 @pytest.mark.fault(44)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,9 +11,7 @@ from lab import broken_call, every_call_has_one_result
 from langchain_core.messages import AnyMessage, HumanMessage
 from scripted import call, calls
 
-from deep_research.core.records.plan import PlanStep
-from deep_research.core.records.report import Draft, Report
-from deep_research.core.records.research import NO_RUN, Plan, Progress, Run
+from deep_research.core.records.research import Plan, Progress, Run
 from deep_research.core.run.context import Context
 from deep_research.core.run.conversation import marked, read_plan
 from deep_research.core.run.decisions import decide
@@ -110,28 +107,3 @@ def test_a_word_on_the_plan_is_no_part_of_the_question(reply: str) -> None:
         for messages in (shown, commented)
     ]
     assert asked == ["Who built Petra?", "Who built Petra?\nLook at the tombs as well"]
-
-
-@pytest.mark.parametrize(
-    ("channels", "strategy"),
-    [
-        ({"steps": [PlanStep(id="1", title="t", task="t", requires_search=True)]}, "planned"),
-        ({"progress": Progress(turn=1)}, "planned"),
-        ({"progress": Progress(turn=1), "plan": Plan(text="1. t", steps=("t",))}, "orchestrated"),
-        ({}, "orchestrated"),
-    ],
-)
-def test_a_run_that_was_stored_without_its_strategy_shows_it_by_how_far_it_is(
-    channels: dict[str, Any], strategy: str
-) -> None:
-    stored = Run(id="q", question="q", date="", language="English", is_resumable=True, version="0.1.0")
-    assert ResearchState(run=stored, **channels).run.strategy == strategy
-    assert ResearchState(**channels).run == NO_RUN
-
-
-def test_a_report_that_was_stored_before_its_turn_was_counted_is_checked_in_the_next() -> None:
-    stored = Run(id="q", question="q", date="", language="English", is_resumable=True, version="0.1.0")
-    draft = Draft(text="t", sources=(), streamed="t", streamed_sources=(), removed_markers=0, has_gaps=False)
-    state = ResearchState(run=stored, draft=draft, progress=Progress(turn=3))
-    assert replace(state).progress.turn == state.progress.turn == 4
-    assert ResearchState(run=stored, draft=draft, report=Report(text="t", sources=())).progress.turn == 0

@@ -79,18 +79,21 @@ def test_what_a_newer_version_has_written_is_refused_by_its_name() -> None:
 
 
 @pytest.mark.fault(44)
-async def test_a_database_of_a_newer_layout_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("layout", "words"), [(LAYOUT + 1, "newer version.*update"), (LAYOUT - 1, "older version")])
+async def test_a_database_of_another_layout_is_refused_and_left_as_it_is(
+    tmp_path: Path, layout: int, words: str
+) -> None:
     path = tmp_path / FILE_NAME
     async with open_database(path):
         pass
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (LAYOUT,)
-        connection.execute(f"PRAGMA user_version = {LAYOUT + 1}")
-    with pytest.raises(DatabaseUnusable, match=rf"newer version.*{LAYOUT + 1}.*update"):
+        connection.execute(f"PRAGMA user_version = {layout}")
+    with pytest.raises(DatabaseUnusable, match=words):
         async with open_database(path):
             pass
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (LAYOUT + 1,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (layout,)
 
 
 @pytest.mark.fault("R21")

@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore
 
 from ..errors import DatabaseUnusable, ExtraMissing
 from ..limits import DATABASE
-from .saver import PARENTS_CUT, RunSaver
+from .saver import RunSaver
 from .serializer import code_version
 from .sqlite_saver import SqliteRunSaver
 from .sqlite_store import BUSY_SECONDS, PageStore, unusable
@@ -29,9 +29,7 @@ _SQLITE_ERRORS = (sqlite3.Error, ValueError)
 """Errors of a damaged file, whose names may be no text."""
 APPLICATION_ID = 0x44525331
 """Stamp in the file's header that tells our databases from others."""
-MIGRATIONS = (PARENTS_CUT,)
-"""A statement for each layout that makes the next one of it; files of the first versions bear no number."""
-LAYOUT = len(MIGRATIONS)
+LAYOUT = 1
 """Number of the present layout, in the file's header."""
 
 
@@ -166,7 +164,7 @@ def _open_store(path: Path) -> PageStore:
 
 
 def _prepare(path: Path) -> None:
-    """Make the folder (0700) and the file (0600), check that the file is ours, and bring it to the present layout."""
+    """Make the folder (0700) and the file (0600), check that the file is ours and of the present layout."""
     code_version()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -175,13 +173,11 @@ def _prepare(path: Path) -> None:
             known = connection.execute("PRAGMA application_id").fetchone()[0]
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if not tables and not known:
+                connection.execute(f"PRAGMA user_version = {LAYOUT}")
+                # Last: a kill before it leaves a file that is still taken for new.
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 known = APPLICATION_ID
             layout = connection.execute("PRAGMA user_version").fetchone()[0]
-            if known == APPLICATION_ID and layout < LAYOUT:
-                for migration in MIGRATIONS[layout:] if tables else ():
-                    connection.execute(migration)
-                connection.execute(f"PRAGMA user_version = {LAYOUT}")
         connection.close()
     except OSError as error:
         raise DatabaseUnusable(
@@ -191,10 +187,11 @@ def _prepare(path: Path) -> None:
         raise unusable(path, error) from error
     if known != APPLICATION_ID:
         raise DatabaseUnusable(f"{str(path)!r} is a database of another program (setting data_dir).")
-    if layout > LAYOUT:
+    if layout != LAYOUT:
+        age, remedy = ("newer", "update it") if layout > LAYOUT else ("much older", "go on with that one")
         raise DatabaseUnusable(
-            f"{str(path)!r} was written by a newer version of deep-research than this one, {code_version()} (layout "
-            f"{layout}; this one knows {LAYOUT}): update it, or begin anew elsewhere (setting data_dir)."
+            f"{str(path)!r} was written by a {age} version of deep-research than this one, {code_version()} (layout "
+            f"{layout}; this one knows {LAYOUT}): {remedy}, or begin anew elsewhere (setting data_dir)."
         )
 
 

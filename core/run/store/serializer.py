@@ -22,22 +22,6 @@ from ...records.research import Run
 from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
 
-GONE = frozenset(
-    {
-        "Draft.seconds_before",
-        "Iteration.began",
-        "Iteration.turn",
-        "Progress.activities",
-        "Progress.failures",
-        "Report.claims.passages.score",
-        "Source.judged_at",
-        "StepOutcome.iterations.began",
-        "StepOutcome.iterations.turn",
-        "StepOutcome.turns",
-        "StepTask.rests_on.judged_at",
-    }
-)
-"""Fields that earlier versions have stored and that say nothing to this one."""
 _CHECKED = "msgpack:"
 """Beginning of the type under which a value stands that has a checksum."""
 _RAW = ("null", "bytes", "bytearray")
@@ -151,24 +135,8 @@ def _record(make: Any, given: dict[str, Any]) -> Any:
     try:
         return make(**given)
     except ValidationError as error:
-        if _without_gone(make.__name__, given, error):
-            return make(**given)
         words = f"a record {make.__name__!r} does not fit version {code_version()} ({_misfits(error)})"
         raise StateUnreadable(words) from error
-
-
-def _without_gone(name: str, given: dict[str, Any], error: ValidationError) -> bool:
-    """Remove the fields that do not fit, if all of them are `GONE`; returns whether they are."""
-    places = [fault["loc"] for fault in error.errors()]
-    named = {".".join([name, *(str(one) for one in place if isinstance(one, str))]) for place in places}
-    if not named <= GONE:
-        return False
-    for *above, field in places:
-        owner: Any = given
-        for one in above:
-            owner = owner[one]
-        del owner[field]
-    return True
 
 
 def _misfits(error: ValidationError) -> str:
