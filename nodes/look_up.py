@@ -31,7 +31,7 @@ from ..core.run.events.packets import (
     SectionEnd,
 )
 from ..core.run.limits import Limits
-from ..core.run.spending import allowance
+from ..core.run.spending import terms
 from ..core.writing.turn import begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
@@ -92,20 +92,15 @@ async def look_up(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
 def _task(state: ResearchState, limits: Limits, said: str) -> StepTask:
     """Return the search as the task of a step."""
     run, subject = state.run, subject_of(said)
-    share = allowance(limits, state.spending, 1)
     return StepTask(
         id=f"{run.id[:8]}-{LOOK_UP}",
-        question_id=run.id,
         question=run.question,
         text=subject,
         cycle=0,
         position=0,
         turn=state.progress.turn,
-        date=run.date,
-        language=run.language,
-        scope=run.scope,
         step=PlanStep(id=LOOK_UP, title=subject, task=subject, requires_search=True),
-        **{**share._asdict(), "seconds": limits.max_seconds_planned},
+        **{**terms(run, limits, state.spending, 1), "seconds": limits.max_seconds_planned},
     )
 
 

@@ -23,7 +23,7 @@ from ..core.run.decisions import PENDING, Order, decide
 from ..core.run.events.call import CallEvents
 from ..core.run.events.packets import Placement, TopLevelBranching
 from ..core.run.limits import Limits
-from ..core.run.spending import allowance, dispatched_now, limit_reached
+from ..core.run.spending import dispatched_now, limit_reached, terms
 from ..core.run.transcripts import (
     MOST_GAPS,
     call_ids,
@@ -172,26 +172,22 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
 
 def _send_out(tasks: Sequence[tuple[str, str]], progress: Progress, state: ResearchState, turn: Turn) -> StateUpdate:
     """Return the tasks of the next round, each with its share of what is left, and those that wait for others."""
-    run, limits = state.run, turn.context.limits
+    limits = turn.context.limits
     now = dispatched_now(tasks, limits, state.spending)
     waiting = tuple(tasks[len(now) :])
     if len(now) > 1:
         place = Placement(turn_index=progress.turn)
         turn.emit(TopLevelBranching(placement=place, num_parallel_branches=len(now)))
-    share = allowance(limits, state.spending, len(tasks))
+    common = terms(state.run, limits, state.spending, len(tasks))
     researched = [
         Task(
             id=call_id,
-            question_id=run.id,
             text=text,
             cycle=progress.cycle,
             position=position,
             turn=progress.turn,
-            date=run.date,
-            language=run.language,
-            scope=run.scope,
             thought=progress.thought,
-            **share._asdict(),
+            **common,
         )
         for position, (call_id, text) in enumerate(now)
     ]

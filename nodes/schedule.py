@@ -17,7 +17,7 @@ from ..core.run.events.call import step_done, step_started
 from ..core.run.events.packets import SectionEnd, TopLevelBranching
 from ..core.run.limits import Limits
 from ..core.run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set_status, skip_pending
-from ..core.run.spending import allowance, dispatched_now, limit_reached
+from ..core.run.spending import dispatched_now, limit_reached, terms
 from ..core.writing.turn import Turn, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.shown import note_user
@@ -97,26 +97,21 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
     own = [one for one in noticed if one.kind != "gap"]
     gaps = open_gaps(noticed)
     open_now = [gap for gap in gaps if not step.requires_search or relevance(gap.text, step.task)]
-    share = allowance(limits, state.spending, steps)
     left = (_seconds_to_search if step.requires_search else _seconds_left)(state, run, limits)
     return StepTask(
         id=f"{run.id[:8]}-{step.id}",
-        question_id=run.id,
         question=run.question,
         text=step.task,
         cycle=state.progress.cycle,
         position=step.position,
         turn=step.turn,
-        date=run.date,
-        language=run.language,
-        scope=run.scope,
         step=step,
         known=known,
         rests_on=tuple(state.sources[key] for key in dict.fromkeys(one.source for one in known) if key),
         elements=tuple(elements_for(step.task, own, _thoughts(step, state.outcomes), limits.max_elements)),
         gaps=tuple(open_now[: limits.max_elements]),
         slots=limits.max_parallel_researchers,
-        **{**share._asdict(), "seconds": left},
+        **{**terms(run, limits, state.spending, steps), "seconds": left},
     )
 
 

@@ -48,30 +48,11 @@ class Total(NamedTuple):
         return self.input_tokens + self.output_tokens
 
 
-class Allowance(NamedTuple):
-    """What one researcher may spend; none: unlimited."""
-
-    seconds: float
-    tokens: int | None
-    searches: int | None
-    fetches: int | None
-    tool_calls: int | None
-    usd: float | None
-
-
 def total(spending: Mapping[str, Spent]) -> Total:
     """Add up what was spent."""
     entries = spending.values()
-    return Total(
-        calls=sum(1 for spent in entries if spent.input_tokens or spent.output_tokens),
-        input_tokens=sum(spent.input_tokens for spent in entries),
-        cached_tokens=sum(spent.cached_tokens for spent in entries),
-        output_tokens=sum(spent.output_tokens for spent in entries),
-        searches=sum(spent.searches for spent in entries),
-        fetches=sum(spent.fetches for spent in entries),
-        tool_calls=sum(spent.tool_calls for spent in entries),
-        usd=sum(spent.usd for spent in entries),
-    )
+    calls = sum(1 for spent in entries if spent.input_tokens or spent.output_tokens)
+    return Total(calls, *(sum(getattr(spent, name) for spent in entries) for name in Total._fields[1:]))
 
 
 def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds: float) -> str:
@@ -115,21 +96,28 @@ def seconds_left(limits: Limits, seconds: float) -> float:
     return limits.researcher_seconds_hard * (1 - limits.writing_share) - seconds
 
 
-def allowance(limits: Limits, spending: Mapping[str, Spent], researchers: int) -> Allowance:
-    """Return one researcher's part of what remains, without the share for writing."""
+def terms(run: Run, limits: Limits, spending: Mapping[str, Spent], researchers: int) -> dict[str, Any]:
+    """Return what tasks that are given out together have in common, as fields of `Task`.
+
+    Each researcher has an equal part of what remains to be spent, without the share for writing.
+    """
     spent = total(spending)
 
     def part(most: int | None, used: int) -> int | None:
         return None if most is None else max(1, (most - used) // researchers)
 
-    return Allowance(
-        seconds=limits.researcher_seconds,
-        tokens=part(_for_research(limits), spent.tokens),
-        searches=part(limits.max_searches, spent.searches),
-        fetches=part(limits.max_fetches, spent.fetches),
-        tool_calls=part(limits.max_tool_calls, spent.tool_calls),
-        usd=None if limits.max_usd is None else max(0.0, _usd_for_research(limits) - spent.usd) / researchers,
-    )
+    return {
+        "question_id": run.id,
+        "date": run.date,
+        "language": run.language,
+        "scope": run.scope,
+        "seconds": limits.researcher_seconds,
+        "tokens": part(_for_research(limits), spent.tokens),
+        "searches": part(limits.max_searches, spent.searches),
+        "fetches": part(limits.max_fetches, spent.fetches),
+        "tool_calls": part(limits.max_tool_calls, spent.tool_calls),
+        "usd": None if limits.max_usd is None else max(0.0, _usd_for_research(limits) - spent.usd) / researchers,
+    }
 
 
 def _usd_for_research(limits: Limits) -> float:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from deep_research.core.records.research import Spent
+from deep_research.core.records.research import NO_RUN, Spent
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
-from deep_research.core.run.spending import Allowance, allowance, limit_reached, total
+from deep_research.core.run.spending import limit_reached, terms, total
 
 
 @pytest.mark.parametrize("settings", [Limits, Context])
@@ -85,9 +85,14 @@ def test_a_limit_that_is_reached_is_named(limits: dict[str, Any], seconds: float
 
 def test_each_researcher_gets_its_part_of_what_remains_without_the_share_for_writing() -> None:
     limits = Limits(max_tokens=1000, max_searches=8, max_fetches=5, max_tool_calls=50, researcher_seconds=60)
-    assert allowance(limits, SPENDING, 2) == Allowance(60, (800 - 125) // 2, 3, 1, 24, None)
-    assert allowance(limits, SPENDING, 1) == Allowance(60, 675, 6, 2, 48, None)
-    assert allowance(Limits(), SPENDING, 3) == Allowance(720, None, None, None, None, None)
-    assert allowance(Limits(max_searches=2), SPENDING, 3).searches == 1
-    assert allowance(Limits(max_usd=2), SPENDING, 2).usd == pytest.approx((1.6 - 0.5) / 2)
-    assert allowance(Limits(max_usd=0.1), SPENDING, 2).usd == 0
+
+    def allowed(limits: Limits, researchers: int) -> list[Any]:
+        given = terms(NO_RUN, limits, SPENDING, researchers)
+        return [given[name] for name in ("seconds", "tokens", "searches", "fetches", "tool_calls", "usd")]
+
+    assert allowed(limits, 2) == [60, (800 - 125) // 2, 3, 1, 24, None]
+    assert allowed(limits, 1) == [60, 675, 6, 2, 48, None]
+    assert allowed(Limits(), 3) == [720, None, None, None, None, None]
+    assert allowed(Limits(max_searches=2), 3)[2] == 1
+    assert allowed(Limits(max_usd=2), 2)[-1] == pytest.approx((1.6 - 0.5) / 2)
+    assert allowed(Limits(max_usd=0.1), 2)[-1] == 0
