@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -24,7 +24,7 @@ from ..core.records.report import Report
 from ..core.records.sources import Source
 from ..core.run.context import Context, Settings
 from ..core.run.errors import DeepResearchError
-from ..core.run.events.packets import AnyPacket, CallFinished, OverallStop, StopReason
+from ..core.run.events.packets import CallFinished, OverallStop, StopReason
 from ..core.run.limits import Limits
 from ..core.run.settings import read_context
 from ..core.run.spending import total
@@ -85,41 +85,17 @@ class ToolResult(TypedDict):
     """Id of the thread of the research."""
 
 
-class Caller(NamedTuple):
-    """Who called for a research, and the custom stream that shows them what happens."""
-
-    call_id: str
-    """Id of the tool call; empty where there is none."""
-    tool: str
-    """Name of the tool."""
-    write: Callable[[dict[str, Any]], object]
-    """Writes to the caller's custom stream."""
-
-    def emit(self, packet: AnyPacket) -> None:
-        """Write a packet of the research."""
-        data = packet.model_dump(mode="json")
-        self.write({"type": "deep_research", "tool_call_id": self.call_id, "packet": data})
-
-    def emit_end(self, result: ToolResult) -> None:
-        """Write that the call is over."""
-        used = {name: result[name] for name in ("tool_calls", "usage", "status")}
-        self.write({"type": "tool_done", "tool_call_id": self.call_id, "name": self.tool, **used})
-
-
-class Outcome(NamedTuple):
-    """What came of a research."""
-
-    result: ToolResult
-    failure: str = ""
-    """What went wrong, in one line; empty if nothing did."""
+Answer = tuple[str | ToolMessage, ToolResult]
+"""What the tool gives back, in the form in which LangChain takes it: a content and an artifact."""
 
 
 class NestedResearch:
-    """One research on behalf of a caller."""
+    """One research on behalf of a caller, whose custom stream shows what happens."""
 
-    def __init__(self, graph: ResearchGraph, context: Context, caller: Caller) -> None:
-        """Take a graph with a checkpointer."""
-        self._graph, self._context, self._caller = graph, context, caller
+    def __init__(self, graph: ResearchGraph, context: Context, tool: str, call_id: str) -> None:
+        """Take a graph with a checkpointer, the name of the tool, and the id of its call; empty where there is none."""
+        self._graph, self._context, self._tool, self._call_id = graph, context, tool, call_id
+        self._write = caller_writer()
         self._calls: list[CallFinished] = []
         self._stop: OverallStop | None = None
         self._thread = str(uuid.uuid4())
@@ -128,7 +104,7 @@ class NestedResearch:
         """Return the event loop on which it has to run."""
         return self._graph._loop()
 
-    async def run(self, question: str) -> Outcome:
+    async def run(self, question: str) -> Answer:
         """Run it on a thread of its own; a cancellation stops it, and errors that are not ours are raised.
 
         The caller's callbacks see what it does, under the caller's tags and metadata.
@@ -139,7 +115,7 @@ class NestedResearch:
         context.run(var_child_runnable_config.set, None)
         return await asyncio.create_task(self._run(question, config), context=context)
 
-    async def _run(self, question: str, config: RunnableConfig) -> Outcome:
+    async def _run(self, question: str, config: RunnableConfig) -> Answer:
         failure = ""
         try:
             async with aclosing(apackets(self._graph, question, config, context=self._context)) as packets:
@@ -148,14 +124,22 @@ class NestedResearch:
                         self._stop = packet
                     elif isinstance(packet, CallFinished):
                         self._calls.append(packet)
-                    self._caller.emit(packet)
+                    data = packet.model_dump(mode="json")
+                    self._write({"type": "deep_research", "tool_call_id": self._call_id, "packet": data})
         except DeepResearchError:
             failure = self._stop.message if self._stop else ""
         finally:
             state = (await self._graph.aget_state(thread_config(self._thread))).values
             result = self._result(state)
-            self._caller.emit_end(result)
-        return Outcome(result, failure)
+            used = {name: result[name] for name in ("tool_calls", "usage", "status")}
+            self._write({"type": "tool_done", "tool_call_id": self._call_id, "name": self._tool, **used})
+        if not failure:
+            return result["report"], result
+        text = f"The research failed: {failure}"
+        if not self._call_id:
+            return text, result
+        # An error that LangChain turns into a message would lose the artifact.
+        return ToolMessage(text, artifact=result, tool_call_id=self._call_id, name=self._tool, status="error"), result
 
     def _result(self, state: Mapping[str, Any]) -> ToolResult:
         status: StopReason = self._stop.stop_reason if self._stop else "failed"
@@ -246,13 +230,6 @@ class Question(BaseModel):
     tool_call_id: Annotated[str, InjectedToolArg] = ""
 
 
-class Answer(NamedTuple):
-    """What the tool gives back, in the form in which LangChain takes it."""
-
-    content: str | ToolMessage
-    artifact: ToolResult
-
-
 class DeepResearchTool(BaseTool):
     """Runs a research of its own for every call; see `deep_research_tool`."""
 
@@ -273,26 +250,16 @@ class DeepResearchTool(BaseTool):
     @override
     def _run(self, question: str, tool_call_id: str) -> Answer:
         research = self._research(tool_call_id)
-        return self._answer(wait_for(research.run(question), research.loop()), tool_call_id)
+        return wait_for(research.run(question), research.loop())
 
     @override
     async def _arun(self, question: str, tool_call_id: str) -> Answer:
-        return self._answer(await self._research(tool_call_id).run(question), tool_call_id)
+        return await self._research(tool_call_id).run(question)
 
     def _research(self, tool_call_id: str) -> NestedResearch:
         # A graph for one call: without a checkpointer all that it kept goes with it.
         graph = build_graph(self.strategy, checkpointer=self.checkpointer or InMemorySaver())
-        return NestedResearch(graph, self.context, Caller(tool_call_id, self.name, caller_writer()))
-
-    def _answer(self, outcome: Outcome, tool_call_id: str) -> Answer:
-        if not outcome.failure:
-            return Answer(outcome.result["report"], outcome.result)
-        text = f"The research failed: {outcome.failure}"
-        if not tool_call_id:
-            return Answer(text, outcome.result)
-        # An error that LangChain turns into a message would lose the artifact.
-        message = ToolMessage(text, artifact=outcome.result, tool_call_id=tool_call_id, name=self.name, status="error")
-        return Answer(message, outcome.result)
+        return NestedResearch(graph, self.context, self.name, tool_call_id)
 
 
 def _with_id(tool_input: str | dict[str, Any], tool_call_id: str | None) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Self
 
-from ..core.records.report import Audit
 from ..core.records.research import Estimate, Span
 from ..core.run.conversation import clean
 from ..core.run.events import packets
@@ -136,7 +135,7 @@ def describe(packet: AnyPacket) -> str:
         case packets.PacketError():
             return shorten(packet.message)
         case packets.ReportAudited():
-            return _describe_audit(packet.audit)
+            return counts_line(packet.audit)
         case packets.EstimateMade():
             return f"estimated: {estimate_line(packet.estimate)}"
         case _:
@@ -152,11 +151,6 @@ def describe_index(packet: packets.DocumentsIndexed) -> str:
     rest = f", and {more} more: `deep-research doctor` with the same --docs lists them" if more else ""
     count = f"documents indexed: {packet.readable} of {packet.readable + packet.unread_total}"
     return clean(f"{count}; {packet.unread_total} could not be read: {', '.join(named)}{rest}")
-
-
-def _describe_audit(audit: Audit) -> str:
-    """Return what the check of the report came to."""
-    return counts_line(audit)
 
 
 def _describe_step(packet: AnyPacket) -> str:

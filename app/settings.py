@@ -8,22 +8,8 @@ from typing import Any
 from ..core.run.errors import UnknownSetting
 from ..core.run.settings import read_context
 
-SETTINGS = {
-    "model": "models",
-    "window": "window",
-    "allow_small_window": "allow_small_window",
-    "domain": "domains_allow",
-    "not_domain": "domains_deny",
-    "after": "published_after",
-    "mix_private": "mix_private",
-    "depth": "depth",
-    "review_plan": "review_plan",
-    "language": "language",
-    "verify": "verify",
-    "yes": "yes",
-    "data_dir": "data_dir",
-}
-"""The setting that an option gives, by the option's name."""
+NAMES = {"model": "models", "domain": "domains_allow", "not_domain": "domains_deny", "after": "published_after"}
+"""The settings whose options have other names, by the option's."""
 
 
 def settings_from_options(
@@ -38,14 +24,14 @@ def settings_from_options(
 ) -> dict[str, Any]:
     """Return the settings that the options give, and no others; raises `UnknownSetting`.
 
-    `options` are those whose value is the setting itself; see `SETTINGS`.
+    `options` are those whose value is the setting itself; see `NAMES`.
     """
     if "" in (*docs, *attach) or options.get("model") == "":
         raise UnknownSetting("--docs, --attach and --model take a name, not an empty text; is a variable not set?")
     folders, files = [_expanded(path) for path in docs], [_expanded(path) for path in attach]
     for folder in (file for file in files if file.is_dir()):
         raise UnknownSetting(f"--attach {str(folder)!r}: this is a folder; --docs searches folders, --attach files.")
-    given = {SETTINGS[name]: value for name, value in options.items() if value}
+    given = {NAMES.get(name, name): value for name, value in options.items() if value}
     if docs or attach:
         # A run may be resumed from another folder.
         given["docs"] = tuple(path.absolute() for path in (*folders, *files))

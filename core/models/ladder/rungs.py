@@ -47,7 +47,7 @@ class Tool(NamedTuple):
     name: str
     description: str
     parameters: dict[str, dict[str, Any]]
-    """JSON schemas by name; that of a value or null is the value's."""
+    """JSON schemas by name, without nulls."""
     required: frozenset[str]
 
 
@@ -97,24 +97,13 @@ def _value(value: Any, schema: dict[str, Any]) -> Any:
 
 def _tool(schema: dict[str, Any]) -> Tool:
     function = schema["function"]
-    parameters = _without_null(function.get("parameters", {}))
+    parameters = function.get("parameters", {})
     return Tool(
         function["name"],
         function.get("description", ""),
         parameters.get("properties", {}),
         frozenset(parameters.get("required", ())),
     )
-
-
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema with that of the value in place of a value or null, at any depth."""
-    options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
-    plain = {**schema, **options[0]} if len(options) == 1 else dict(schema)
-    if "items" in plain:
-        plain["items"] = _without_null(plain["items"])
-    if "properties" in plain:
-        plain["properties"] = {name: _without_null(field) for name, field in plain["properties"].items()}
-    return plain
 
 
 def _key(name: str) -> str:
