@@ -49,10 +49,14 @@ async def keep_what_there_is(state: ResearcherState, error: NodeError) -> Comman
 
 
 async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Literal["collect"]]:
-    """Leave a failed finding for a branch that failed as a whole; its siblings are not touched."""
+    """Leave a failed finding for a researcher or a step that failed as a whole; its siblings are not touched."""
     task = state["task"]
-    finding = failed_finding(task, "failed", _reason(error))
-    emit_failure(emitter(task.question_id), finding, task, [])
+    finding, events = failed_finding(task, "failed", _reason(error)), emitter(task.question_id)
+    if isinstance(task, StepTask):
+        events.emit(step_failed(place_of(task), finding.reason))
+        emit_end(events, finding, task)
+    else:
+        emit_failure(events, finding, task, [])
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 
@@ -80,15 +84,6 @@ async def end_step(state: StepState, error: NodeError) -> Command[Any]:
         },
         goto=END,
     )
-
-
-async def record_step_failure(state: dict[str, StepTask], error: NodeError) -> Command[Literal["collect"]]:
-    """Leave a failed finding for a step that failed as a whole; its siblings are not touched."""
-    task = state["task"]
-    finding = failed_finding(task, "failed", _reason(error))
-    emitter(task.question_id).emit(step_failed(place_of(task), finding.reason))
-    emit_end(emitter(task.question_id), finding, task)
-    return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 
 async def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:

@@ -23,7 +23,7 @@ from ..nodes.summarize import summarize
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
 from ..state import ResearchInput, ResearchOutput, ResearchState
-from .handlers import hand_over_unchecked, record_step_failure
+from .handlers import hand_over_unchecked, record_failure
 from .routing import (
     dispatch_steps,
     route_after_ask_user,
@@ -48,7 +48,7 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_node("plan_steps", plan_steps)
     graph.add_node("review_plan", review_plan)
     graph.add_node("schedule", schedule)
-    graph.add_node("step", step_in_its_slot(), error_handler=record_step_failure)
+    graph.add_node("step", step_in_its_slot(), error_handler=record_failure)
     graph.add_node("collect", collect)
     graph.add_node("digest", digest)
     graph.add_node("cross_check", cross_check)

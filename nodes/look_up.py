@@ -20,21 +20,13 @@ from ..core.run.context import Context, Watch
 from ..core.run.conversation import question_of, subject_of
 from ..core.run.decisions import PENDING
 from ..core.run.events.call import document, step_failed
-from ..core.run.events.packets import (
-    Activity,
-    FindingCitedDocuments,
-    FindingDelta,
-    FindingStart,
-    Packet,
-    Placement,
-    ResearchAgentStart,
-    SectionEnd,
-)
+from ..core.run.events.packets import Activity, ResearchAgentStart
 from ..core.run.limits import Limits
 from ..core.run.spending import terms
 from ..core.writing.turn import begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
+from ..tools.excerpts import finding_packets
 from ..tools.results import JOINT, Result, results_in
 from ..tools.search_round import SearchRound
 from ..tools.shown import note_user
@@ -75,7 +67,8 @@ async def look_up(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     found = list(_passages(results, step, work, limits.pages_characters))
     sources = _numbered(found, {**state.sources, **work.sources})
     finding = _finding(task, found, sources, work, reason)
-    turn.emit(*(step_failed(place, failure) for failure in work.failures), *_end_packets(place, finding, sources))
+    cited = [document(one) for one in sources.values()]
+    turn.emit(*(step_failed(place, failure) for failure in work.failures), *finding_packets(place, finding, cited))
     call = tool_call(name=tool_names.RESEARCH_AGENT, args={"task": task.text}, id=task.id)
     gap = gap_of(task.text, run.id, 0, task.id, about=task.text)
     learnings = [Learning(text=one.text, source=one.key, step=task.step.id, question_id=run.id) for one in found]
@@ -162,11 +155,3 @@ def _text(found: Sequence[Passage], numbers: Mapping[str, int]) -> str:
     """Return the passages source by source; what is written in brackets within them is left as it stands."""
     groups = [(key, [one.text for one in group]) for key, group in groupby(found, lambda one: one.key)]
     return "\n\n".join("\n\n".join([f"Source [{numbers[key]}]:", *texts]) for key, texts in groups)
-
-
-def _end_packets(place: Placement, finding: Finding, sources: Mapping[str, Source]) -> Iterator[Packet]:
-    if finding.text:
-        yield FindingStart(placement=place)
-        yield FindingDelta(placement=place, content=finding.text)
-        yield FindingCitedDocuments(placement=place, cited_docs=[document(one) for one in sources.values()])
-    yield SectionEnd(placement=place)

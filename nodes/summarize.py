@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -18,6 +16,7 @@ from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, question_of
 from ..core.run.events.packets import Summary
+from ..core.run.spending import terms
 from ..core.run.store.pages import reference_to
 from ..core.writing.facts import facts_of_run
 from ..core.writing.fill_in import Filler
@@ -84,23 +83,19 @@ class NamedPages:
 
     def _state(self, addresses: list[str], outcome: Outcome, keys: list[str], reference: str) -> StepState:
         """Return the pages as a step that has opened them."""
-        run = self._run
+        run, limits = self._run, self._turn.context.limits
         step = PlanStep(
             id=NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True
         )
         task = StepTask(
             id=f"{run.id[:8]}-{NAMED_PAGES}",
-            question_id=run.id,
             question=run.question,
             cycle=-1,
             position=0,
             text=step.title,
             step=step,
             turn=self._place.turn_index,
-            date=run.date,
-            language=run.language,
-            scope=run.scope,
-            seconds=self._turn.context.limits.max_seconds_planned,
+            **{**terms(run, limits, self._spending, 1), "seconds": limits.max_seconds_planned},
         )
         action = action_of(short_hash(task.id), tool_names.OPEN_URL, addresses, [outcome])
         state = StepState([task], iteration=1, has_results=True, numbered=keys, actions=[action])
@@ -114,7 +109,8 @@ async def summarize(state: ResearchState, runtime: Runtime[Context]) -> StateUpd
     turn.announce("summarize")
     named = NamedPages(state, turn)
     async with turn.paid():
-        summary, read = await _side_by_side(_summary(state, turn), named.read())
+        summary, read = await gather_or_cancel([_summary(state, turn), named.read()])
+    assert isinstance(summary, str) and isinstance(read, Read)
     turn.emit(Summary(placement=turn.place, summary=summary))
     findings, cited = number_findings(read.findings, {**state.sources, **read.sources})
     return {
@@ -124,12 +120,6 @@ async def summarize(state: ResearchState, runtime: Runtime[Context]) -> StateUpd
         "learnings": read.learnings,
         "sources": {**read.sources, **cited},
     }
-
-
-async def _side_by_side(summing: Coroutine[Any, Any, str], reading: Coroutine[Any, Any, Read]) -> tuple[str, Read]:
-    summary, read = await gather_or_cancel([summing, reading])
-    assert isinstance(summary, str) and isinstance(read, Read)
-    return summary, read
 
 
 async def _summary(state: ResearchState, turn: Turn) -> str:

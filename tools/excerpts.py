@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..core.records.research import Ending, Finding, Task
 from ..core.run.branches import ResearcherState, assignment_of, place_of
 from ..core.run.events.call import document, researcher_failed
@@ -12,6 +14,7 @@ from ..core.run.events.packets import (
     FindingDelta,
     FindingStart,
     Packet,
+    Placement,
     SectionEnd,
 )
 from ..core.run.store.pages import Pages
@@ -51,12 +54,16 @@ def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
 
 def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
     """Say what went wrong, and show the excerpts that stand for the finding."""
-    place = place_of(task)
-    packets: list[Packet] = [researcher_failed(place, finding.reason)]
+    emitter.emit(researcher_failed(place_of(task), finding.reason), *finding_packets(place_of(task), finding, cited))
+
+
+def finding_packets(place: Placement, finding: Finding, cited: list[Document]) -> Iterator[Packet]:
+    """Yield the packets of a finding that no model has written, and of its end."""
     if finding.text:
-        packets += [FindingStart(placement=place), FindingDelta(placement=place, content=finding.text)]
-        packets.append(FindingCitedDocuments(placement=place, cited_docs=cited))
-    emitter.emit(*packets, SectionEnd(placement=place))
+        yield FindingStart(placement=place)
+        yield FindingDelta(placement=place, content=finding.text)
+        yield FindingCitedDocuments(placement=place, cited_docs=cited)
+    yield SectionEnd(placement=place)
 
 
 def _one_line(text: str) -> str:
