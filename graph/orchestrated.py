@@ -36,17 +36,11 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     """Return the uncompiled graph, built once per process; compiling does not change it."""
     graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
     graph.add_node("begin", partial(begin, strategy="orchestrated"))
-    graph.add_node("clarify", clarify)
-    graph.add_node("ask_user", ask_user)
-    graph.add_node("look_up", look_up)
-    graph.add_node("plan", plan)
-    graph.add_node("review_plan", review_plan)
-    graph.add_node("orchestrate", orchestrate)
+    for node in (clarify, ask_user, look_up, plan, review_plan, orchestrate, collect, write_report):
+        graph.add_node(node)
     graph.add_node(
         "researcher", compile_drawable(build_researcher_graph(), name="researcher_graph"), error_handler=record_failure
     )
-    graph.add_node("collect", collect)
-    graph.add_node("write_report", write_report)
     graph.add_node("verify_report", verify_report, error_handler=hand_over_unchecked)
 
     graph.add_edge(START, "begin")

@@ -40,20 +40,11 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     """Return the uncompiled graph, built once per process; compiling does not change it."""
     graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
     graph.add_node("begin", partial(begin, strategy="planned"))
-    graph.add_node("orient", orient)
-    graph.add_node("clarify", clarify)
-    graph.add_node("ask_user", ask_user)
-    graph.add_node("look_up", look_up)
-    graph.add_node("summarize", summarize)
-    graph.add_node("plan_steps", plan_steps)
-    graph.add_node("review_plan", review_plan)
-    graph.add_node("schedule", schedule)
+    for before in (orient, clarify, ask_user, look_up, summarize, plan_steps, review_plan, schedule):
+        graph.add_node(before)
+    for after in (collect, digest, cross_check, frame_report, write_report):
+        graph.add_node(after)
     graph.add_node("step", step_in_its_slot(), error_handler=record_failure)
-    graph.add_node("collect", collect)
-    graph.add_node("digest", digest)
-    graph.add_node("cross_check", cross_check)
-    graph.add_node("frame_report", frame_report)
-    graph.add_node("write_report", write_report)
     graph.add_node("verify_report", verify_report, error_handler=hand_over_unchecked)
 
     graph.add_edge(START, "begin")

@@ -25,10 +25,8 @@ from .routing import route_after_choose_queries, route_after_search, route_after
 def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
     """Return the uncompiled subgraph that carries out one step."""
     graph = StateGraph(StepState, context_schema=Context, input_schema=StepInput, output_schema=StepOutput)
-    graph.add_node("choose_queries", choose_queries, error_handler=judge_what_there_is)
-    graph.add_node("search", search, error_handler=judge_what_there_is)
-    graph.add_node("study", study, error_handler=judge_what_there_is)
-    graph.add_node("analyze", analyze, error_handler=judge_what_there_is)
+    for node in (choose_queries, search, study, analyze):
+        graph.add_node(node, error_handler=judge_what_there_is)
     graph.add_node("evaluate", evaluate, error_handler=end_step)
 
     graph.add_conditional_edges(START, route_into_step)
