@@ -88,7 +88,8 @@ def kind_of(content_type: str, head: bytes, name: str = "") -> Kind | None:
 
     The bytes decide; label and name only say which kind of text it is. Raises `Unread` if it is not text.
     """
-    label = _label(content_type)
+    # A header that is sent twice arrives with a comma.
+    label = content_type.partition(";")[0].partition(",")[0].strip().lower()
     if head.lstrip().startswith(b"%PDF-") or (_KINDS.get(label) == "pdf" and b"%PDF-" in head):
         return "pdf"
     if head.startswith(_ARCHIVE):
@@ -101,17 +102,6 @@ def kind_of(content_type: str, head: bytes, name: str = "") -> Kind | None:
     named = KINDS.get(PurePosixPath(name).suffix.lower()) if label in _PLAIN else None
     kind = named if named and named in _TEXTS else _KINDS.get(label, "text")
     return "text" if kind == "pdf" else kind
-
-
-def cut_to(data: bytes, most: int) -> bytes:
-    """Return the beginning of a text up to the last end of a word or element, so that no number is cut."""
-    end = max(data.rfind(sign, most - WORD_BYTES, most) for sign in (b"\n", b" ", b">"))
-    return data[: end + 1 if end > 0 else most]
-
-
-def _label(content_type: str) -> str:
-    # A header that is sent twice arrives with a comma.
-    return content_type.partition(";")[0].partition(",")[0].strip().lower()
 
 
 def _is_binary(head: bytes, charset: str) -> bool:
@@ -234,7 +224,11 @@ class Fetcher:
         is_cut = len(data) > most
         if is_cut and is_whole:
             raise Unread("too large", f"it is larger than {most} bytes (limit max_pdf_bytes)")
-        return Fetched(str(here), kind, charset_of(label), cut_to(data, most) if is_cut else data, is_cut)
+        if is_cut:
+            # At the last end of a word or element, so that no number is cut.
+            end = max(data.rfind(sign, most - WORD_BYTES, most) for sign in (b"\n", b" ", b">"))
+            data = data[: end + 1 if end > 0 else most]
+        return Fetched(str(here), kind, charset_of(label), data, is_cut)
 
     async def _obey_robots(self, here: Address) -> None:
         async with self._robots_locks[here.site]:
@@ -247,7 +241,8 @@ class Fetcher:
     async def _read_robots(self, here: Address) -> Robots:
         try:
             async with asyncio.timeout(ROBOTS_SHARE * self._limits.page_seconds):
-                data = await self._follow(here._replace(target="/robots.txt"), _receive_robots, obeys_robots=False)
+                there = here._replace(target="/robots.txt")
+                data = await self._follow(there, lambda _, answer: answer.body.upto(ROBOTS_BYTES), obeys_robots=False)
         except (Unread, TimeoutError):
             # A site that cannot say what it forbids forbids nothing.
             data = b""
@@ -258,10 +253,6 @@ async def look_up(host: str, port: int) -> list[str]:
     """Return the IP addresses of a name, as the system knows them."""
     found = await _NAMES.run(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
     return [str(place[0]) for *_, place in found]
-
-
-async def _receive_robots(_here: Address, answer: Answer) -> bytes:
-    return await answer.body.upto(ROBOTS_BYTES)
 
 
 def _redirected(here: Address, answer: Answer) -> Address:

@@ -92,17 +92,8 @@ def is_public(number: IPAddress) -> bool:
     return not any(number in network for network in _NOT_PUBLIC)
 
 
-def is_never_open(number: IPAddress) -> bool:
-    """Whether an address, or one that it carries inside, is refused whatever the settings say."""
-    return any(one in network for one in (number, *_carried(number)) for network in _NEVER)
-
-
-def is_never_open_network(network: Network) -> bool:
-    """Whether all of a network is refused whatever the settings say."""
-    return any(network.version == never.version and network.subnet_of(never) for never in _NEVER)  # type: ignore[arg-type]  # the versions are equal
-
-
 def _carried(number: IPAddress) -> Iterator[ipaddress.IPv4Address]:
+    """Yield the addresses that an IPv6 address carries inside."""
     if number.version == 4:
         return
     assert isinstance(number, ipaddress.IPv6Address)
@@ -156,7 +147,7 @@ class Policy:
         """Refuse an address if any number to which its name leads is closed. Raises `Unread`."""
         for number in numbers:
             fitting = {opening.port for opening in self._openings if opening.fits(address, number)}
-            if is_never_open(number):
+            if any(one in network for one in (number, *_carried(number)) for network in _NEVER):
                 raise Unread("private", f"{address.host} leads to an address that is never opened")
             if address.port in fitting:
                 continue
@@ -185,7 +176,7 @@ def _opening(entry: str) -> Opening:
         network = ipaddress.ip_network(place)
     except ValueError:
         return Opening(_name(entry, place), None, port)
-    if is_never_open_network(network):
+    if any(network.version == never.version and network.subnet_of(never) for never in _NEVER):  # type: ignore[arg-type]  # the versions are equal
         raise UnknownSetting(f"allow_private: {entry!r} is link-local or of a cloud or gateway, which is never opened")
     return Opening("", network, port)
 

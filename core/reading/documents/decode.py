@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from contextlib import suppress
 
 from ..records import TEXT_CHARACTERS, Unreadable
 
@@ -115,11 +116,12 @@ def _without_mark(data: bytes, declared: str, is_whole: bool) -> str:
     names = ["iso2022_jp", "utf-8"] if b"\x1b$" in data else ["utf-8"]
     # A stray NUL is an accident; every second byte NUL is UTF-16.
     if data[:SAMPLE_BYTES].count(0) > NUL_SHARE * len(data[:SAMPLE_BYTES]):
-        names = [_wide_guess(data)]
+        sample = data[:SAMPLE_BYTES]
+        names = ["utf-16-le" if sample[1::2].count(0) > sample[0::2].count(0) else "utf-16-be"]
     for name in [*names, _AS_MEANT.get(declared.lower(), declared)]:
-        text = _strictly(data, name, is_whole)
-        if text is not None:
-            return text
+        # A cut may fall inside a character.
+        with suppress(LookupError, UnicodeError):
+            return codecs.getincrementaldecoder(name)().decode(data, final=is_whole)
     return _with_slips(data) or data.decode(_best_guess(data), errors="replace")
 
 
@@ -128,19 +130,6 @@ def _with_slips(data: bytes) -> str:
     text = data.decode("utf-8", errors="replace")
     slips = text.count(REPLACEMENT)
     return text if slips * SLIPS < sum(1 for character in text if character > "\x7f") else ""
-
-
-def _strictly(data: bytes, encoding: str, is_whole: bool) -> str | None:
-    try:
-        # A cut may fall inside a character.
-        return codecs.getincrementaldecoder(encoding)().decode(data, final=is_whole)
-    except (LookupError, UnicodeError):
-        return None
-
-
-def _wide_guess(data: bytes) -> str:
-    sample = data[:SAMPLE_BYTES]
-    return "utf-16-le" if sample[1::2].count(0) > sample[0::2].count(0) else "utf-16-be"
 
 
 def _best_guess(data: bytes) -> str:

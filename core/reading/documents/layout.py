@@ -149,7 +149,9 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
         yield lines
         return
     lines = [part for line in lines for part in line.cut(gutter, gutter + 1, NARROW)]
-    in_table = _in_tables(lines)
+    # Rows of at least three short lines are tables.
+    rows = (row for row in rows_of(lines) if len(row) > 2 and not any(map(_is_long, row)))
+    in_table = {line for row in rows for line in row}
     between = [line for line in lines if line.left < gutter < line.right or line in in_table]
     rest = sorted(set(lines).difference(between), key=lambda line: line.middle)
     block = list[Line]()
@@ -164,12 +166,6 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
             block = []
         block += [divider] if divider else []
     yield from [block] if block else ()
-
-
-def _in_tables(lines: Sequence[Line]) -> set[Line]:
-    """Return the lines of rows that consist of at least three short lines."""
-    rows = [row for row in rows_of(lines) if len(row) > 2 and not any(map(_is_long, row))]
-    return {line for row in rows for line in row}
 
 
 def _is_long(line: Line) -> bool:
@@ -188,13 +184,9 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     for _, gutter in sorted(found)[:MOST_GUTTERS]:
         cut = [part for line in lines for part in line.cut(gutter, gutter + 1, NARROW)]
         columns = [line for line in cut if line.right <= gutter], [line for line in cut if line.left >= gutter]
-        if all(map(_is_column, columns)):
+        if all(len(one) >= COLUMN_LINES and sum(map(_is_long, one)) * 2 >= len(one) for one in columns):
             return gutter
     return None
-
-
-def _is_column(lines: Sequence[Line]) -> bool:
-    return len(lines) >= COLUMN_LINES and sum(map(_is_long, lines)) * 2 >= len(lines)
 
 
 def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:

@@ -102,8 +102,9 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
         if bounds != known:
             known = bounds
             pdfium.FPDFText_GetCharOrigin(raw, start, at_x, at_y)
-            turned, base = _turned(pdfium.FPDFText_GetCharAngle(raw, start)), y.value
-            size = bounds[1] - bounds[0]
+            quarter = pdfium.FPDFText_GetCharAngle(raw, start) / (math.pi / 2)
+            turned = round(quarter) % 4 if abs(quarter - round(quarter)) < SKEWED else None
+            base, size = y.value, bounds[1] - bounds[0]
         if stop - start > 1:
             pdfium.FPDFText_GetLooseCharBox(raw, stop - 1, at_box)
             if turned != 0 or (box.bottom, box.top) != bounds:
@@ -158,11 +159,6 @@ def _shift(run: _Run, base: float, size: float, gap: float) -> float | None:
         return 0.0
     is_raised = abs(shift) < MOST_RAISED * larger and (size <= run.size or (shift < 0 and not run.shift))
     return shift if is_raised and gap < 2 * WORD_GAP * larger else None
-
-
-def _turned(angle: float) -> int | None:
-    quarter = angle / (math.pi / 2)
-    return round(quarter) % 4 if abs(quarter - round(quarter)) < SKEWED else None
 
 
 def _turned_box(raw: Any, place: int, turned: int) -> tuple[float, float, float, float]:

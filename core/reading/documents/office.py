@@ -46,7 +46,9 @@ _AS_PLAIN = (
 def open_archive(data: bytes) -> ZipFile:
     """Return the archive, if nothing in it is locked and it is none of those that burst. Raises `Unreadable`."""
     if data.startswith(_OFFICE_BEFORE_XML):
-        raise _older_office(data)
+        if _LOCKED_PACKAGE in data:
+            raise Unreadable("encrypted", "it is encrypted: it opens with a password only")
+        raise Unreadable("broken", "it is a file of an office program before 2007 under a newer name")
     try:
         archive = ZipFile(BytesIO(data))
     except (BadZipFile, ValueError, NotImplementedError) as error:
@@ -120,12 +122,6 @@ def _check(archive: ZipFile, packed: int) -> None:
         raise Unreadable("too large", f"its {packed} bytes unpack to {unpacked}, more than {RATIO} times as much")
 
 
-def _older_office(data: bytes) -> Unreadable:
-    if _LOCKED_PACKAGE in data:
-        return Unreadable("encrypted", "it is encrypted: it opens with a password only")
-    return Unreadable("broken", "it is a file of an office program before 2007 under a newer name")
-
-
 class Office(NamedTuple):
     """An office document that a library can open."""
 
@@ -143,20 +139,16 @@ def open_office(data: bytes) -> Office:
     names = set(archive.namelist())
     if _CONTENT_TYPES not in names:
         raise Unreadable("broken", "it is no office document")
-    _check_size(archive)
+    # Sheets are read row by row, everything else as a whole.
+    kept = (one for one in archive.infolist() if _is_kept(one.filename) and not one.filename.startswith(_SHEETS))
+    if sum(one.file_size for one in kept) > UNPACKED_BYTES:
+        raise Unreadable("too large", f"unpacked it is larger than {UNPACKED_BYTES} bytes")
     for name in filter(_is_kept, names):
         check_prolog(archive, name)
     relations = {name: _inner_relations(archive, name, names) for name in names if name.endswith(".rels")}
     file = BytesIO(bytearray(data))
     put_in(file, {_CONTENT_TYPES: _plain_types(archive), **relations})
     return Office(file, *_properties(archive, names))
-
-
-def _check_size(archive: ZipFile) -> None:
-    # Sheets are read row by row, everything else as a whole.
-    kept = (one for one in archive.infolist() if _is_kept(one.filename) and not one.filename.startswith(_SHEETS))
-    if sum(one.file_size for one in kept) > UNPACKED_BYTES:
-        raise Unreadable("too large", f"unpacked it is larger than {UNPACKED_BYTES} bytes")
 
 
 def _is_kept(name: str) -> bool:

@@ -61,17 +61,13 @@ def shown_number(number: float) -> str:
 
 def table_of(rows: Sequence[Row]) -> Iterator[str]:
     """Return one table with its first row as header; lines before it that fill one cell only stand above it as text."""
-    filled = _without_empty_columns(rows)
+    used = sorted({place for row in rows for place, cell in enumerate(row) if cell})
+    filled = [[row[place] if place < len(row) else "" for place in used] for row in rows]
     width = max(map(len, filled), default=0)
     while filled and (width == 1 or (filled[0][0] and not any(filled[0][1:]))):
         yield "".join(filled.pop(0))
     if filled:
         yield from _pieces(filled, width)
-
-
-def _without_empty_columns(rows: Sequence[Row]) -> list[list[str]]:
-    used = sorted({place for row in rows for place, cell in enumerate(row) if cell})
-    return [[row[place] if place < len(row) else "" for place in used] for row in rows]
 
 
 def _pieces(rows: list[list[str]], width: int) -> Iterator[str]:
@@ -95,7 +91,9 @@ def parse_csv(text: str) -> Extract:
     text = text.lstrip("\n")
     declared = _DECLARED.match(text)
     text = text[declared.end() :] if declared else text
-    delimiter = declared.group(1) if declared else _delimiter(text)
+    lines = text.split("\n", SAMPLED_LINES)[:SAMPLED_LINES]
+    # The sign that leaves no quotation marks and cuts most first lines into the same number of cells.
+    delimiter = declared.group(1) if declared else max(DELIMITERS, key=lambda sign: _evenness(lines, sign))
     try:
         blocks = list(up_to_limit(tables_of(_rows(text, delimiter, csv.QUOTE_MINIMAL))))
     except csv.Error:
@@ -107,12 +105,6 @@ def parse_csv(text: str) -> Extract:
 def _rows(text: str, delimiter: str, quoting: Literal[0, 3]) -> Iterator[list[str]]:
     csv.field_size_limit(CELL_CHARACTERS)
     return csv.reader(text.splitlines(keepends=True), delimiter=delimiter, quoting=quoting, skipinitialspace=True)
-
-
-def _delimiter(text: str) -> str:
-    """Return the sign that leaves no quotation marks and cuts most first lines into the same number of cells."""
-    lines = text.split("\n", SAMPLED_LINES)[:SAMPLED_LINES]
-    return max(DELIMITERS, key=lambda sign: _evenness(lines, sign))
 
 
 def _evenness(lines: list[str], delimiter: str) -> tuple[int, int, int]:

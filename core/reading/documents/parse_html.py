@@ -97,17 +97,14 @@ def drop_unseen(root: lxml.html.HtmlElement) -> None:
     Content that a click reveals is kept, and so is the text of its button.
     """
     openers = root.xpath(_OPENS)
-    opened = {name.removeprefix("#") for one in openers for name in _opened_by(one)}
+    opening = ("aria-controls", "data-bs-target", "data-target", "href")
+    named = (value for one in openers for attribute in opening for value in one.get(attribute, "").split())
+    opened = {name.removeprefix("#") for name in named}
     unseen = [*root.iter(*_UNSEEN), *(button for button in root.iter("button") if button not in openers)]
     unseen += (one for one in root.xpath(_ATTRIBUTES) if one.get("id") not in opened and _is_hidden(one))
     for element in unseen:
         if element.getparent() is not None and element.tag != "body":
             element.drop_tree()
-
-
-def _opened_by(opener: lxml.html.HtmlElement) -> Iterator[str]:
-    for name in ("aria-controls", "data-bs-target", "data-target", "href"):
-        yield from opener.get(name, "").split()
 
 
 def _is_hidden(element: lxml.html.HtmlElement) -> bool:

@@ -114,7 +114,7 @@ def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[
     for number in range(1, len(document) + NEAR_PAGES + 1):
         near.append(_page(document, number, recogniser) if number <= len(document) else _Page(number))
         if number % TIMED_PAGES == 0:
-            recogniser.ask_for_time()
+            recogniser.on_page()
         if number > NEAR_PAGES:
             page = near[-1 - NEAR_PAGES]
             others = [other for other in near if other is not page]

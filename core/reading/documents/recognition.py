@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -40,14 +41,11 @@ class Recogniser:
     def __init__(self, most: int = PAGES, on_page: Callable[[], None] = lambda: None) -> None:
         """Read at most so many pages; `on_page` is called before each."""
         self._most = most
-        self._on_page = on_page
+        self.on_page = on_page
+        """Says that a long file is still being read."""
         self._count = 0
         self._unsure: list[int] = []
         self._missed: dict[str, list[int]] = {}
-
-    def ask_for_time(self) -> None:
-        """Say that a long file is still being read."""
-        self._on_page()
 
     @property
     def misses(self) -> bool:
@@ -58,7 +56,7 @@ class Recogniser:
         """Return the lines of a page; empty without any text, and if it cannot be read: `note` tells."""
         if self._count == self._most:
             return self.miss(number, f"only {self._most} scanned pages are recognised")
-        self._on_page()
+        self.on_page()
         try:
             models = load_models()
         except ImportError:
@@ -106,7 +104,12 @@ def load_models() -> Any:
     import onnxruntime  # noqa: F401
     import rapidocr
 
-    _allow_memory()
+    # The models need more memory than reading does.
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     cv2.setNumThreads(1)
     models = Path(rapidocr.__file__).with_name("models")
     # Named by their files, which lie in the package: what it does not find it would download.
@@ -114,17 +117,6 @@ def load_models() -> Any:
     threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
     size = {"Det.limit_type": "max", "Det.limit_side_len": DETECTED_SIDE}
     return rapidocr.RapidOCR(params={"Global.log_level": "critical", **files, **threads, **size})
-
-
-def _allow_memory() -> None:
-    """Raise the limit on memory to what the models need."""
-    try:
-        import resource
-
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    except (ImportError, ValueError, OSError):
-        return
 
 
 def _as_array(picture: Image) -> numpy.ndarray:
@@ -151,7 +143,8 @@ def _recognised(pixels: numpy.ndarray, models: Any) -> tuple[str, float]:
     import numpy
 
     boxes, crops = _detected(pixels, models)
-    if sum(map(_is_high, boxes)) * 2 > len(boxes):
+    sides = [box.max(axis=0) - box.min(axis=0) for box in boxes]
+    if sum(bool(height > 1.5 * width) for width, height in sides) * 2 > len(boxes):
         # The page lies on its side.
         boxes, crops = _detected(numpy.ascontiguousarray(numpy.rot90(pixels)), models)
     if not crops:
@@ -189,11 +182,6 @@ def _detected(pixels: numpy.ndarray, models: Any) -> tuple[Sequence[numpy.ndarra
         # There is no text.
         return [], []
     return found.boxes, crops
-
-
-def _is_high(box: numpy.ndarray) -> bool:
-    width, height = box.max(axis=0) - box.min(axis=0)
-    return bool(height > 1.5 * width)
 
 
 def _pieces(crop: numpy.ndarray) -> Sequence[numpy.ndarray]:

@@ -10,6 +10,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import PurePath
 from traceback import format_tb
@@ -166,7 +167,11 @@ def main() -> None:
     # Whatever a library prints must not get among the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    _limit_memory()
+    # Windows and macOS have no such limit; the parent's clock still holds.
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, SCAN_BYTES))
     idle_seconds = float(sys.argv[1]) if len(sys.argv) > 1 else threading.TIMEOUT_MAX
     while (request := _next(requests, idle_seconds)) is not None:
         header, data = request
@@ -207,25 +212,14 @@ def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds
         send(answers, extract._asdict())
 
 
-def _limit_memory() -> None:
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, SCAN_BYTES))
-    except (ImportError, ValueError, OSError):
-        return  # Windows and macOS have no such limit; the parent's clock still holds.
-
-
 def _limit_time(seconds: float) -> None:
     """Let the kernel end this process if the parent is no longer there to do it."""
-    try:
+    with suppress(ImportError, ValueError, OSError):
         import resource
 
         usage = resource.getrusage(resource.RUSAGE_SELF)
         most = int(usage.ru_utime + usage.ru_stime + 2 * seconds) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-    except (ImportError, ValueError, OSError):
-        return
 
 
 if __name__ == "__main__":
