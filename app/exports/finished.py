@@ -16,7 +16,7 @@ from ...core.evidence.citations.rendering import link_to, shown_title
 from ...core.evidence.citations.sanitizing import commonmark, sanitized
 from ...core.evidence.memory.observations import ConfirmedPair, notes_of
 from ...core.evidence.text.sentences import sentences_of
-from ...core.records.report import Audit, CitedPassage, ClaimCheck, ClaimVerdict, Report
+from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
 from ...core.records.sources import Source
 from ...core.run.spending import dollars
 from ...core.writing.basis import disagreement_of
@@ -182,7 +182,9 @@ def quotes_of(finished: Finished) -> list[Quote]:
         known = [passage for passage in claim.passages if passage.source in numbers]
         for passage in known:
             number = numbers[passage.source]
-            quotes.append(_quote(place, words, number, finished.cited[number - 1], claim, passage))
+            source = finished.cited[number - 1]
+            link, day = link_to(source, passage.quote, passage.page), source.read_at[:10]
+            quotes.append(Quote(place, words, number, shown_title(source), link, day, claim.verdict, passage))
         if not known:
             quotes.append(Quote(place, words, 0, "", "", "", claim.verdict, None))
     return quotes
@@ -197,8 +199,3 @@ def sentence_words(markdown: str) -> str:
 def places_of(quotes: Sequence[Quote]) -> Mapping[tuple[int, int], int]:
     """Return the places of the quotes by the numbers of their source and their sentence."""
     return {(quote.number, quote.claim): place for place, quote in enumerate(quotes)}
-
-
-def _quote(place: int, words: str, number: int, source: Source, claim: ClaimCheck, passage: CitedPassage) -> Quote:
-    link = link_to(source, passage.quote, passage.page)
-    return Quote(place, words, number, shown_title(source), link, source.read_at[:10], claim.verdict, passage)

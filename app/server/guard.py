@@ -80,7 +80,8 @@ class Guard:
         if scope["type"] not in ("http", "websocket") or scope.get("root_path", "").startswith("/noauth"):
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
-        page = self._page if _is_of_page(scope) else None
+        is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        page = self._page if is_read and PAGE.fullmatch(scope["path"]) else None
         user = user_of(headers, (scope.get("client") or ("",))[0])
         refused = _refused(scope, headers, user, is_public=page is not None or scope["path"] in PUBLIC)
         if refused is None and page:
@@ -126,10 +127,6 @@ def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: boo
     if STREAM.fullmatch(scope["path"]) and (_streams[user] >= USER_STREAMS or _streams.total() >= STREAMS):
         return 429, f"Too many streams are open: {USER_STREAMS} of a user and {STREAMS} in all are allowed; close one."
     return None
-
-
-def _is_of_page(scope: Scope) -> bool:
-    return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and bool(PAGE.fullmatch(scope["path"]))
 
 
 def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str | None) -> tuple[int, str] | None:

@@ -102,7 +102,8 @@ def detect_language(question: str) -> str:
 def is_written_in(passage: str, code: str) -> bool | None:
     """Whether a Markdown text is written in the language of this ISO 639-1 code; none if that is not certain."""
     prose = prose_of(passage)
-    if not code or _letters(prose) < LEAST_LETTERS:
+    letters = sum(map(str.isalpha, prose)) + 2 * len(_DENSE.findall(prose))
+    if not code or letters < LEAST_LETTERS:
         return None
     if language_beyond_doubt(prose) == code:
         return True
@@ -129,10 +130,6 @@ def _foreign_parts(section: Section, code: str) -> Iterator[Section]:
         yield section
     else:
         yield from (part for part in paragraphs_of(section) if is_written_in(part.text, code) is False)
-
-
-def _letters(prose: str) -> int:
-    return sum(map(str.isalpha, prose)) + 2 * len(_DENSE.findall(prose))
 
 
 def _best(likelihoods: Mapping[str, float]) -> tuple[str, float]:

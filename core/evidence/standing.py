@@ -104,17 +104,13 @@ def _is_marked_draft(title: str, name: str) -> bool:
     is_in_name = not DRAFT.isdisjoint(in_name - in_title)
     # Without a title, that is the name, without its signs.
     is_named_only = title == " ".join(_APART.sub(" ", stem).split())
-    return is_in_name or any(map(_is_mark, _parts(stem if is_named_only else title)))
+    parts = map(tokens, _parts(stem if is_named_only else title))
+    return is_in_name or any(len(words) <= MARK_WORDS and not DRAFT.isdisjoint(words) for words in parts)
 
 
 def _parts(words: str) -> list[str]:
     parts = [part for part in _APART.split(words) if part.strip()]
     return parts if len(parts) > 1 or len(tokens(words)) == 1 else []
-
-
-def _is_mark(part: str) -> bool:
-    found = tokens(part)
-    return len(found) <= MARK_WORDS and not DRAFT.isdisjoint(found)
 
 
 def _beginning_in(line: str) -> str:

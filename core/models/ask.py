@@ -25,11 +25,10 @@ from ..run.secrets import Secrets
 from ..run.transcripts import (
     BROKEN,
     CHARACTERS_PER_TOKEN,
-    FAILED,
     WITHHELD,
     finish_of,
     fit_window,
-    is_status_text,
+    is_result,
     tokens_of,
 )
 from .abilities import ability_of, other_ability, remember_ability, with_learned
@@ -304,15 +303,10 @@ def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
         _answered(message)
         for results in reversed(rounds)
         for message in sorted(results, key=lambda message: len(message.text), reverse=True)
-        if _is_from_outside(message.text)
+        if is_result(message)
     ][:SUSPECTS]
     singles: list[tuple[str, ...]] = [(call_id,) for call_id in suspected]
     return singles if len(singles) < 2 else [*singles, tuple(suspected)]
-
-
-def _is_from_outside(result: str) -> bool:
-    """Whether a result holds what a document, a page or a researcher says."""
-    return not result.startswith((WITHHELD, FAILED)) and not is_status_text(result)
 
 
 def _answered(message: AnyMessage) -> str:

@@ -98,7 +98,9 @@ def bind_call(
         # Ollama's client refuses a call that brings the limit along.
         model = model.model_copy(update={"num_predict": max_tokens})
     elif max_tokens is not None:
-        bound[_output_limit(model)] = max_tokens
+        # Google's classes do not know the common name.
+        has_own_name = "max_output_tokens" in type(model).model_fields
+        bound["max_output_tokens" if has_own_name else "max_tokens"] = max_tokens
     is_forced = bool(tools) and tool_choice == "any"
     if effort and (takes_all or _takes_effort(model, effort, is_forced=is_forced)):
         bound["reasoning_effort"] = effort
@@ -108,11 +110,6 @@ def bind_call(
         return model.bind_tools(tools, tool_choice=tool_choice, **bound)
     except NotImplementedError as error:
         raise ToolsUnbound from error
-
-
-def _output_limit(model: BaseChatModel) -> str:
-    """Return what the class calls the limit on an answer's tokens: Google's do not know the common name."""
-    return "max_output_tokens" if "max_output_tokens" in type(model).model_fields else "max_tokens"
 
 
 def _takes_effort(model: BaseChatModel, effort: str, *, is_forced: bool) -> bool:

@@ -82,13 +82,6 @@ class _OpenAIModel(NamedTuple):
     reasons: bool | None
 
 
-def default_model() -> str:
-    """Return the model where the settings name none: that of the environment's server or of OpenAI, if there is one."""
-    if _variable("OPENAI_API_KEY") or _base_url():
-        return OPENAI + (_variable("OPENAI_MODEL") or DEFAULT_MODEL)
-    return ""
-
-
 def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
     """Return the model of this name for the running event loop.
 
@@ -363,7 +356,11 @@ def _check_window(role: Role, profile: Profile, context: Context) -> None:
 
 
 def _chosen(role: Role, context: Context) -> Model:
-    return _given(role, context) or default_model() or EXTRACTIVE
+    """Return the model of a role: where the settings name none, that of the environment's server or of OpenAI."""
+    given = _given(role, context)
+    if not given and (_variable("OPENAI_API_KEY") or _base_url()):
+        return OPENAI + (_variable("OPENAI_MODEL") or DEFAULT_MODEL)
+    return given or EXTRACTIVE
 
 
 def _given(role: Role, context: Context) -> Model | None:

@@ -91,18 +91,16 @@ class Threads:
         return await asyncio.wrap_future(future)
 
     def _work_off(self) -> None:
-        while (task := self._next()) is not None:
+        while True:
+            with self._work:
+                self._idle += 1
+                is_awaited = self._work.wait_for(lambda: self._tasks, IDLE_SECONDS)
+                self._idle -= 1
+                if not is_awaited:
+                    self._running -= 1
+                    return
+                task = self._tasks.popleft()
             task()
-
-    def _next(self) -> Task | None:
-        with self._work:
-            self._idle += 1
-            is_awaited = self._work.wait_for(lambda: self._tasks, IDLE_SECONDS)
-            self._idle -= 1
-            if is_awaited:
-                return self._tasks.popleft()
-            self._running -= 1
-            return None
 
 
 _all_work = Threads("work", 64)

@@ -55,7 +55,9 @@ def decide(
     is_done = has_findings and has_handed_out
     names = {call.name for call in calls.accepted}
     if not calls.message.tool_calls:
-        return _without_call(progress, is_done)
+        if progress.cycle or ACT in progress.nudges:
+            return give_up(progress, {}, is_done)
+        return Order("again", _nudged(progress, ACT), {})
     if tool_names.GENERATE_REPORT in names:
         return _report(calls, progress, has_findings)
     if tool_names.THINK_TOOL in names:
@@ -75,12 +77,6 @@ def read_task(arguments: dict[str, Any]) -> str:
     """Return the task of a research call; empty if there is none."""
     task = arguments.get("task")
     return " ".join(task.split()) if isinstance(task, str) else ""
-
-
-def _without_call(progress: Progress, is_done: bool) -> Order:
-    if progress.cycle or ACT in progress.nudges:
-        return give_up(progress, {}, is_done)
-    return Order("again", _nudged(progress, ACT), {})
 
 
 def _report(calls: Calls, progress: Progress, has_findings: bool) -> Order:
@@ -158,7 +154,9 @@ def choose_action(calls: Calls, state: ResearcherState, limits: Limits) -> NextA
         silent = not calls.message.tool_calls
         return NextAction(answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent)
     if not acting:
-        return _researcher_thinks(list(calls.accepted), answers, state, limits)
+        may_think = state.thinks < limits.max_thinks
+        answers |= dict.fromkeys([call.id for call in calls.accepted], ACKNOWLEDGED if may_think else CALL_ANOTHER_TOOL)
+        return NextAction(answers, iterations=0 if may_think else 1, thinks=state.thinks + may_think)
     first = acting[0]
     same = [call for call in acting if _may_join(call, first)]
     another = ONE_PLACE if first.name in tool_names.OURS else ONE_CALL
@@ -175,12 +173,6 @@ def choose_action(calls: Calls, state: ResearcherState, limits: Limits) -> NextA
     if made >= limits.max_repeats and not request.arguments.get("start"):
         return NextAction(answers | {first.id: REPEATED.format(made=made)}, is_finished=True)
     return NextAction(answers, request)
-
-
-def _researcher_thinks(same: list[Call], answers: dict[str, str], state: ResearcherState, limits: Limits) -> NextAction:
-    if state.thinks >= limits.max_thinks:
-        return NextAction(answers | {call.id: CALL_ANOTHER_TOOL for call in same}, iterations=1, thinks=state.thinks)
-    return NextAction(answers | {call.id: ACKNOWLEDGED for call in same}, thinks=state.thinks + 1)
 
 
 def _may_join(call: Call, first: Call) -> bool:

@@ -99,13 +99,12 @@ def revise_steps(
     `added` are title, task and whether it searches; no more of them than keep what is left of the plan, follow-ups
     apart, within `most` steps.
     """
-    changed = {
-        step.id: step.model_copy(update={"status": "skipped", "reason": needless[step.id]})
-        if step.id in needless
-        else _reworded(step, reworded.get(step.id, ""))
-        for step in steps
-        if step.status == "pending"
-    }
+    changed = dict[str, PlanStep]()
+    for step in (step for step in steps if step.status == "pending"):
+        if step.id in needless:
+            changed[step.id] = step.model_copy(update={"status": "skipped", "reason": needless[step.id]})
+        elif task := reworded.get(step.id, ""):
+            changed[step.id] = step.model_copy(update={"task": task, "title": " ".join(task.split())[:80]})
     own = [step for step in steps if not step.parent]
     room = max(0, most - sum(not step.is_over for step in own))
     new = [
@@ -159,10 +158,6 @@ def _numbered(text: str) -> list[tuple[str, list[str]]]:
         else:
             entries[-1][1].append(line.strip())
     return [(number, lines) for number, lines in entries if lines[0]]
-
-
-def _reworded(step: PlanStep, task: str) -> PlanStep:
-    return step.model_copy(update={"task": task, "title": " ".join(task.split())[:80]}) if task else step
 
 
 def _remark(step: PlanStep) -> str:

@@ -270,7 +270,7 @@ def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | N
     if tokens_of(fitted) <= tokens:
         return fitted
     newest = max((place for place, message in enumerate(fitted) if _works(message)), default=len(fitted))
-    results = [place for place, message in enumerate(fitted) if _is_result(message)]
+    results = [place for place, message in enumerate(fitted) if is_result(message)]
     older = [place for place in results if place < newest]
     if shorten:
         _shorten(fitted, older, tokens, LEAST_SHARE, shorten)
@@ -290,7 +290,10 @@ def _shorten(fitted: list[AnyMessage], places: Sequence[int], tokens: int, least
         return
     share = max(least, 1 - (excess + 2 * len(places)) / held)
     for place in places:
-        shorter = _below_head(shorten, share)(fitted[place].text)
+        text = fitted[place].text
+        # The line that says how the research ended is kept.
+        head, line_break, body = text.partition("\n") if text.startswith(INCOMPLETE) else ("", "", text)
+        shorter = f"{head}{line_break}{shorten(body, share)}"
         fitted[place] = fitted[place].model_copy(update={"content": shorter})
 
 
@@ -307,20 +310,10 @@ def _works(message: AnyMessage) -> bool:
     return any(call["name"] not in (tool_names.THINK_TOOL, tool_names.GENERATE_REPORT) for call in message.tool_calls)
 
 
-def _is_result(message: AnyMessage) -> bool:
-    """Whether it is a tool result with content from outside."""
+def is_result(message: AnyMessage) -> bool:
+    """Whether it is a tool result with content from outside: what a document, a page or a researcher says."""
     text = message.text
     return isinstance(message, ToolMessage) and not (text.startswith((FAILED, WITHHELD)) or is_status_text(text))
-
-
-def _below_head(shorten: Shorten, share: float) -> Callable[[str], str]:
-    """Keep the line that says how the research ended."""
-
-    def shorten_body(text: str) -> str:
-        head, line_break, body = text.partition("\n") if text.startswith(INCOMPLETE) else ("", "", text)
-        return f"{head}{line_break}{shorten(body, share)}"
-
-    return shorten_body
 
 
 def _cut(text: str) -> str:

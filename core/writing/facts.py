@@ -31,11 +31,12 @@ def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
     """Return the facts for a role that answers for the whole run."""
     run = state.run
     reads = is_extractive(role, context)
+    reported = max((place for place, one in enumerate(state.messages) if mark_of(one) == "report"), default=0)
     mine = [finding for finding in state.findings.values() if finding.question_id == run.id]
     found = tuple(Found(one.task, one.numbered or one.text) for one in mine)
     return Facts(
         request=_request(state.messages),
-        earlier=_earlier(state.messages),
+        earlier=question_of(state.messages[:reported]),
         language=run.language,
         steps=state.plan.steps if state.plan else (),
         most_steps=context.limits.max_plan_steps,
@@ -94,12 +95,6 @@ def learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[
 def _request(messages: Sequence[AnyMessage]) -> str:
     """Return the user's words since the last report, without a yes to a plan."""
     return "\n".join(line for line in question_of(messages).splitlines() if not is_approval(line))
-
-
-def _earlier(messages: Sequence[AnyMessage]) -> str:
-    """Return the question that the last report answers."""
-    place = max((place for place, message in enumerate(messages) if mark_of(message) == "report"), default=0)
-    return question_of(messages[:place])
 
 
 def _tried(transcript: Iterable[AnyMessage]) -> tuple[str, ...]:

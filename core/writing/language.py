@@ -61,17 +61,13 @@ def named_language(words: str) -> Language:
     """
     wanted = " ".join(words.split())
     language = _by_code(wanted) or _by_name(wanted.casefold())
-    if language is None and not _is_wording(wanted):
+    # Scripts without spaces do not tell whether these are several words.
+    if language is None and " " not in wanted and not _UNSPACED.search(wanted):
         raise UnknownSetting(
             f"{wanted!r} is no language that is known (setting language): give a code or a name, such as 'de' or "
             "'German', or say in several words what is wanted, such as 'plain English for children'."
         )
     return language or Language(wanted, "")
-
-
-def _is_wording(wanted: str) -> bool:
-    """Whether these may be several words; scripts without spaces do not tell."""
-    return " " in wanted or bool(_UNSPACED.search(wanted))
 
 
 def _by_code(tag: str) -> Language | None:

@@ -98,7 +98,11 @@ class CitationStream:
         pieces: list[Piece] = []
         for part in parts:
             for piece in self._citations(part) if isinstance(part, Marker) else [Text(part)]:
-                _append(pieces, piece)
+                last = pieces[-1] if pieces else None
+                if isinstance(piece, Text) and isinstance(last, Text):
+                    pieces[-1] = Text(last.text + piece.text)
+                elif piece != Text(""):
+                    pieces.append(piece)
         return pieces
 
     def _citations(self, marker: Marker) -> list[Piece]:
@@ -113,14 +117,6 @@ class CitationStream:
     def _cite(self, key: str) -> Cited:
         is_first = key not in self._display
         return Cited(self._display.setdefault(key, len(self._display) + 1), key, is_first)
-
-
-def _append(pieces: list[Piece], piece: Piece) -> None:
-    last = pieces[-1] if pieces else None
-    if isinstance(piece, Text) and isinstance(last, Text):
-        pieces[-1] = Text(last.text + piece.text)
-    elif piece != Text(""):
-        pieces.append(piece)
 
 
 def cited_numbers(text: str, known: Iterable[int]) -> tuple[int, ...]:
@@ -191,7 +187,9 @@ def source_key(address: str) -> str:
 
 
 def _web_key(parts: SplitResult) -> str:
-    query = "&".join(piece for piece in parts.query.split("&") if not _is_tracking(piece))
+    names = ((piece, piece.partition("=")[0].lower()) for piece in parts.query.split("&"))
+    kept = (piece for piece, name in names if name not in _TRACKING and not name.startswith(_TRACKING_PREFIX))
+    query = "&".join(kept)
     # An empty path asks a server for "/" (RFC 9110, 4.2.3), so both are one page.
     return f"{parts.scheme}://{_authority(parts)}{parts.path or '/'}" + (f"?{query}" if query else "")
 
@@ -211,11 +209,6 @@ def _host(name: str) -> str:
         return idna.encode(name, uts46=True).decode("ascii")
     except idna.IDNAError:
         return name
-
-
-def _is_tracking(piece: str) -> bool:
-    name = piece.partition("=")[0].lower()
-    return name in _TRACKING or name.startswith(_TRACKING_PREFIX)
 
 
 class NumberedFinding(NamedTuple):

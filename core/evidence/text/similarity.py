@@ -126,13 +126,9 @@ class Meaning(NamedTuple):
 @lru_cache(maxsize=KEPT)
 def meaning(text: str) -> Meaning:
     """Return what a text is compared by."""
-    decisive = frozenset(token for token in tokens(expand_negations(text)) if is_decisive(token))
+    words = tokens(expand_negations(text))
+    decisive = frozenset(word for word in words if word in _DECISIVE or any(map(str.isdigit, word)))
     return Meaning(frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS, decisive, inner_names(text))
-
-
-def is_decisive(token: str) -> bool:
-    """Whether another word in its place would make another statement."""
-    return token in _DECISIVE or any(character.isdigit() for character in token)
 
 
 @lru_cache(maxsize=KEPT)
@@ -156,16 +152,13 @@ def inner_names(text: str) -> frozenset[str]:
     return frozenset(part for word in inner if word[0].isupper() for part in stems(word))
 
 
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the Jaccard index of two sets, from 0 to 1."""
-    return len(one & other) / len(one | other) if one or other else 1.0
-
-
 def is_same(one: Meaning, other: Meaning) -> bool:
     """Whether two texts say nearly the same: of the same names, with the same numbers and negations."""
     if one.decisive != other.decisive or (one.names - other.names and other.names - one.names):
         return False
-    return jaccard(one.stems, other.stems) >= NEAR
+    # The Jaccard index.
+    every = one.stems | other.stems
+    return not every or len(one.stems & other.stems) / len(every) >= NEAR
 
 
 def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -> list[list[Item]]:

@@ -173,7 +173,7 @@ def stem(word: str) -> str:
     if word in FAMILIES:
         return FAMILIES[word]
     short = _without_ending(word)
-    return FAMILIES.get(short, _without_e(short))
+    return FAMILIES.get(short, short.removesuffix("e") if len(short) > 4 else short)
 
 
 def stems(text: str) -> list[str]:
@@ -222,10 +222,6 @@ def _without_ending(word: str) -> str:
     return word
 
 
-def _without_e(word: str) -> str:
-    return word.removesuffix("e") if len(word) > 4 else word
-
-
 class WrittenDate(NamedTuple):
     """A date and its place in the text."""
 
@@ -267,35 +263,25 @@ def _may_begin(words: str, place: int) -> bool:
 
 def _iso(found: re.Match[str]) -> str:
     parts = found.groupdict()
-    year, month, day = int(parts["year"]), _month(parts), int(parts.get("day") or 0)
+    year, month, day = int(parts["year"]), int(parts.get("month") or 0), int(parts.get("day") or 0)
     if not FIRST_YEAR <= year <= LAST_YEAR:
         return ""
-    if "until" in parts:
-        return _season(year, parts["until"] or parts["short"])
+    if until := parts.get("until") or parts.get("short"):
+        # The year in which a season begins: 2026/27, or 2010-11, which may be a month.
+        is_season = int(until) > year if len(until) > 2 else int(until) == (year + 1) % 100
+        return str(year) if is_season else ""
     if "first" in parts:
-        return _slashed(year, int(parts["first"]), int(parts["second"]))
+        first, second = int(parts["first"]), int(parts["second"])
+        if first > 12 or first == second:
+            return _day(year, second, first)
+        # 03/05/2024: only the year is certain if both numbers can be a month.
+        return _day(year, first, second) if second > 12 else str(year)
+    if "name" in parts:
+        # Without regard to case, the pattern takes a dotless "ı" for an "i", which the table does not.
+        month = all_month_names().get(parts["name"].casefold(), 0)
     if not month:
         return str(year)
     return _day(year, month, day) if day else _day(year, month, 1)[:7]
-
-
-def _month(parts: dict[str, str]) -> int:
-    if "name" in parts:
-        # Without regard to case, the pattern takes a dotless "ı" for an "i", which the table does not.
-        return all_month_names().get(parts["name"].casefold(), 0)
-    return int(parts.get("month") or 0)
-
-
-def _season(year: int, until: str) -> str:
-    """Return the year in which a season begins: 2026/27, or 2010-11, which may be a month."""
-    return str(year) if (int(until) > year if len(until) > 2 else int(until) == (year + 1) % 100) else ""
-
-
-def _slashed(year: int, first: int, second: int) -> str:
-    """Parse 03/05/2024; only the year is certain if both numbers can be a month."""
-    if first > 12 or first == second:
-        return _day(year, second, first)
-    return _day(year, first, second) if second > 12 else str(year)
 
 
 def _day(year: int, month: int, day: int) -> str:

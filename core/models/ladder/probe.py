@@ -101,7 +101,10 @@ async def check_model(model: BaseChatModel, window: int | None, call: Call) -> E
     The check of the tools is passed if the model calls one in any way.
     """
     ability = await find_ability(model, call)
-    return Examined([_check_tools(ability), await _check_window(model, window, call)], ability)
+    words = "The model called a tool in none of the three ways; choose another model (setting models)."
+    words = f"{_FOUND[ability.rung]} Rung: {ability.rung}." if ability else words
+    tools = Check("tools", is_ok=ability is not None, words=words)
+    return Examined([tools, await _check_window(model, window, call)], ability)
 
 
 async def _have_called(model: BaseChatModel, call: Call, rung: RungName) -> AIMessage:
@@ -140,13 +143,6 @@ def _speaks_against(rung: RungName, error: Exception) -> bool:
         return kind in ("no_tools", "rejected")
     is_about_schema = kind is not None and bool(_ABOUT_SCHEMA.search(message_of(error)))
     return rung == "schema" and (kind == "rejected" or is_about_schema)
-
-
-def _check_tools(ability: Ability | None) -> Check:
-    if ability is None:
-        words = "The model called a tool in none of the three ways; choose another model (setting models)."
-        return Check("tools", is_ok=False, words=words)
-    return Check("tools", is_ok=True, words=f"{_FOUND[ability.rung]} Rung: {ability.rung}.")
 
 
 async def _check_window(model: BaseChatModel, window: int | None, call: Call) -> Check:

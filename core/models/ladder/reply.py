@@ -288,7 +288,10 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
 
 
 def _native(message: AIMessage, offer: Offer) -> AIMessage:
-    calls = [_renamed(call, offer) for call in message.tool_calls]
+    calls = list[ToolCall]()
+    for given in message.tool_calls:
+        tool, name = offer.find(given["name"]), given["name"]
+        calls.append(tool_call(name=tool.name if tool else name, args=coerce(given["args"], tool), id=given["id"]))
     broken: list[InvalidToolCall] = []
     for call in message.invalid_tool_calls:
         tool = offer.find(call["name"] or "")
@@ -299,11 +302,6 @@ def _native(message: AIMessage, offer: Offer) -> AIMessage:
             broken.append(call)
     words = split(message.text).text
     return message.model_copy(update={"content": words, "tool_calls": calls, "invalid_tool_calls": broken})
-
-
-def _renamed(call: ToolCall, offer: Offer) -> ToolCall:
-    tool = offer.find(call["name"])
-    return tool_call(name=tool.name if tool else call["name"], args=coerce(call["args"], tool), id=call["id"])
 
 
 def _valid(calls: list[Written]) -> list[ToolCall]:

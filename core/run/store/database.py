@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -168,7 +168,10 @@ def _prepare(path: Path) -> None:
     code_version()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _create(path)
+        # A file that exists is left to SQLite: closing it here would drop the locks that this process has on it, and
+        # the next process to close the database would take itself for the last one and delete what was not yet merged.
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with sqlite3.connect(path, timeout=BUSY_SECONDS) as connection:
             known = connection.execute("PRAGMA application_id").fetchone()[0]
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -193,12 +196,3 @@ def _prepare(path: Path) -> None:
             f"{str(path)!r} was written by a {age} version of deep-research than this one, {code_version()} (layout "
             f"{layout}; this one knows {LAYOUT}): {remedy}, or begin anew elsewhere (setting data_dir)."
         )
-
-
-def _create(path: Path) -> None:
-    # A file that exists is left to SQLite: closing it here would drop the locks that this process has on it, and the
-    # next process to close the database would take itself for the last one and delete what was not yet merged.
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        return

@@ -164,7 +164,7 @@ class RunSaver(BaseCheckpointSaver[str]):
         LangGraph stores what a cancelled node has written so far, perhaps without the edge that leads on from it, and
         takes the task for done when the thread is resumed: it would end there in silence.
         """
-        if not any(_is_cancellation(channel, value) for channel, value in writes):
+        if not any(name == "__error__" and isinstance(value, asyncio.CancelledError) for name, value in writes):
             async with self._saving(config):
                 await super().aput_writes(config, writes, task_id, task_path)
 
@@ -297,10 +297,6 @@ class RunSaver(BaseCheckpointSaver[str]):
 def config_of(place: Place) -> RunnableConfig:
     """Return the config that names a checkpoint."""
     return {"configurable": {**place._asdict()}}
-
-
-def _is_cancellation(channel: str, value: Any) -> bool:
-    return channel == "__error__" and isinstance(value, asyncio.CancelledError)
 
 
 def _prefix(thread_id: str) -> str:

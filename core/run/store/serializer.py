@@ -33,11 +33,6 @@ def code_version() -> str:
     return version("deep-research")
 
 
-def is_newer(other: str) -> bool:
-    """Whether a version is newer than this code's by more than bug fixes."""
-    return _parts(other) > _parts(code_version())
-
-
 def _parts(name: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", name)[:2]))
 
@@ -128,20 +123,18 @@ class _Reader:
 
 
 def _record(make: Any, given: dict[str, Any]) -> Any:
-    if make is Run and is_newer(str(given.get("version", ""))):
+    # Newer by more than bug fixes.
+    if make is Run and _parts(str(given.get("version", ""))) > _parts(code_version()):
         raise NewerVersion(
             f"was written by version {given['version']}, which is newer than this one ({code_version()})"
         )
     try:
         return make(**given)
     except ValidationError as error:
-        words = f"a record {make.__name__!r} does not fit version {code_version()} ({_misfits(error)})"
+        places = {".".join(map(str, fault["loc"])): fault["msg"] for fault in error.errors(include_input=False)}
+        misfits = "; ".join(f"{place}: {words}" for place, words in [*places.items()][:3])
+        words = f"a record {make.__name__!r} does not fit version {code_version()} ({misfits})"
         raise StateUnreadable(words) from error
-
-
-def _misfits(error: ValidationError) -> str:
-    places = {".".join(map(str, fault["loc"])): fault["msg"] for fault in error.errors(include_input=False)}
-    return "; ".join(f"{place}: {words}" for place, words in [*places.items()][:3])
 
 
 def record_types() -> list[type]:
