@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
+from langchain_core.messages import AIMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from ..core.models.ask import ask_model
@@ -60,7 +60,10 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     # Beside a call for the plan, words are dropped, and the plan has the same place.
     async with turn.paid():
         reply = await ask_model(request, context, turn.events)
-    question = "" if _called_a_tool(reply.message) or not may_ask else _question(reply.message.text)
+    words = reply.message.text.strip()
+    has_called = reply.message.tool_calls or reply.message.invalid_tool_calls
+    # A small model may answer the request instead, from memory.
+    question = words if may_ask and not has_called and _ASKS.search(words) else ""
     if not question or context.clarify == "assume" or not run.is_resumable:
         queries = _queries(reply.message) if may_look_up else ()
         is_quick = run.is_quick or bool(queries)
@@ -84,12 +87,3 @@ def _queries(message: AIMessage) -> tuple[str, ...]:
         return ()
     lines = as_lines(called[tool_names.LOOK_UP].get("queries"))
     return tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
-
-
-def _question(words: str) -> str:
-    """Return the words if they ask something; a small model may answer the request instead, from memory."""
-    return words.strip() if _ASKS.search(words) else ""
-
-
-def _called_a_tool(message: AnyMessage) -> bool:
-    return bool(getattr(message, "tool_calls", None) or getattr(message, "invalid_tool_calls", None))

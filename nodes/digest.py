@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 
 from ..core.evidence.memory.learned import fitting_learnings, is_confident, own_learnings, own_observations
 from ..core.evidence.memory.observations import insights, open_gaps
-from ..core.records.plan import PlanStep, StepOutcome
+from ..core.records.plan import PlanStep
 from ..core.run.context import Context
 from ..core.run.conversation import clean, mark_of, text_only
 from ..core.run.schedule import revise_steps, set_status, with_follow_up
@@ -34,7 +34,10 @@ async def digest(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate
     await Addresses(turn.pages, state.run.id).allow(named)
     seen = {"seen_messages": len(state.messages)}
     searches_on = any(step.status == "pending" and step.requires_search for step in steps)
-    if not steering and not (searches_on and any(map(_is_informative, map(state.outcomes.get, ended)))):
+    outcomes = [state.outcomes[one] for one in ended if one in state.outcomes]
+    # Something was learned that is certain enough to change the plan.
+    is_news = any(is_confident(one.confidence) and one.learnings for each in outcomes for one in each.iterations)
+    if not steering and not (searches_on and is_news):
         return {"steps": steps, "progress": state.progress.model_copy(update=seen), "transcript": [steering]}
     turn.announce("adapt")
     async with turn.paid():
@@ -57,13 +60,6 @@ def _abandoned(state: ResearchState) -> dict[str, PlanStep]:
     return {
         step.id: step.model_copy(update={"status": "pending"}) for step in state.steps if step.status == "in_progress"
     }
-
-
-def _is_informative(outcome: StepOutcome | None) -> bool:
-    """Whether a step learned something certain enough to change the plan."""
-    if outcome is None:
-        return False
-    return any(is_confident(one.confidence) and one.learnings for one in outcome.iterations)
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:

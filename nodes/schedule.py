@@ -120,7 +120,9 @@ def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning,
 
     They are cut to a number of tokens; what earlier questions have learned is included.
     """
-    before, own = _thought_before(state, step), {one.id for one in own_learnings(state)}
+    own = {one.id for one in own_learnings(state)}
+    thoughts = [one for one in state.steps if one.kind == step.kind == "dependent" and one.is_over and one.turn]
+    before = max(thoughts, key=lambda one: one.turn).id if thoughts else ""
     disputed = {key for pair in contradictions(state.memory.values()) for key in pair.learnings}
     groups: tuple[list[Learning], ...] = ([], [], [], [])
     for one in state.learnings.values():
@@ -128,12 +130,6 @@ def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning,
         order = (is_own and one.step == before, is_own and one.step in step.depends_on, one.id in disputed, True)
         groups[order.index(True)].append(one)
     return tuple(fitting_learnings(groups, step.task, tokens))
-
-
-def _thought_before(state: ResearchState, step: PlanStep) -> str:
-    """Return the id of the latest analysis, for another analysis; empty if there was none."""
-    thoughts = [one for one in state.steps if one.kind == step.kind == "dependent" and one.is_over and one.turn]
-    return max(thoughts, key=lambda one: one.turn).id if thoughts else ""
 
 
 def _thoughts(step: PlanStep, outcomes: dict[str, StepOutcome]) -> list[tuple[str, str]]:

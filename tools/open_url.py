@@ -148,7 +148,9 @@ class OpenUrl:
             raise ToolFailed(f"{self.name} needs at least one address, exactly as a search result states it.")
         limits = {"max_open": self._limits.max_open, "max_fetches": self._tool_context.meter.most_fetches}
         addresses, left_out = take(asked, limits, "addresses were opened")
-        read = await self._open_all(addresses, wanted.start)
+        pages = WebPages(self._context, self._tool_context)
+        async with WebReader(self._context) as reader:
+            read = await gather_or_cancel(self._open(one, pages, reader, wanted.start) for one in addresses)
         hits = distinct([one for one in read if isinstance(one, Hit)], lambda hit: hit.source.key)
         shown, dropped = _fitting(hits, self._limits.pages_characters)
         not_read = tuple(one for one in read if isinstance(one, NotRead))
@@ -157,12 +159,6 @@ class OpenUrl:
         if not shown:
             raise ToolFailed(" ".join(problems), not_read)
         return Outcome(shown, tuple(problems), not_read=not_read)
-
-    async def _open_all(self, addresses: list[str], start: int) -> list[Hit | NotRead | str]:
-        """Return what was read at each address, or why nothing was."""
-        pages = WebPages(self._context, self._tool_context)
-        async with WebReader(self._context) as reader:
-            return await gather_or_cancel(self._open(address, pages, reader, start) for address in addresses)
 
     async def _open(self, address: str, pages: WebPages, reader: WebReader, start: int) -> Hit | NotRead | str:
         try:
@@ -178,7 +174,9 @@ class OpenUrl:
     async def _read(self, address: str, pages: WebPages, reader: WebReader) -> Hit | NotRead | str:
         if address.startswith(RETRIEVED):
             return await pages.retrieved(address) or f"No result has the address {address!r}."
-        return await (pages.read(address, reader) if _is_web(address) else self._read_document(address))
+        if address.lower().startswith(("http:", "https:")):
+            return await pages.read(address, reader)
+        return await self._read_document(address)
 
     async def _read_document(self, address: str) -> Hit | str:
         # The library blocks on SQLite, which the server's event loop refuses.
@@ -197,10 +195,6 @@ class OpenUrl:
         excerpts = self._tool_context.excerpts
         excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
         return hit._replace(excerpt=passages(hit.text, self._tool_context.topic, excerpt, self._limits.page_characters))
-
-
-def _is_web(address: str) -> bool:
-    return address.lower().startswith(("http:", "https:"))
 
 
 def _fitting(hits: list[Hit], characters: int) -> tuple[tuple[Hit, ...], list[str]]:

@@ -88,11 +88,8 @@ async def _tools(name: str, connection: Mapping[str, Any], seconds: float) -> tu
         raise UnknownSetting(
             f"mcp: the server {name!r} gave no list of its tools ({kind}): check its command or address."
         ) from error
-    return tuple(one.model_copy(update={"name": _tool_name(name, one.name)}) for one in tools)
-
-
-def _tool_name(server: str, tool: str) -> str:
-    return _UNUSABLE.sub("_", f"{server}_{tool}")[:_LONGEST_NAME]
+    names = [_UNUSABLE.sub("_", f"{name}_{one.name}")[:_LONGEST_NAME] for one in tools]
+    return tuple(one.model_copy(update={"name": own}) for one, own in zip(tools, names, strict=True))
 
 
 def _client(name: str, connection: Mapping[str, Any]) -> Any:

@@ -157,17 +157,13 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
         name = engine_name(one)
         if by_name.setdefault(name, one) is not one and by_name[name] != one:
             raise UnknownSetting(f"engines: two are named {name!r}: give one of them another `name`.")
-    return tuple(_engine(one, context) for one in by_name.values())
+    return tuple(_named(one)(context) if isinstance(one, str) else PassedEngine(one) for one in by_name.values())
 
 
 def stand_ins(context: Context) -> tuple[SearchEngine, ...]:
     """Return the engines that are asked in turn where the first free one brings nothing; none if engines are named."""
     is_free = context.engines is None and _default(context) == tuple(FREE)[:1]
     return tuple(_OWN[name](context) for name in tuple(FREE)[1:] if is_free and find_spec(FREE[name]))
-
-
-def _engine(given: AnyEngine, context: Context) -> SearchEngine:
-    return _named(given)(context) if isinstance(given, str) else PassedEngine(given)
 
 
 def _named(name: str) -> Callable[[Context], SearchEngine]:

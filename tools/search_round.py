@@ -124,7 +124,8 @@ class SearchRound:
         """Open the best pages of which only an excerpt is known, and put them in its place."""
         unread = [[hit for hit in outcome.hits if not hit.source.content_hash] for _, _, outcome in outcomes]
         hits = distinct(interleave(unread), lambda hit: hit.source.key)
-        new = [[hit for hit in of_query if not self._has_read(hit)] for of_query in unread]
+        read_before = {key for key, source in self.state.sources.items() if source.content_hash}
+        new = [[hit for hit in of_query if hit.source.key not in read_before] for of_query in unread]
         best = distinct(interleave(one[:READ_PER_QUERY] for one in new), lambda hit: hit.source.key)
         wanted = dict.fromkeys(self.state.open_next or (hit.source.address for hit in best))
         addresses = list(wanted)[: self.context.limits.max_open]
@@ -146,10 +147,6 @@ class SearchRound:
         others = opened._replace(hits=tuple(hit for hit in opened.hits if hit.source.key not in found))
         with_texts = [(query, name, _with(outcome, read)) for query, name, outcome in outcomes]
         return [*with_texts, ("", tool_names.OPEN_URL, others)]
-
-    def _has_read(self, hit: Hit) -> bool:
-        known = self.state.sources.get(hit.source.key)
-        return bool(known and known.content_hash)
 
     async def _use(self, name: str, arguments: dict[str, Any], tool_context: ToolContext) -> Outcome:
         left = Time(self.task.seconds - self.watch.seconds, "max_seconds_planned")
