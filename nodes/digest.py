@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
@@ -65,13 +67,8 @@ def _abandoned(state: ResearchState) -> dict[str, PlanStep]:
 def _steering(state: ResearchState) -> list[AnyMessage]:
     """Return the user's messages since the plan was last revised, without replies to the plan itself."""
     new = state.messages[state.progress.seen_messages :]
-    before = [None, *new]
-    said = [m for m, last in zip(new, before, strict=False) if isinstance(m, HumanMessage) and not _is_plan(last)]
-    return text_only(said)
-
-
-def _is_plan(message: AnyMessage | None) -> bool:
-    return message is not None and mark_of(message) == "plan"
+    pairs = pairwise([HumanMessage(""), *new])
+    return text_only([one for last, one in pairs if isinstance(one, HumanMessage) and mark_of(last) != "plan"])
 
 
 async def _adapt(state: ResearchState, steps: list[PlanStep], steering: list[AnyMessage], turn: Turn) -> list[PlanStep]:

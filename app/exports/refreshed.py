@@ -78,11 +78,6 @@ class Refreshed(NamedTuple):
         return {state: states[state] for state in ("holds", "changed", "unchecked")}
 
     @property
-    def is_as_before(self) -> bool:
-        """Whether all sentences hold."""
-        return self.counts["holds"] == len(self.sentences)
-
-    @property
     def sections(self) -> list[tuple[str, list[Sentence]]]:
         """The sentences that do not hold as they did, by the headings of the report."""
         shown = (sentence for sentence in self.sentences if sentence.state != "holds")

@@ -6,9 +6,9 @@ import asyncio
 import contextvars
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable
+from collections.abc import Callable, Coroutine, Hashable, Iterable
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from functools import partial, wraps
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -52,15 +52,9 @@ class Locks:
     def __init__(self) -> None:
         self._by_name = PerLoop(WeakValueDictionary[Hashable, asyncio.Lock])
 
-    @asynccontextmanager
-    async def alone(self, name: Hashable) -> AsyncIterator[None]:
-        """Hold the lock of this name on this event loop."""
-        locks = self._by_name.get()
-        lock = locks.get(name)
-        if lock is None:
-            lock = locks[name] = asyncio.Lock()
-        async with lock:
-            yield
+    def alone(self, name: Hashable) -> asyncio.Lock:
+        """Return the lock of this name on this event loop."""
+        return self._by_name.get().setdefault(name, asyncio.Lock())
 
 
 class Threads:
@@ -160,15 +154,9 @@ def shielded(
 _SLOTS = PerLoop(WeakValueDictionary[str, asyncio.Semaphore])
 
 
-@asynccontextmanager
-async def slot(round_id: str, most: int) -> AsyncIterator[None]:
-    """Wait for one of the round's `most` slots, first come first served, and hold it."""
-    rounds = _SLOTS.get()
-    slots = rounds.get(round_id)
-    if slots is None:
-        slots = rounds[round_id] = asyncio.Semaphore(most)
-    async with slots:
-        yield
+def slot(round_id: str, most: int) -> asyncio.Semaphore:
+    """Return the round's `most` slots on this event loop, of which one is held first come first served."""
+    return _SLOTS.get().setdefault(round_id, asyncio.Semaphore(most))
 
 
 class Failed(NamedTuple):

@@ -56,7 +56,7 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Bra
     far, notes = await _in_view(state, context.limits, turn.pages)
     reply = await turn.attempt(_ask(state, notes, context, turn.events), left)
     # Also if it was cut off, the call has cost something.
-    spent = BranchUpdate(step=state.step + turn.events.has_thought, seconds=turn.seconds, spending=turn.spending)
+    spent = BranchUpdate(step=state.step + bool(turn.events.thoughts), seconds=turn.seconds, spending=turn.spending)
     if isinstance(reply, Failed):
         if not reply.is_late:
             turn.emit(researcher_failed(turn.tab, reply.reason))

@@ -169,11 +169,6 @@ class CallEvents:
         """Whether a client sees words and thoughts as they come."""
         return self.emitter.has_listener
 
-    @property
-    def has_thought(self) -> bool:
-        """Whether a block of thoughts was emitted."""
-        return bool(self.thoughts)
-
     def on_thought(self, words: str) -> None:
         """Take words of a thought."""
         if not self.thoughts:
