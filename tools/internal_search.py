@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict
 
-from ..core.evidence.text.similarity import distinct, interleave
+from ..core.evidence.text.similarity import distinct, grouped, interleave
 from ..core.library.library import LISTED, Library
-from ..core.library.shelf import Passage
 from ..core.models.resolve import is_extractive, profile_of
 from ..core.run import tool_names
 from ..core.run.context import Context
@@ -65,19 +63,14 @@ class InternalSearch:
             : self._limits.max_results
         ]
         texts = {source.address: self._text(source.address) for source in {passage.source for passage in best}}
-        return tuple(Hit(passage.source, passage.text, texts[passage.source.address]) for passage in _grouped(best))
+        # The passages of one document stand together, where the first of them stands.
+        of_documents = grouped(best, lambda passage: passage.source.key).values()
+        together = (passage for passages in of_documents for passage in passages)
+        return tuple(Hit(passage.source, passage.text, texts[passage.source.address]) for passage in together)
 
     def _text(self, address: str) -> str:
         document = self._library.read(address)
         return document.text if document else ""
-
-
-def _grouped(passages: Iterable[Passage]) -> list[Passage]:
-    """Return the passages of one document together, where the first of them stands."""
-    groups: dict[str, list[Passage]] = defaultdict(list)
-    for passage in passages:
-        groups[passage.source.key].append(passage)
-    return [passage for group in groups.values() for passage in group]
 
 
 def _unmatched(words: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
+from ..core.evidence.text.similarity import grouped
 from ..core.run import tool_names
 from ..core.run.limits import Limits
 from ..core.run.transcripts import is_status_text
@@ -70,9 +71,7 @@ def write_results(
     shown: dict[int, str] = {}
     for result in earlier:
         shown[result["document"]] = f"{shown.get(result['document'], '')}\n{_plain(result['text'])}"
-    hits: dict[int, list[Hit]] = {}
-    for hit in outcome.hits:
-        hits.setdefault(numbers[hit.source.key], []).append(hit)
+    hits = grouped(outcome.hits, lambda hit: numbers[hit.source.key])
     results = [_result(of_one, numbers, shown.get(number, "")) for number, of_one in hits.items()]
     new = [result for result in results if result["text"] or result["document"] not in shown]
     again = [result["document"] for result in results if result not in new]

@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
+from ..evidence.text.similarity import grouped
 from ..library.library import Library
-from ..library.shelf import Passage
 from ..models.request import Document, Facts, Found, Learned
 from ..models.resolve import is_extractive
 from ..records.plan import Learning
@@ -124,11 +124,11 @@ def _found(state: ResearchState) -> tuple[Found, ...]:
 
 def _passages(state: ResearchState) -> tuple[Document, ...]:
     """Return the sources of a question that is answered from one search, with the passages that it found."""
-    found: dict[str, list[str]] = {}
-    for one in state.learnings.values():
-        if one.question_id == state.run.id:
-            found.setdefault(one.source, []).append(one.text)
-    return tuple(_document(state.sources[key], state.sources[key].number, texts) for key, texts in found.items())
+    own = [one for one in state.learnings.values() if one.question_id == state.run.id]
+    return tuple(
+        _document(state.sources[key], state.sources[key].number, [one.text for one in found])
+        for key, found in grouped(own, lambda one: one.source).items()
+    )
 
 
 def _look(context: Context) -> Callable[[str], Sequence[Document]]:
@@ -137,9 +137,7 @@ def _look(context: Context) -> Callable[[str], Sequence[Document]]:
 
 def _shown(library: Library, query: str) -> list[Document]:
     """Return what the library holds for a query, as the tool that searches it would show it."""
-    passages: dict[str, list[Passage]] = {}
-    for passage in library.follow(query, MOST_SHOWN):
-        passages.setdefault(passage.source.key, []).append(passage)
+    passages = grouped(library.follow(query, MOST_SHOWN), lambda passage: passage.source.key)
     return [
         _document(of_one[0].source, number, [passage.text for passage in of_one])
         for number, of_one in enumerate(passages.values(), 1)

@@ -12,7 +12,7 @@ from ...records.research import Contradiction, Finding
 from ...records.sources import Source
 from ..citations.scanner import KnownMarkers
 from ..text.sentences import Sentence, sentences_of
-from ..text.similarity import interleave
+from ..text.similarity import distinct, grouped, interleave
 from ..text.words import tokens
 from .observations import close_gap, gap_of, open_gaps, relevance
 
@@ -51,18 +51,14 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
 
     Only the same words are the same fact: sources that contradict each other do so in nearly the same words.
     """
-    groups: dict[tuple[bool, str], list[Learning]] = {}
-    for one in learnings:
-        groups.setdefault((bool(one.source), " ".join(one.text.casefold().split())), []).append(one)
+    groups = grouped(learnings, lambda one: (bool(one.source), " ".join(one.text.casefold().split())))
     return [Fact(tuple(group)) for group in groups.values()]
 
 
 def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact]]]:
     """Return each source with the facts first learned from it, in order of first appearance; no thoughts."""
-    merged: dict[str, list[Fact]] = {}
-    for fact in facts_of(one for one in learnings if one.source):
-        merged.setdefault(fact.sources[0], []).append(fact)
-    return list(merged.items())
+    facts = facts_of(one for one in learnings if one.source)
+    return list(grouped(facts, lambda fact: fact.sources[0]).items())
 
 
 def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:
@@ -73,9 +69,7 @@ def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: 
     """
     kept: dict[tuple[str, str], Learning] = {}
     for group in groups:
-        by_step: dict[str, list[Learning]] = {}
-        for one in group:
-            by_step.setdefault(one.step, []).append(one)
+        by_step = grouped(group, lambda one: one.step)
         ranked = (sorted(of_step, key=lambda one: -relevance(one.text, about)) for of_step in by_step.values())
         for one in interleave(ranked):
             cost = OVERHEAD + len(one.text) // CHARACTERS_PER_TOKEN
@@ -88,11 +82,7 @@ def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: 
 
 def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
     """Return the learnings without a source, those in the same words once."""
-    first: dict[str, Learning] = {}
-    for learning in learnings:
-        if not learning.source:
-            first.setdefault(learning.text, learning)
-    return list(first.values())
+    return distinct([one for one in learnings if not one.source], lambda one: one.text)
 
 
 def _sentences(finding: Finding) -> list[Sentence]:

@@ -16,7 +16,7 @@ from ...records.research import Action, Finding, Run
 from ...records.sources import NotRead, Source
 from ..citations.labels import Labels
 from ..citations.rendering import plain_line, source_name
-from ..text.similarity import Meaning, components, is_same, meaning, normalised
+from ..text.similarity import Meaning, components, distinct, is_same, meaning, normalised
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
 
 PRIORITY = 0.8
@@ -111,7 +111,8 @@ def elements_for(
         for step, thought in reasonings
         if thought.strip()
     ]
-    return _each_once([*sorted(first, key=_by_relevance), *sorted(rest, key=_by_relevance)])[:most]
+    ranked = [*sorted(first, key=_by_relevance), *sorted(rest, key=_by_relevance)]
+    return distinct(ranked, lambda one: (one.kind, normalised(one.content)))[:most]
 
 
 def _of_kind(kind: ObservationKind, observations: Iterable[Observation]) -> list[Observation]:
@@ -185,13 +186,6 @@ def _element(task: str, found: Observation, content: str) -> Element:
 
 def _by_relevance(element: Element) -> tuple[float, str, str, str]:
     return -element.relevance, element.content, element.kind, element.source
-
-
-def _each_once(elements: Iterable[Element]) -> list[Element]:
-    first: dict[tuple[str, str], Element] = {}
-    for element in elements:
-        first.setdefault((element.kind, normalised(element.content)), element)
-    return list(first.values())
 
 
 class ConfirmedPair(NamedTuple):

@@ -21,6 +21,7 @@ SUBJECT_ONLY = 0.7
 """For a question that contains the title without its remark: "Velm" for "Velm (river)"."""
 _REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
 Item = TypeVar("Item")
+Key = TypeVar("Key")
 NEAR = 0.8
 """Similarity of their stems from which on two texts say the same, if their decisive words are the same."""
 KEPT = 4096
@@ -51,6 +52,14 @@ def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Va
     for value in values:
         first.setdefault(key(value), value)
     return list(first.values())
+
+
+def grouped(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:
+    """Return the values by their keys, in the order in which these came first."""
+    groups: dict[Key, list[Value]] = {}
+    for value in values:
+        groups.setdefault(key(value), []).append(value)
+    return groups
 
 
 def interleave(lists: Iterable[Iterable[Value]]) -> list[Value]:
