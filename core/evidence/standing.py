@@ -79,9 +79,9 @@ def asks_for_draft(question: str) -> bool:
 def date_of(title: str, name: str, text: str, today: str = "") -> str:
     """Return the date of a document as an ISO date or the beginning of one; empty if it has none.
 
-    That is the date in its title or file name, made exact by its first lines; else the day from which it is valid; else
-    the first day or month in its first lines; else the latest one in all of it. Days in the future do not count:
-    contracts end on such. Without `today`, all days are past.
+    That is the date in its title or file name, made exact by its first lines, for a year also by a day of the next one;
+    else the day from which it is valid; else the first day or month in its first lines; else the latest one in all of
+    it. Days in the future do not count: contracts end on such. Without `today`, all days are past.
     """
     last = today or "9999"
     stem = name.rpartition(".")[0]
@@ -89,7 +89,11 @@ def date_of(title: str, name: str, text: str, today: str = "") -> str:
     named = max((date.iso for line in (title, stem.replace("_", "-")) for date in dates_in(line)), default="")
     head = [date.iso for date in dates_in(text[:HEAD])]
     if named:
-        return next((iso for iso in head if iso.startswith(named) and (iso <= last or named > last)), named)
+        # The year of an annual report is that of its figures; it appears in that year or the next.
+        until = str(int(named) + 2) if named.isdecimal() else ""
+        days = [iso for iso in head if named < iso < until and len(iso) > len("2024-05")]
+        exact = [*days, *(iso for iso in head if iso.startswith(named))]
+        return next((iso for iso in exact if iso <= last or named > last), named)
     if beginning := next(filter(None, map(_beginning_in, text[:HEAD].splitlines())), ""):
         return beginning
     found = (date.iso for date in dates_in(text[:DATED]))

@@ -106,6 +106,7 @@ def test_what_the_words_do_not_hold_is_named(statement: str, words: str, fault: 
         ("The two figures differ by £2.5m, which is 7% [1].", VOSS, "difference growth", (35.9, 38.4)),
         ("Table 1: Revenue rose by 7 per cent [1]", VOSS, "growth", (35.9, 38.4)),
         ("Van and adult differ by £22.9 million [1].", ROW, "difference", (31.5, 8.6)),
+        ("Together that is £40.1, of which the adult pays 21.4% [1].", ROW, "sum share", (8.6, 31.5, 40.1)),
         ("They pay £28.8m and £19.2m [1].", "The town paid 60% of £48m, the region 40%.", "product", (48, 60, 40)),
     ],
 )

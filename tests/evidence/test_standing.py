@@ -22,6 +22,8 @@ TODAY = "2026-11-23"
     ("title", "name", "text", "date"),
     [
         ("Annual report 2025", "a.md", "Held on 3 May 2024.", "2025"),
+        ("Annual report 2024", "a.md", "Published 3 March 2025. The year was good.", "2025-03-03"),
+        ("Travel policy (2023)", "p.md", "Superseded by the policy of 1 September 2025.", "2023"),
         ("Plant report", "plant_report_2025.md", "Plant report, 31 March 2025", "2025-03-31"),
         ("Tariff 2027", "t.md", "Valid from 1 March 2027.", "2027-03-01"),
         ("Season 2026/27", "s.md", "", "2026"),

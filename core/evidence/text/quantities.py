@@ -78,24 +78,29 @@ class Calculation(NamedTuple):
         """
         # Operands may be given as they are written: 5.5 and 8.9 for $5.5m and $8.9m, or below a head "in millions".
         known = [each for number in held for each in (number.value, number.figure)]
-        are_held = all(any(math.isclose(each, other, rel_tol=1e-9) for other in known) for each in self.operands)
+        made_of = [each for each in self.operands if _is_among(each, known)]
+        # A share may be one of a sum, which is an operand of its own.
+        pairs = [*permutations(made_of, 2)] if len(made_of) <= MOST_OPERANDS else []
+        between = [result for each in pairs for result in self._results(each)]
+        are_held = all(_is_among(each, [*known, *between]) for each in self.operands)
         if "count" in self.operations and one.value == len(self.operands):
             return True
         if not self.operands or not are_held:
             return False
         if "conversion" in self.operations and any(_is_converted(one, each, measures) for each in self.operands):
             return True
-        pairs = permutations(self.operands, 2) if 2 < len(self.operands) <= MOST_OPERANDS else ()
-        tried = [self.operands, *pairs]
-        made = [_OPERATIONS[name](each) for name in self.operations if name in _OPERATIONS for each in tried]
+        pairs = [*permutations(self.operands, 2)] if 2 < len(self.operands) <= MOST_OPERANDS else []
+        made = [result for each in (self.operands, *pairs) for result in self._results(each)]
         scale = one.value / one.figure if one.figure else 1.0
         targets = {(one.value, one.step), (one.figure, one.step / scale)}
-        return any(
-            abs(abs(result) - value) <= step / 2 * (1 + 1e-9)
-            for value, step in targets
-            for results in made
-            for result in results
-        )
+        return any(abs(abs(result) - value) <= step / 2 * (1 + 1e-9) for value, step in targets for result in made)
+
+    def _results(self, operands: Sequence[float]) -> list[float]:
+        return [result for name in self.operations if name in _OPERATIONS for result in _OPERATIONS[name](operands)]
+
+
+def _is_among(value: float, known: Iterable[float]) -> bool:
+    return any(math.isclose(value, other, rel_tol=1e-9) for other in known)
 
 
 def figures_of(text: str) -> frozenset[str]:
