@@ -82,10 +82,12 @@ def test_a_wrong_call_ends_in_a_stop_too(
 def test_ctrl_c_ends_the_packets_with_its_reason(tmp_path: Path) -> None:
     desk = with_notes(desk_in(tmp_path), 150)
     with desk.started("ask", QUESTION, "--docs", "docs", "--thread", "light", "--json") as process:
-        assert process.stdout
+        assert process.stdout and process.stderr
         first = next(line for line in process.stdout if "search_tool_start" in line)
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=SECONDS)
+        # What is read ahead of a line is lost to `communicate`.
+        out, err = process.stdout.read(), process.stderr.read()
+        process.wait(SECONDS)
     assert process.returncode == 130
     assert err == f"{QUOTING}Stopped. The run is kept; go on: deep-research resume light\n"
     assert stop_of(first + out) == {"stop_reason": "user_cancelled", "message": "", "is_resumable": True}
