@@ -255,7 +255,7 @@ class TextWriter:
     async def cited(self, known: Mapping[int, Source], pages: Pages) -> str:
         """Return what was written, with all its citations as `[n]`; `known` are the sources by their numbers.
 
-        What cites nothing gets the citations of what its sources say, else it is requested once more.
+        A text without citations gets those of the sources that say the same, or is requested once more.
         """
         # That the report begins within a thought shows when the thought ends, after its words were streamed.
         text = plain_prose(split(self._events.raw).text.strip(), known)

@@ -79,8 +79,9 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         text = await asyncio.to_thread(with_found_citations, text, shown)
         if not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, turn.context, turn.events)
-        if not cited_numbers(text, known) and any(states_figures(unit.text) for unit in units_of(text, ())):
-            # Figures without a source are of no use to anybody.
+        has_figures = any(states_figures(unit.text) for unit in units_of(text, ()))
+        # Figures without a source are of no use, unless they belong to what was looked for and is missing.
+        if has_figures and not (cited_numbers(text, known) or state.missing or declared):
             raise ModelFailed(UNCITED)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     documents = [document(state.sources[key]) for key in cited]

@@ -1,4 +1,4 @@
-"""A text that cites nothing gets the numbers of what says the same, is requested once more, or is replaced."""
+"""A text without citations gets those of the sources that say the same, is requested once more, or is replaced."""
 
 from __future__ import annotations
 
@@ -57,6 +57,18 @@ async def test_passages_stand_in_for_a_finding_with_figures_and_no_source(tmp_pa
     [finding] = in_order(await run.ask())
     assert made_up not in finding.text and "lit for the first time in 1844" in finding.text and "[1]" in finding.text
     assert (finding.ended, "named no source" in finding.reason) == ("partial", True)
+
+
+async def test_a_finding_that_declares_what_is_missing_stays_without_a_source(tmp_path: Path) -> None:
+    nothing = "Nothing is said about the years before 1799."
+    run = lab(
+        tmp_path,
+        orchestrator=[research("task 0."), REPORT],
+        researcher=[search("Skerry Light"), calls(call("generate_report", missing=["who built it"])), nothing, nothing],
+        writer=[f"{LIT} [1]"],
+    )
+    [finding] = in_order(await run.ask())
+    assert (finding.text, finding.missing, finding.ended) == (nothing, ("who built it",), "done")
 
 
 async def test_a_report_without_numbers_gets_those_of_the_sources_that_say_the_same(tmp_path: Path) -> None:

@@ -157,6 +157,12 @@ async def test_a_correction_that_loses_a_citation_of_what_was_right_is_refused(t
     assert state.report and state.report.text.startswith("Ada Moran kept the lamp, all told [1], and it stands 83")
 
 
+async def test_a_correction_that_only_takes_the_citation_away_is_refused(tmp_path: Path) -> None:
+    written = "The light stands 83 metres tall [1]."
+    _, state = await ask(tmp_path, [written, rewritten("The light stands 38 metres tall.")])
+    assert state.report and state.report.text.startswith(written)
+
+
 async def test_what_two_sources_say_is_judged_together(tmp_path: Path) -> None:
     written = "The Skerry Light was lit for the first time in 1844 and Ada Moran kept it from 1901 to 1932. [1][2]"
     _, state = await ask(tmp_path, [written], verify="check", verifier=verifier(["contradicted"]))

@@ -99,8 +99,10 @@ def answer_in(text: str) -> str | None:
         value = json.loads(unfenced(text), strict=False)
     except (ValueError, RecursionError):
         return None
-    names = value.keys() & {*get_args(WordsName)} if isinstance(value, dict) else set()
-    [words] = [value[name] for name in names] if len(names) == 1 and value.keys() <= {*names, "calls"} else [None]
+    beside = {**value} if isinstance(value, dict) else {}
+    beside.pop("calls", None)
+    is_answer = len(beside) == 1 and beside.keys() <= {*get_args(WordsName)}
+    words = next(iter(beside.values())) if is_answer else None
     return words if isinstance(words, str) else None
 
 
