@@ -34,14 +34,15 @@ def by_figures(prompt: str) -> AIMessage:
     units, said = units_shown(prompt)
     verdicts = list[str | tuple[str, str]]()
     for unit in units:
-        own = [said[number] for number in unit["cites"] if number in said] or [*said.values()]
+        cited = unit.get("cites", ())
+        own = [said[number] for number in cited if number in said] or [*said.values()]
         each = [_deciding(unit["says"], [passages]) for passages in own]
         words = "\n".join(filter(None, each)) or _deciding(unit["says"], own)
         figures = figures_of(unit["says"])
-        if words and (figures or unit["cites"]):
+        if words and (figures or cited):
             verdicts.append(("supported", words))
         else:
-            verdicts.append("contradicted" if unit["cites"] else "not_found" if figures else "reasoning")
+            verdicts.append("contradicted" if cited else "not_found" if figures else "reasoning")
     return judged(*verdicts)
 
 

@@ -133,8 +133,8 @@ class Limits(KnownNames, BaseSettings):
     """Money of a run in US dollars, where `prices` or the provider tells what calls cost; unlimited if not set."""
     decision_tokens: int = Field(default=1024, ge=16)
     """Output tokens of one decision of the orchestrator or a researcher."""
-    form_tokens: int = Field(default=4096, ge=16)
-    """Output tokens of a plan, a list of learnings or a judgement of the planned strategy."""
+    form_tokens: int = Field(default=8192, ge=16)
+    """Output tokens of a plan, a list of learnings or a judgement; verdicts on a report, 100 each, share one form."""
     reasoning_tokens: int = Field(default=8192, ge=0)
     """Output tokens that a model which reasons by itself may use for its thoughts, on top of those for its answer."""
     finding_tokens: int = Field(default=10_000, ge=16)
@@ -146,7 +146,8 @@ class Limits(KnownNames, BaseSettings):
     max_sections: int = Field(default=10, ge=1)
     """Sections of a report that its model cannot write as a whole, each in up to `max_continuations` + 1 calls."""
     max_opinions: int = Field(default=24, ge=0)
-    """Calls of the verifier's model while a report is checked, each for up to 40 clauses, cells or sentences."""
+    """Calls of the verifier's model while a report is checked, each for as many clauses and cells as
+    `form_tokens` has room for, 80 by default."""
     max_rewrites: int = Field(default=2, ge=0)
     """Calls of the writer's model while a report is checked, each for up to 40 sentences that are wrong; and
     beside these, sections in a wrong language that are written anew."""

@@ -26,7 +26,7 @@ from ..records.sources import Source
 from ..run.context import Context
 from .fill_in import Filler
 from .forms import RewriteSentences
-from .judging import MORE, Evidence, Judgement, Key, Verdict, judge, key_of
+from .judging import MORE, Evidence, Judgement, Key, Verdict, judge, judgement_on_corrected, key_of
 from .trial import FAILED, is_sound
 
 SENTENCES = 40
@@ -95,7 +95,7 @@ def kind_of(before: str, after: str) -> Repair:
 
 
 def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
-    wrong = [_said(unit, said, evidence) for unit, said in fault.wrong]
+    wrong = [_said(unit, said, evidence, fault.raw) for unit, said in fault.wrong]
     around = next((unit.around for unit, _ in fault.wrong if unit.rests_on or unit.kind == "intro"), "")
     # Where the judge has named neither the words nor what is right, the passages have to tell.
     blind = [unit for unit, said in fault.wrong if not (said.places or said.right)]
@@ -110,12 +110,11 @@ def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _said(unit: Unit, said: Judgement, evidence: Evidence) -> dict[str, Any]:
+def _said(unit: Unit, said: Judgement, evidence: Evidence, sentence: str) -> dict[str, Any]:
     sources = dict.fromkeys(evidence.numbers[one.source] for one in said.places if one.source in evidence.numbers)
     return {
-        "words": unit.raw,
-        "verdict": said.verdict,
-        **({"right": said.right} if said.right else {}),
+        **({"words": unit.raw} if unit.raw != sentence else {}),
+        **({"right": said.right} if said.right else {"verdict": said.verdict}),
         **({"source_says": said.words, "sources": [*sources]} if said.places else {}),
     }
 
@@ -167,6 +166,10 @@ def keeps_citations(units: Sequence[Unit], fault: Fault, new: Sequence[Unit]) ->
     # Beside another label, the words of a cell are still the same.
     left = {(tuple(tokens(one.raw_words)), frozenset(one.sources)) for one in new}
     return all((tuple(tokens(one.raw_words)), frozenset(one.sources)) in left for one in right)
+
+
+def _with(rewrites: Sequence[Rewrite], text: str) -> str:
+    return with_edits(text, [Edit(one.fault.start, one.fault.end, one.raw) for one in rewrites])
 
 
 def new_units(rewrite: Rewrite, text: str, sources: Sequence[str]) -> list[Unit]:
@@ -280,8 +283,7 @@ class Examination:
         if self._is_sound is None:
             self._is_sound = await is_sound(self._context, self._filler)
             self._filler.failures += self.notices
-        window = profile_of("verifier", self._context).window
-        judged, made = await judge(open_units, self._evidence, self._filler, calls, window)
+        judged, made = await judge(open_units, self._evidence, self._filler, calls, self._context)
         self._judged |= judged if self._is_sound else {key: _unheard(said) for key, said in judged.items()}
         self._opinions -= made
 
@@ -376,9 +378,8 @@ class Examination:
         faults = [one for one in faults if not all(key_of(unit) in self._put_to_writer for unit, _ in one.wrong)]
         faults = faults if is_last else _first(faults)
         self._put_to_writer |= {key_of(unit) for one in faults for unit, _ in one.wrong}
-        edits = await self._rewrites(faults)
-        self._text = with_edits(self._text, [Edit(one.fault.start, one.fault.end, one.raw) for one in edits])
-        # Below another head, a cell says something else.
+        self._text = _with(await self._rewrites(faults), self._text)
+        # A cell whose head was corrected, and whose label was not.
         await self._judge(self._units(), self._opinions)
 
     async def _rewrites(self, faults: Sequence[Fault]) -> list[Rewrite]:
@@ -388,8 +389,12 @@ class Examination:
         handed_in = await ask_rewrites(faults, self._evidence, self._filler, self._rewrites_left)
         self._rewrites_left -= -(-len(faults) // SENTENCES)
         new = {one.fault.start: new_units(one, self._text, self._sources) for one in handed_in}
-        await self._judge([unit for units in new.values() for unit in units], self._opinions)
+        await asyncio.to_thread(self._settle, handed_in, new)
         before = self._units()
+        known = {key_of(unit) for unit in before}
+        # Below another head or label, a cell says something else.
+        changed = [unit for unit in units_of(_with(handed_in, self._text), self._sources) if key_of(unit) not in known]
+        await self._judge([*(unit for units in new.values() for unit in units), *changed], self._opinions)
         taken, told = list[Rewrite](), {unit.text for unit in before}
         for one in handed_in:
             units = new[one.fault.start]
@@ -399,6 +404,14 @@ class Examination:
                 told |= {unit.text for unit in units}
                 self._note(one, units)
         return taken
+
+    def _settle(self, rewrites: Sequence[Rewrite], new: Mapping[int, Sequence[Unit]]) -> None:
+        """Judge new units by what was said of the old ones, where that proves them."""
+        for one in rewrites if self._is_sound else ():
+            for unit in new[one.fault.start]:
+                for before, said in () if self._is_settled(unit) else one.fault.wrong:
+                    if follows := judgement_on_corrected(unit, before, said, self._evidence):
+                        self._judged[key_of(unit)] = follows
 
     def _is_right(self, rewrite: Rewrite, units: Sequence[Unit]) -> bool:
         if is_written_in(rewrite.raw, self._language_code) is False:

@@ -215,17 +215,15 @@ class JudgedUnit(Form):
     """What the sources say of a unit."""
 
     unit: int
-    """Number of the unit."""
     verdict: UnitVerdict
-    """Whether the passages say it, say something else, or do not say it, or whether it is the writer's own."""
     words: str = ""
-    """The words of passages that decide, copied as they stand there; a line break between words of different places."""
+    """The deciding words of passages, copied exactly; a line break between words of different places."""
     right: str = ""
-    """Where it is contradicted: what should stand there, a value or a few words; else empty."""
+    """Where it is contradicted: what should stand there."""
     operation: list[Operation] = Field(default_factory=list)
-    """How numbers of the unit follow from numbers in the words, if they do not stand there themselves."""
+    """How numbers that do not stand in the words follow from those that do."""
     operands: list[float] = Field(default_factory=list)
-    """The numbers from which they are calculated, in figures: for growth the old one first, for a share the part."""
+    """Numbers in the words, in figures: for growth the old one first, for a share the part."""
     is_absence: bool = False
     """Whether it says that something is not stated, not known or not there."""
 
@@ -234,7 +232,7 @@ class JudgeUnits(Form):
     """Hand in the verdicts."""
 
     verdicts: list[JudgedUnit]
-    """One for each unit."""
+    """One for each unit, by its number."""
 
 
 class RewrittenSentence(Form):

@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.proof import Known, Place, prove
+from ..evidence.checking.proof import Known, Place, prove, stands_in
 from ..evidence.checking.source_text import SourceText, Windows
 from ..evidence.checking.units import Unit
 from ..evidence.text.quantities import Calculation
+from ..evidence.text.words import tokens
+from ..models.resolve import output_tokens, profile_of
 from ..records.sources import Extent, Source
+from ..run.context import Context
 from .fill_in import Filler
 from .forms import JudgedUnit, JudgeUnits, form_name
 
-UNITS = 40
-"""Units of one call."""
+UNIT_TOKENS = 100
+"""Tokens of a verdict at most, on average; those of the form decide how many units one call judges."""
 FEW, FEW_SOURCES, SMALL_WINDOW = 8, 2, 32_000
 """Units of one call, and sources that they cite, for a model with a smaller window (tokens), or that cannot do more."""
 SHOWN, MORE = 3, 8
@@ -149,19 +154,20 @@ def _statement(unit: Unit) -> str:
 
 
 async def judge(
-    units: Sequence[Unit], evidence: Evidence, filler: Filler, calls: int, window: int
+    units: Sequence[Unit], evidence: Evidence, filler: Filler, calls: int, context: Context
 ) -> tuple[dict[Key, Judgement], int]:
     """Return the judgements on units and the number of calls made, at most `calls`; other units have none.
 
     A unit that was not found or not proved is judged once more, with more passages. A model that cannot fill in the
-    form for many units, or has a small `window` (tokens), is given few at once.
+    form for many units, or has a small window, is given few at once.
     """
-    has_few = window < SMALL_WINDOW
-    batches = _batches(units, has_few)[:calls]
+    many = max(FEW, (output_tokens("verifier", context.limits.form_tokens, context) or 0) // UNIT_TOKENS)
+    has_few = profile_of("verifier", context).window < SMALL_WINDOW
+    batches = _batches(units, FEW if has_few else many)[:calls]
     first = list(await asyncio.gather(*(_judge(batch, evidence, filler, {}) for batch in batches)))
     failed = [unit for batch, judged in zip(batches, first, strict=True) if not judged for unit in batch]
     if failed and form_name(JudgeUnits) in filler.unfilled and not has_few:
-        has_few, smaller = True, _batches(failed, True)[: max(0, calls - len(batches))]
+        has_few, smaller = True, _batches(failed, FEW)[: max(0, calls - len(batches))]
         first += await asyncio.gather(*(_judge(batch, evidence, filler, {}) for batch in smaller))
         batches = [*batches, *smaller]
     found = {key: judgement for part in first for key, judgement in part.items()}
@@ -169,19 +175,22 @@ async def judge(
     left = await asyncio.to_thread(
         lambda: [unit for unit in left if found[key_of(unit)].fault or evidence.has_more(unit)]
     )
-    again = _batches(left, has_few)[: max(0, calls - len(batches))]
+    again = _batches(left, FEW if has_few else many)[: max(0, calls - len(batches))]
     second = await asyncio.gather(*(_judge(batch, evidence, filler, found) for batch in again))
     found |= {key: judgement for part in second for key, judgement in part.items()}
     return found, len(batches) + len(again)
 
 
-def _batches(units: Sequence[Unit], has_few: bool) -> list[list[Unit]]:
+def _batches(units: Sequence[Unit], most: int) -> list[list[Unit]]:
     """Cut units into calls, in the order of the report: what one is about is often said by the one before."""
+    once = {key_of(unit): unit for unit in units}.values()
+    # As many calls as it takes, and equally many units in each.
+    size = -(-len(once) // -(-len(once) // most)) if once else most
     batches, cited = list[list[Unit]](), set[str]()
-    for unit in {key_of(unit): unit for unit in units}.values():
+    for unit in once:
         keys = {*(unit.sources or unit.of_sentence or unit.nearby[:1])}
-        is_full = batches and len(batches[-1]) >= (FEW if has_few else UNITS)
-        if not batches or is_full or (has_few and cited and len(cited | keys) > FEW_SOURCES):
+        has_others = most == FEW and cited and len(cited | keys) > FEW_SOURCES
+        if not batches or len(batches[-1]) >= size or has_others:
             batches.append([])
             cited = set()
         batches[-1].append(unit)
@@ -217,16 +226,43 @@ def _prepare(
 ) -> tuple[list[tuple[Unit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the units with the keys of the sources that they are compared with, and both as models are shown them."""
     against = [(unit, evidence.keys_for(unit, is_second_look=bool(before))) for unit in units]
-    shown = [_shown(number, unit, evidence, before) for number, unit in enumerate(units, 1)]
+    # What stands around several units is shown once.
+    pairs = pairwise([None, *units])
+    shown = [_shown(number, unit, last, evidence, before) for number, (last, unit) in enumerate(pairs, 1) if unit]
     return against, evidence.shown(against, MORE if before else SHOWN), shown
 
 
-def _shown(number: int, unit: Unit, evidence: Evidence, before: Mapping[Key, Judgement]) -> dict[str, Any]:
-    within = {"in": unit.around} if unit.around and unit.around != unit.text else {}
-    cites = {"cites": [evidence.numbers[key] for key in unit.sources if key in evidence.numbers]}
+def _shown(
+    number: int, unit: Unit, last: Unit | None, evidence: Evidence, before: Mapping[Key, Judgement]
+) -> dict[str, Any]:
+    is_around = unit.around and unit.around != unit.text and not (last and last.around == unit.around)
+    within = {"in": unit.around} if is_around else {}
+    numbers = [evidence.numbers[key] for key in unit.sources if key in evidence.numbers]
+    cites = {"cites": numbers} if numbers else {}
     said = before.get(key_of(unit))
     fault = {"not_proved": said.fault} if said and said.fault else {}
     return {"unit": number, "says": unit.text, **within, **cites, **fault}
+
+
+def judgement_on_corrected(unit: Unit, before: Unit, said: Judgement, evidence: Evidence) -> Judgement | None:
+    """Return the judgement that follows from the one on what stood there before, if that proves the new words.
+
+    They are the judge's own and take the place of one stretch of words, or the unit only cites the source that says so.
+    Returns none where a model has to judge again.
+    """
+    old, new = tokens(before.text), tokens(unit.text)
+    edits = [edit for edit in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if edit[0] != "equal"]
+    replaced, by = (old[edits[0][1] : edits[-1][2]], new[edits[0][3] : edits[-1][4]]) if edits else ([], [])
+    is_right = stands_in(said.right, unit.text) and f" {' '.join(by)} " in f" {' '.join(tokens(said.right))} "
+    # Where words were lost beside those that were replaced, one may have been "not".
+    is_as_named = is_right and len(replaced) <= len(by) if edits else said.verdict == "wrong_source"
+    if unit.kind != before.kind or not is_as_named:
+        return None
+    known = evidence.known(one.source for one in said.places)
+    proof = prove(unit, "\n".join(one.words for one in said.places), said.calculation, known)
+    is_cited = not unit.is_cited or any(one.source in unit.sources for one in proof.places)
+    is_proved = is_cited and not proof.fault
+    return Judgement("supported", proof.places, calculation=said.calculation) if is_proved else None
 
 
 def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> Judgement:

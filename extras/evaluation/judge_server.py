@@ -117,6 +117,14 @@ def answer(form, results):
     return "rewrite_sentences", {"sentences": [{"number": n, "text": t} for n, t in results if t]}
 
 
+def with_surroundings(units):
+    """The units with what is shown around them, which stands with the first of several only."""
+    around = ""
+    for unit in units:
+        around = unit.get("in", around)
+        yield {**unit, "in": around} if around and unit["says"] in CITE.sub("", around) else unit
+
+
 def asked(body):
     """(form, what is shown) of a request as HEAD sends it: form "units" or "rewrite"; None if it is neither."""
     names = [tool["function"]["name"] for tool in body.get("tools") or []]
@@ -582,7 +590,7 @@ class Judge:
                 below = [u for u in bad if u["label"] == "dependent"]
                 if bad[0]["kind"] == "row_label":
                     # The label is mended if it is named, or if nothing is known that would fit it; else the values are.
-                    is_named = any(plain(one["words"])[: len(plain(bad[0]["text"]))] == plain(bad[0]["text"]) for one in item.get("wrong", ()))
+                    is_named = any(plain(one.get("words", raw))[: len(plain(bad[0]["text"]))] == plain(bad[0]["text"]) for one in item.get("wrong", ()))
                     if is_named or any(not u["true_text"] for u in below):
                         return raw.replace(bad[0]["text"], bad[0]["true_text"], 1)
                     return self.row_of(units, {u["id"]: u["true_text"] for u in below})
@@ -609,7 +617,7 @@ class Judge:
             return None
         form, shown = request
         if form == "units":
-            return "judge_units", {"verdicts": [self.judged(one, shown.get("sources", [])) for one in shown["units"]]}
+            return "judge_units", {"verdicts": [self.judged(one, shown.get("sources", [])) for one in with_surroundings(shown["units"])]}
         found = [(one["number"], "" if self.yes else self.mended_now(one)) for one in shown["sentences"]]
         return "rewrite_sentences", {"sentences": [{"number": n, "text": t} for n, t in found if t]}
 

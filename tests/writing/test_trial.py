@@ -68,7 +68,7 @@ async def test_a_small_window_is_given_few_statements_at_once(tmp_path: Path) ->
     run = lab(tmp_path, writer=[LINES], researcher=BOTH, **settings)
     await run.ask()
     verifier = run.models["verifier"]
-    assert max(sizes(verifier)) == 8
+    assert max(sizes(verifier)) <= 8
     assert len(sizes(verifier)) > 2
 
 

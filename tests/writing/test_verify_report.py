@@ -87,7 +87,7 @@ async def test_the_writer_mends_once_what_is_not_supported(tmp_path: Path) -> No
 async def test_a_wrong_citation_is_replaced_by_the_right_one(tmp_path: Path) -> None:
     written = "Ada Moran kept the Skerry Light from 1901 to 1932, all told. [1]"
     right = written.replace("[1]", "[2]")
-    _, state = await ask(tmp_path, [written, rewritten(right)], verifier=verifier(["not_found"], [KEPT], [KEPT]))
+    _, state = await ask(tmp_path, [written, rewritten(right)], verifier=verifier(["not_found"], [KEPT]))
     assert checked(state) == [(right.replace("[2]", "[1]"), "supported", "cited anew", False)]
     assert state.report and [state.sources[key].title for key in state.report.sources] == ["Ada Moran"]
 
@@ -144,9 +144,35 @@ async def test_the_label_of_a_row_is_mended_and_its_cells_are_judged_beside_the_
         return reply
 
     judge = ScriptedChatModel(replies={"": answer}, profile=PROFILE)
-    _, state = await ask(tmp_path, [head + written, rewritten(right)], verifier=judge)
+    run, state = await ask(tmp_path, [head + written, rewritten(right)], verifier=judge)
     assert state.report and state.report.text == head + right
+    assert len(run.calls("verifier")) == 2
     assert state.report.audit and (state.report.audit.marked, state.report.audit.corrected) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("handed_in", "times"),
+    [
+        ("It was lit in 1844, not before. [1]", 1),
+        ("It was not lit in 1844, not before. [1]", 2),
+        ("It was lit in 1844, before. [1]", 2),
+        ("It was lit in 1844 or 1845, not before. [1]", 2),
+    ],
+    ids=["as named", "turned round", "less", "more"],
+)
+async def test_a_correction_is_judged_again_unless_it_is_the_word_that_the_judge_has_proved(
+    tmp_path: Path, handed_in: str, times: int
+) -> None:
+    written = "It was lit in 1848, not before. [1]"
+    wrong = calls(
+        call("judge_units", verdicts=[{"unit": 1, "verdict": "contradicted", "words": SAID, "right": "1844"}])
+    )
+    judge = ScriptedChatModel(replies=[wrong, judged("contradicted")], profile=PROFILE)
+    run, state = await ask(tmp_path, [written, rewritten(handed_in)], verifier=judge)
+    assert len(run.calls("verifier")) == times
+    assert state.report and state.report.text.startswith(handed_in if times == 1 else written)
+    (told,) = state.report.verdicts
+    assert told.shown == ("corrected" if times == 1 else "marked")
 
 
 async def test_a_correction_that_loses_a_citation_of_what_was_right_is_refused(tmp_path: Path) -> None:
