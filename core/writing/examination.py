@@ -173,11 +173,18 @@ def _with(rewrites: Sequence[Rewrite], text: str) -> str:
 
 
 def new_units(rewrite: Rewrite, text: str, sources: Sequence[str]) -> list[Unit]:
-    """Return the units of a new sentence in its place in the report."""
+    """Return the units of a new sentence in its place in the report.
+
+    Those that cite nothing are compared with what decided on the old ones, too.
+    """
     fault = rewrite.fault
     changed = text[: fault.start] + rewrite.raw + text[fault.end :]
     end = fault.start + len(rewrite.raw)
-    return [unit for unit in units_of(changed, sources) if fault.start <= unit.start < end]
+    decided = [one.source for _, said in fault.wrong for one in said.places]
+    units = [unit for unit in units_of(changed, sources) if fault.start <= unit.start < end]
+    return [
+        unit if unit.sources else unit._replace(nearby=(*dict.fromkeys([*decided, *unit.nearby]),)) for unit in units
+    ]
 
 
 class Examined(NamedTuple):
@@ -285,7 +292,22 @@ class Examination:
             self._filler.failures += self.notices
         judged, made = await judge(open_units, self._evidence, self._filler, calls, self._context)
         self._judged |= judged if self._is_sound else {key: _unheard(said) for key, said in judged.items()}
-        self._opinions -= made
+        before = await asyncio.to_thread(self._doubtful, open_units) if self._is_sound else {}
+        doubtful = [unit for unit in open_units if key_of(unit) in before]
+        again, more = await judge(doubtful, self._evidence, self._filler, calls - made, self._context, before)
+        self._judged |= again
+        self._opinions -= made + more
+
+    def _doubtful(self, units: Sequence[Unit]) -> dict[Key, Judgement]:
+        """Return the judgements that a second look may change: what was not found or not proved."""
+        held, doubtful = self._held(self._units()), dict[Key, Judgement]()
+        for unit in units:
+            if said := self._judged.get(key_of(unit)):
+                said = _founded(unit, said, held)
+                is_open = said.verdict in ("not_found", "unproved")
+                if is_open and (said.fault or self._evidence.has_more(unit)):
+                    doubtful[key_of(unit)] = said
+        return doubtful
 
     def _is_settled(self, unit: Unit) -> bool:
         return key_of(unit) in self._judged or (
@@ -322,7 +344,7 @@ class Examination:
             shown=shown.get(said.verdict, "marked" if is_wrong(unit, said) else "reasoning"),
             words=said.words,
             source=next((one.source for one in said.places), ""),
-            operation=", ".join(said.calculation.operations),
+            operation="; ".join(said.calculation.lines),
         )
 
     def _held(self, units: Sequence[Unit]) -> str:

@@ -9,7 +9,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ...tools.tool import tool_schema
-from ..evidence.text.quantities import Operation
 
 Share = Field(ge=0, le=1)
 UnitVerdict = Literal["supported", "contradicted", "not_found", "reasoning"]
@@ -220,10 +219,8 @@ class JudgedUnit(Form):
     """The deciding words of passages, copied exactly; a line break between words of different places."""
     right: str = ""
     """Where it is contradicted: what should stand there."""
-    operation: list[Operation] = Field(default_factory=list)
-    """How numbers that do not stand in the words follow from those that do."""
-    operands: list[float] = Field(default_factory=list)
-    """Numbers in the words, in figures: for growth the old one first, for a share the part."""
+    calculations: list[str] = Field(default_factory=list)
+    """How numbers that do not stand in the words follow from those that do, a line each: (48 - 40) / 40 = 20 %."""
     is_absence: bool = False
     """Whether it says that something is not stated, not known or not there."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
@@ -50,7 +51,7 @@ class Judgement(NamedTuple):
     right: str = ""
     """What the unit should say; empty if it is right, or nothing is known."""
     calculation: Calculation = Calculation()
-    """The calculation by which its number follows from others."""
+    """How its numbers follow from others."""
     is_absence: bool = False
     """Whether it says that something is not stated or not there."""
     fault: str = ""
@@ -154,31 +155,29 @@ def _statement(unit: Unit) -> str:
 
 
 async def judge(
-    units: Sequence[Unit], evidence: Evidence, filler: Filler, calls: int, context: Context
+    units: Sequence[Unit],
+    evidence: Evidence,
+    filler: Filler,
+    calls: int,
+    context: Context,
+    before: Mapping[Key, Judgement] = MappingProxyType({}),
 ) -> tuple[dict[Key, Judgement], int]:
     """Return the judgements on units and the number of calls made, at most `calls`; other units have none.
 
-    A unit that was not found or not proved is judged once more, with more passages. A model that cannot fill in the
-    form for many units, or has a small window, is given few at once.
+    With what was said of them `before`, they are judged by more passages. A model that cannot fill in the form for many
+    units, or has a small window, is given few at once.
     """
     many = max(FEW, (output_tokens("verifier", context.limits.form_tokens, context) or 0) // UNIT_TOKENS)
-    has_few = profile_of("verifier", context).window < SMALL_WINDOW
-    batches = _batches(units, FEW if has_few else many)[:calls]
-    first = list(await asyncio.gather(*(_judge(batch, evidence, filler, {}) for batch in batches)))
-    failed = [unit for batch, judged in zip(batches, first, strict=True) if not judged for unit in batch]
-    if failed and form_name(JudgeUnits) in filler.unfilled and not has_few:
-        has_few, smaller = True, _batches(failed, FEW)[: max(0, calls - len(batches))]
-        first += await asyncio.gather(*(_judge(batch, evidence, filler, {}) for batch in smaller))
-        batches = [*batches, *smaller]
-    found = {key: judgement for part in first for key, judgement in part.items()}
-    left = [unit for unit in units if (said := found.get(key_of(unit))) and said.verdict in ("not_found", "unproved")]
-    left = await asyncio.to_thread(
-        lambda: [unit for unit in left if found[key_of(unit)].fault or evidence.has_more(unit)]
-    )
-    again = _batches(left, FEW if has_few else many)[: max(0, calls - len(batches))]
-    second = await asyncio.gather(*(_judge(batch, evidence, filler, found) for batch in again))
-    found |= {key: judgement for part in second for key, judgement in part.items()}
-    return found, len(batches) + len(again)
+    is_small = profile_of("verifier", context).window < SMALL_WINDOW
+    has_few = is_small or form_name(JudgeUnits) in filler.unfilled
+    batches = _batches(units, FEW if has_few else many)[: max(0, calls)]
+    each = await asyncio.gather(*(_judge(batch, evidence, filler, before) for batch in batches))
+    found = {key: judgement for judged in each for key, judgement in judged.items()}
+    if has_few or form_name(JudgeUnits) not in filler.unfilled:
+        return found, len(batches)
+    failed = [unit for batch, judged in zip(batches, each, strict=True) if not judged for unit in batch]
+    more, made = await judge(failed, evidence, filler, calls - len(batches), context, before)
+    return found | more, len(batches) + made
 
 
 def _batches(units: Sequence[Unit], most: int) -> list[list[Unit]]:
@@ -267,7 +266,7 @@ def judgement_on_corrected(unit: Unit, before: Unit, said: Judgement, evidence: 
 
 def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> Judgement:
     """Return the judgement with what proves it; words that no source has are left out."""
-    calculation = Calculation(tuple(judged.operation), tuple(judged.operands))
+    calculation = Calculation(tuple(judged.calculations))
     proof = prove(unit, judged.words, calculation, evidence.known(keys))
     verdict: Verdict = judged.verdict
     if verdict == "supported":

@@ -50,6 +50,7 @@ SMALL = {w: n for n, ws in {
 }.items() for w in ws.split()}
 PARTS = {"half": 2, "hälfte": 2, "third": 3, "thirds": 3, "drittel": 3, "quarter": 4, "quarters": 4, "viertel": 4}
 SCALES = {"k": 1e3, "thousand": 1e3, "tausend": 1e3, "m": 1e6, "million": 1e6, "millionen": 1e6, "mio": 1e6, "bn": 1e9, "billion": 1e9, "mrd": 1e9}
+PERCENT = re.compile(r"[\d.,]+(?=\s?(?:%|per ?cent|Prozent))")
 FACTORS = (60, 24, 7, 12, 52, 1000, 100, 0.621371, 3.28084, 2.54)
 
 
@@ -507,45 +508,42 @@ class Judge:
 
     @staticmethod
     def calculation(says, words):
-        """The operations that lead from numbers in the words to the others in the text, and their operands."""
+        """How the numbers in the text that are not in the words follow from those that are, a line each."""
         values = list(dict.fromkeys(value for value, _ in numbers(words)))
+        shares = {value for value, _ in fractions(says)} | {value for value, _ in numbers(" ".join(PERCENT.findall(says)))}
         asked = [one for one in [*numbers(says), *fractions(says)] if one[0] not in values and not 1900 <= one[0] <= 2100]
-        found = {}
-        for number in asked:
-            for name, operands in Judge.ways(number, values[:12]):
-                found.setdefault(name, {}).setdefault(number, operands)
-        if not found:
-            return {}
-        # A count is of one number, and factors fit much by chance.
-        name = max(found, key=lambda one: 0.5 if one == "count" else len(found[one]) - 0.75 * (one == "conversion"))
-        if name == "count":
-            return {"operation": [name], "operands": next(iter(found[name].values()))}
-        names = [name, *(one for one in found if one not in (name, "count") and found[one].keys() - found[name].keys())]
-        told = {number: operands for one in reversed(names) for number, operands in found[one].items()}
-        return {"operation": names, "operands": list(dict.fromkeys(x for operands in told.values() for x in operands))}
+        named = [word for word in dict.fromkeys([*words.split(), *says.split()]) if word.isalpha()]
+        lines = [next(Judge.ways(number, values[:12], named, number[0] in shares), None) for number in asked]
+        return {"calculations": [line for line in lines if line]} if any(lines) else {}
 
     @staticmethod
-    def ways(number, values):
-        """(operation, operands) by which a number follows from these, the plainest first."""
+    def ways(number, values, named, is_share):
+        """Lines of arithmetic by which a number follows from these, the plainest first; a count is of words that are there."""
         value, step = number
 
         def fits(result):
             return abs(abs(result) - value) <= step / 2 * 1.000001
 
         def of_two(x, y):
-            return {
-                "difference": [x - y], "growth": [100 * (y - x) / x] if x else [], "share": [100 * x / y, x / y] if y else [],
-                "product": [x * y, x * y / 100],
-            }
+            if is_share:
+                yield f"({y:.15g} - {x:.15g}) / {x:.15g}", 100 * (y - x) / x if x else 0
+                yield f"{x:.15g} / {y:.15g}", 100 * x / y if y else 0
+            yield f"{x:.15g} - {y:.15g}", x - y
+            yield f"{x:.15g} * {y:.15g}", x * y
+            yield f"{x:.15g} * {y:.15g} / 100", x * y / 100
+            yield f"{x:.15g} / {y:.15g}", x / y if y else 0
 
-        yield from (("rounding", [x]) for x in values if fits(x))
-        if value <= 12 and value == int(value):
-            yield "count", [1.0] * int(value)
+        yield from (f"{x:.15g}" for x in values if fits(x))
         for size in (2, 3, 4):
-            yield from (("sum", list(some)) for some in itertools.combinations(values, size) if fits(sum(some)))
+            yield from (" + ".join(f"{x:.15g}" for x in some) for some in itertools.combinations(values, size) if fits(sum(some)))
+        for x in values:
+            yield from (f"{x:.15g} * {factor:g}" for factor in FACTORS if fits(x * factor))
+            yield from (f"{x:.15g} / {factor:g}" for factor in FACTORS if fits(x / factor))
+            yield from ([f"100 / {x:.15g}"] if x and fits(100 / x) else [])
         for x, y in itertools.permutations(values, 2):
-            yield from ((name, [x, y]) for name, some in of_two(x, y).items() if any(result and fits(result) for result in some))
-        yield from (("conversion", [x]) for x in values if any(fits(x * factor) or fits(x / factor) for factor in FACTORS))
+            yield from (line for line, result in of_two(x, y) if result and fits(result))
+        if value <= 12 and value == int(value) and len(named) >= value:
+            yield ", ".join(named[: int(value)])
 
     @staticmethod
     def right_words(units):

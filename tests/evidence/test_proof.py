@@ -35,9 +35,9 @@ SOURCES = {
 VOSS, ROW = "revenue of £38.4m (2024: £35.9m)", "| Sanna | 8.60 | 31.50 |"
 
 
-def proof(statement: str, words: str, operations: str = "", *operands: float) -> Proof:
+def proof(statement: str, words: str, *calculations: str) -> Proof:
     [unit] = [one for one in units_of(statement, ["a", "b"]) if one.kind in ("statement", "cell", "head")][:1]
-    return prove(unit, words, Calculation(tuple(operations.split()), operands), SOURCES)  # type: ignore[arg-type]  # names of operations
+    return prove(unit, words, Calculation(calculations), SOURCES)
 
 
 @pytest.mark.parametrize(
@@ -88,38 +88,63 @@ def test_what_the_words_do_not_hold_is_named(statement: str, words: str, fault: 
 
 
 @pytest.mark.parametrize(
-    ("statement", "words", "operation", "operands"),
+    ("statement", "words", "calculations"),
     [
-        ("Revenue rose by £2.5m [1].", VOSS, "difference", (38.4e6, 35.9e6)),
-        ("Revenue grew by 7% [1].", VOSS, "growth", (35.9, 38.4)),
-        ("Revenue was about £38m [1].", VOSS, "rounding", (38_400_000,)),
-        ("An adult and a van pay £40.10 [1].", ROW, "sum", (8.6, 31.5)),
-        ("Together that makes 270.9 [1].", ROW, "product", (8.6, 31.5)),
-        ("Both years together brought £74.3 million [1].", VOSS, "sum", (38.4, 35.9)),
-        ("Vans pay £22.9 and £26.8 more [1].", f"{ROW}\n| Hulm | 11.20 | 38.00 |", "difference", (31.5, 8.6, 38, 11.2)),
-        ("An adult pays 27% of what a van pays [1].", ROW, "share", (8.6, 31.5)),
-        ("A van pays 3.7 times as much [1].", ROW, "share", (31.5, 8.6)),
-        ("It takes 120 minutes [1].", "The crossing takes two hours.", "conversion", (2,)),
-        ("Leases run for three or four years [1].", "Leases run for 36 or 48 months", "conversion", (36, 48)),
-        ("An adult pays about a quarter of what a van pays [1].", ROW, "share", (8.6, 31.5)),
-        ("Two fares are named [1].", ROW, "count", (8.6, 31.5)),
-        ("The two figures differ by £2.5m, which is 7% [1].", VOSS, "difference growth", (35.9, 38.4)),
-        ("Table 1: Revenue rose by 7 per cent [1]", VOSS, "growth", (35.9, 38.4)),
-        ("Van and adult differ by £22.9 million [1].", ROW, "difference", (31.5, 8.6)),
-        ("Together that is £40.1, of which the adult pays 21.4% [1].", ROW, "sum share", (8.6, 31.5, 40.1)),
-        ("They pay £28.8m and £19.2m [1].", "The town paid 60% of £48m, the region 40%.", "product", (48, 60, 40)),
+        ("Revenue rose by £2.5m [1].", VOSS, ["£38.4m - £35.9m = £2.5m"]),
+        ("Revenue grew by 7% [1].", VOSS, ["(38.4 - 35.9) / 35.9 = 7 %"]),
+        ("Revenue grew by 7% [1].", VOSS, ["38.4 / 35.9 - 1"]),
+        ("Revenue was about £38m [1].", VOSS, ["38.4 million = 38 million"]),
+        ("An adult and a van pay £40.10 [1].", ROW, ["8.60 + 31.50 = 40.10"]),
+        ("Together that makes 270.9 [1].", ROW, ["8.60 × 31.50 = 270.9"]),
+        ("Both years together brought £74.3 million [1].", VOSS, ["38.4 + 35.9 = 74.3"]),
+        ("Vans pay £22.9 and £26.8 more [1].", f"{ROW}\n| Hulm | 11.20 | 38.00 |", ["31.50 - 8.60", "38 - 11.2"]),
+        ("An adult pays 27% of what a van pays [1].", ROW, ["8.60 / 31.50 = 0.27"]),
+        ("A van pays 3.7 times as much [1].", ROW, ["31.5 ÷ 8.6 = 3.7"]),
+        ("It takes 120 minutes [1].", "The crossing takes two hours.", ["2 hours * 60 = 120 minutes"]),
+        ("Leases run for three or four years [1].", "Leases run for 36 or 48 months", ["36 / 12 = 3", "48 / 12 = 4"]),
+        ("An adult pays about a quarter of what a van pays [1].", ROW, ["8.60 / 31.50"]),
+        ("Two fares are named [1].", ROW, ["8.60, 31.50 = 2"]),
+        ("Three years had a price [1].", f"{VOSS}\n{ROW}", ["Voss; Sanna; revenue = 3"]),
+        (
+            "The two figures differ by £2.5m, which is 7% [1].",
+            VOSS,
+            ["38.4 - 35.9 = 2.5", "2.5 / 35.9", "38.4, 35.9 = 2"],
+        ),
+        ("Table 1: Revenue rose by 7 per cent [1]", VOSS, ["100 * (38.4 - 35.9) / 35.9"]),
+        ("Van and adult differ by £22.9 million [1].", ROW, ["31.50 - 8.60"]),
+        ("Together that is £40.1, of which the adult pays 21.4% [1].", ROW, ["8.6 + 31.5", "8.6 / (8.6 + 31.5)"]),
+        (
+            "They pay £28.8m and £19.2m [1].",
+            "The town paid 60% of £48m, the region 40%.",
+            ["60 % * 48", "48 * 40 / 100"],
+        ),
+        ("It pays 20 points more [1].", "The town paid 60% of £48m, the region 40%.", ["60 % - 40 % = 20 points"]),
+        ("In half a year £19.2m came in, and £17.95m a year before [1].", VOSS, ["38.4 / 2", "35.9 million / 2"]),
+        ("Revenue rose by £2,500,000 [1].", VOSS, ["38,400,000 − 35,900,000 = 2,500,000"]),
+        ("The fleet burned 29.7 tonnes a route [1].", "burned 8,900 tonnes of oil", ["8900 / 300", "8.900 / 3 / 100"]),
     ],
 )
-def test_a_number_may_follow_by_the_operation_that_is_named(
-    statement: str, words: str, operation: str, operands: tuple[float, ...]
-) -> None:
-    assert proof(statement, words, operation, *operands).fault == ""
+def test_a_number_may_follow_by_a_calculation(statement: str, words: str, calculations: list[str]) -> None:
+    assert proof(statement, words, *calculations).fault == ""
     assert proof(statement, words).fault
-    assert proof(statement, words, "rounding", 7.0).fault
+    assert proof(statement, words, "7 = 7", "3 * 3", "2 + nothing").fault
 
 
-def test_operands_stand_in_the_words_too() -> None:
-    assert "does not stand" in proof("Fuel and crew cost £9m [1].", "Fuel cost £7.9m", "sum", 7.9e6, 1.1e6).fault
+@pytest.mark.parametrize(
+    ("statement", "calculation"),
+    [
+        ("Fuel and crew cost £9m [1].", "7.9 + 1.1 = 9"),
+        ("Fuel cost £9m [1].", "7.9 = 9"),
+        ("Fuel cost £9m [1].", "9 = 9"),
+        ("Fuel cost £9m [1].", "7.9 + 13 - 11.9 = 9"),
+        ("Fuel cost £9m [1].", "7.9 / 0"),
+        ("Fuel cost £9m [1].", "7.9 ** 1.1 - __import__('os').getpid()"),
+        ("Fuel cost £9m [1].", "(" * 200 + "7.9" + ")" * 200),
+        ("Fuel cost £9m for three ships [1].", "Fuel, crew, harbour = 3"),
+    ],
+)
+def test_a_calculation_with_numbers_from_nowhere_proves_nothing(statement: str, calculation: str) -> None:
+    assert "does not stand" in proof(statement, "Fuel cost £7.9m", calculation).fault
 
 
 def test_the_words_are_shown_as_the_whole_sentence_of_the_source_that_is_cited() -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..text.quantities import (
     Calculation,
     Number,
+    follows,
     fractions_in,
     is_about,
     is_same,
@@ -127,19 +128,17 @@ def unproved(
         is_share = one.measure == "%" and any(is_about(one, share) for share in shares)
         return one.value in years or is_share or any(is_same(one, other, evidence, is_known) for other in numbers)
 
-    # Who speaks of two figures names both: the things that a calculation starts from.
-    counted = len(calculation.operands) or None
-    missing = [one for one in numbers_in(said) if not is_held(one) and (one.value != counted or one.measure)]
+    missing = [one for one in numbers_in(said) if not is_held(one)]
     missing = [one for one in missing if not (one.name and any(_holds(text, one.name) for text in texts))]
     missing += [one for one in fractions_in(said) if not any(is_about(one, other) for other in held)]
-    known = measures | measures_in(said)
-    if missing := [one for one in missing if not calculation.leads_to(one, held, known)]:
-        tried = f", nor is it the {calculation}" if calculation.operands else ""
+    named = f"{wide} {unit.text} {unit.around}"
+    results = calculation.results(held, lambda words: stands_in(words, named)) if missing else []
+    if missing := [one for one in missing if not follows(one, results)]:
+        tried = ", and the calculations given do not lead to it" if calculation.lines else ""
         return f"{round(missing[0].figure, 2):g} does not stand in those words{tried}"
     if months_in(said) - months_in(wide):
         return "its month does not stand in those words"
-    is_converted = "conversion" in calculation.operations
-    has_measures = is_converted or not (measures_alone_in(said) - measures or _other_than(said, wide))
+    has_measures = bool(results) or not (measures_alone_in(said) - measures or _other_than(said, wide))
     return "" if has_measures else "its unit of measure does not stand in those words"
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import permutations
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from .words import FIRST_YEAR, LAST_YEAR, WORDS, all_month_names, dates_in
 
-Operation = Literal["difference", "sum", "product", "share", "growth", "rounding", "conversion", "count"]
 NEAR = 0.006
 """By how much of its value a converted number may differ."""
 ABOUT = 0.12
 """By how much of its value a fraction in words may differ: nearly a half."""
-MOST_OPERANDS = 4
-"""Operands of which two at a time are tried."""
+LARGEST_FREE = 12
+"""The largest whole number that a calculation may use without having it from a source: a half, a third, of four."""
+LONGEST_CALCULATION = 300
+"""Characters."""
 LONGEST_FIGURE, LONGEST_NAME = 40, 40
 """Characters of a number, and of a word before it that may make it a name."""
 SHORTEST_MEASURE = 3
@@ -34,6 +36,14 @@ _ISO = re.compile(r"\b(\d{4})-(?:0\d|1[0-2])(?:-(\d\d))?\b")
 _CAPITALISED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*) $")
 _WORD = re.compile(r"[^\W\d_]+")
 _MEASURE = re.compile(r"°?[^\W\d_]+[²³]?|[%€£$]")
+_TIMES = re.compile(r"(?<=[\d)%])\s*[x×·]\s*(?=[\d(])")
+_EXPRESSION = re.compile(r"[-+*/().\de\s]+")
+_SIGNS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 
 
 class Number(NamedTuple):
@@ -62,41 +72,80 @@ class Number(NamedTuple):
 
 
 class Calculation(NamedTuple):
-    """How numbers follow from others, as a model names it."""
+    """How numbers follow from others, as a model wrote it down, a line each: (48 - 40) / 40 = 20 %.
 
-    operations: tuple[Operation, ...] = ()
-    operands: tuple[float, ...] = ()
+    A count is the list of what is counted: Ash, Birch, Elm = 3.
+    """
 
-    def __str__(self) -> str:
-        return f"{' or '.join(self.operations)} of {', '.join(f'{one:g}' for one in self.operands)}"
+    lines: tuple[str, ...] = ()
 
-    def leads_to(self, one: Number, held: Sequence[Number], measures: Collection[str]) -> bool:
-        """Whether a number follows by one of the operations from operands that are all among the numbers `held`.
+    def results(self, held: Sequence[Number], is_named: Callable[[str], bool]) -> list[float]:
+        """Return what the lines come to whose numbers are all among those `held`, or results of lines before.
 
-        Several numbers may each follow from some of the operands. `measures`: units of measure that are named beside
-        or around the numbers held, or beside the one that follows.
+        Whole numbers up to twelve, 100 and factors between units of measure need no source, beside one that has. What
+        is counted has to be named in the sources, as `is_named` tells.
         """
-        # Operands may be given as they are written: 5.5 and 8.9 for $5.5m and $8.9m, or below a head "in millions".
-        known = [each for number in held for each in (number.value, number.figure)]
-        made_of = [each for each in self.operands if _is_among(each, known)]
-        # A share may be one of a sum, which is an operand of its own.
-        pairs = [*permutations(made_of, 2)] if len(made_of) <= MOST_OPERANDS else []
-        between = [result for each in pairs for result in self._results(each)]
-        are_held = all(_is_among(each, [*known, *between]) for each in self.operands)
-        if "count" in self.operations and one.value == len(self.operands):
-            return True
-        if not self.operands or not are_held:
-            return False
-        if "conversion" in self.operations and any(_is_converted(one, each, measures) for each in self.operands):
-            return True
-        pairs = [*permutations(self.operands, 2)] if 2 < len(self.operands) <= MOST_OPERANDS else []
-        made = [result for each in (self.operands, *pairs) for result in self._results(each)]
-        scale = one.value / one.figure if one.figure else 1.0
-        targets = {(one.value, one.step), (one.figure, one.step / scale)}
-        return any(abs(abs(result) - value) <= step / 2 * (1 + 1e-9) for value, step in targets for result in made)
+        # Numbers may be given as they are written: 5.5 and 8.9 for $5.5m and $8.9m, or below a head "in millions".
+        known, results = [each for number in held for each in (number.value, number.figure)], list[float]()
+        for line in self.lines:
+            left = line[:LONGEST_CALCULATION].partition("=")[0].strip(" :")
+            # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
+            made = [each for percent in (0.01, 1.0) for each in _evaluated(left, percent, known)]
+            counted = [one for one in re.split(r"[,;]\s", left) if one.strip()]
+            if not made and len(counted) > 1 and all(is_named(one) for one in counted):
+                made = [float(len(counted))]
+            results += made
+            known += made
+        return results
 
-    def _results(self, operands: Sequence[float]) -> list[float]:
-        return [result for name in self.operations if name in _OPERATIONS for result in _OPERATIONS[name](operands)]
+
+def follows(one: Number, results: Iterable[float]) -> bool:
+    """Whether a number is one of these results of calculations, rounded as it is written; a share may be in percent."""
+    scale = one.value / one.figure if one.figure else 1.0
+    targets = {(one.value, one.step), (one.figure, one.step / scale)}
+    made = [abs(each) for result in results for each in (result, *([100 * result] if one.measure == "%" else []))]
+    return any(abs(each - value) <= step / 2 * (1 + 1e-9) for value, step in targets for each in made)
+
+
+def _evaluated(line: str, percent: float, known: Sequence[float]) -> list[float]:
+    """Return what a line of arithmetic comes to, and the fractions in it; nothing if its numbers are not known."""
+    plain, are_held, fractions = _TIMES.sub("*", _plain(line)).replace("÷", "/"), list[bool](), list[float]()
+
+    def literal(found: re.Match[str]) -> str:
+        number = _read(found, plain)
+        # 1.609 may be a number with decimals, or with grouped digits.
+        written = [number.value, float(found["figure"])] if found["figure"].count(".") == 1 else [number.value]
+        readings = [(one, _is_among(one, known)) for one in written]
+        value, is_held = max(readings, key=lambda pair: 2 * pair[1] + _is_free(pair[0]))
+        are_held.append(is_held)
+        # What is divided by 2 is a half.
+        fractions.extend([1 / value] if value in range(2, LARGEST_FREE + 1) else [])
+        share = percent if number.measure == "%" else 1.0
+        return repr(value * share) if is_held or _is_free(value) else "?"
+
+    expression = _NUMBER.sub(literal, plain)
+    if not _EXPRESSION.fullmatch(expression) or not any(are_held):
+        return []
+    try:
+        return [_worth(ast.parse(expression.strip(), mode="eval").body), *fractions]
+    except (SyntaxError, ArithmeticError, ValueError):
+        return []
+
+
+def _worth(node: ast.expr) -> float:
+    match node:
+        case ast.BinOp(left, sign, right) if type(sign) in _SIGNS:
+            return _SIGNS[type(sign)](_worth(left), _worth(right))
+        case ast.UnaryOp(ast.USub(), of):
+            return -_worth(of)
+        case ast.Constant(float(value)):
+            return value
+    raise ValueError("no arithmetic")
+
+
+def _is_free(value: float) -> bool:
+    factors = _factors().values()
+    return value in range(1, LARGEST_FREE + 1) or value == 100 or any(abs(value - one) <= NEAR * one for one in factors)
 
 
 def _is_among(value: float, known: Iterable[float]) -> bool:
@@ -203,35 +252,6 @@ def _read(found: re.Match[str], text: str) -> Number:
 def _names_scale(context: str, one: Number) -> bool:
     words = {word.casefold() for word in _WORD.findall(context)}
     return any(factor * one.figure == one.value for word, factor in _scales().items() if word in words)
-
-
-def _is_converted(one: Number, operand: float, measures: Collection[str]) -> bool:
-    into = [one.measure] if one.measure else measures
-    factors = [_factors().get((measure, other)) for measure in measures for other in into]
-    return any(
-        factor and abs(operand * factor - one.value) <= max(one.step / 2, NEAR * one.value) for factor in factors
-    )
-
-
-def _shares(x: Sequence[float]) -> Iterator[float]:
-    if len(x) > 1 and x[1]:
-        yield from (100 * x[0] / x[1], x[0] / x[1])
-
-
-def _growths(x: Sequence[float]) -> Iterator[float]:
-    if len(x) > 1 and x[0]:
-        yield 100 * (x[1] - x[0]) / x[0]
-
-
-_OPERATIONS: Mapping[str, Callable[[Sequence[float]], Iterable[float]]] = {
-    "difference": lambda x: [x[0] - sum(x[1:])],
-    "sum": lambda x: [math.fsum(x)],
-    # One of the factors may be a percentage.
-    "product": lambda x: [math.prod(x), math.prod(x) / 100],
-    "share": _shares,
-    "growth": _growths,
-    "rounding": lambda x: x[:1],
-}
 
 
 def _in_words(text: str) -> Iterator[Number]:
