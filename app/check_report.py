@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from ..core.evidence.checking.reaudit import Reaudit, Rechecked, compare_checks
 from ..core.evidence.citations.rendering import without_marks
 from ..core.evidence.language import detect_language
-from ..core.models.resolve import check_models, profile_of
+from ..core.models.resolve import check_models, load_models, profile_of
 from ..core.records.report import Audit, Draft, Report
 from ..core.records.research import Run
 from ..core.records.sources import Source
@@ -134,6 +134,7 @@ async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit
     if model is None:
         return stored, compare_checks(report, report, texts), report.audit, []
     context = read_context({"models": model, "verify": "check"})
+    await load_models(context)
     for notice in check_models(("verifier",), context):
         say(f"Note: {notice}")
     say(f"Checking by {profile_of('verifier', context).name} …")

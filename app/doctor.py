@@ -18,7 +18,7 @@ from ..core.models.caller import Caller
 from ..core.models.faults import explain_any
 from ..core.models.ladder.probe import Check, check_model
 from ..core.models.quirks import wishes
-from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, host_of, profile_of, resolve_model
+from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, load_models, profile_of, resolve_model
 from ..core.models.retries import retry_budget_of
 from ..core.run.context import ROLES, Context, Role
 from ..core.run.conversation import clean
@@ -94,6 +94,7 @@ def examine(*, is_trial: bool, **options: Any) -> int:
 
 def diagnose(context: Context) -> list[Diagnosis]:
     """Return what a run with these settings would find: documents are indexed, local servers asked."""
+    asyncio.run(load_models(context))
     documents = list(_documents(context))
     # Whatever else there is to search, no run starts without the documents that it is to have.
     to_search = [] if documents[0].stops_runs else [_diagnosis("something to search", lambda: _tools(context))]
@@ -132,11 +133,9 @@ def _model(role: Role, context: Context) -> str:
     tool_calls, profile = _tool_calls(model, role, context), profile_of(role, context)
     if profile.name == EXTRACTIVE:
         return f"extractive: quotes the sources, needs no key. {CHOOSE_MODEL} (Ollama: http://localhost:11434/v1)"
-    server = host_of(model)
     window = f"{profile.window} tokens" if profile.is_window_known else f"window not known, {profile.window} assumed"
     kind = "reasons by itself, " if profile.reasons else ""
-    at = f" at {server}" if server else ""
-    return f"{profile.name}{at}: {window}, {kind}{tool_calls}"
+    return f"{location_of(model, role, context).model}: {window}, {kind}{tool_calls}"
 
 
 def _tool_calls(model: BaseChatModel, role: Role, context: Context) -> str:

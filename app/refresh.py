@@ -18,7 +18,7 @@ from ..core.evidence.checking.verification import Verifier
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import source_place, without_marks
 from ..core.evidence.text.sentences import sections_of
-from ..core.models.resolve import check_models, is_extractive
+from ..core.models.resolve import check_models, is_extractive, load_models
 from ..core.records.report import CitedPassage, Report
 from ..core.records.sources import Source
 from ..core.run.context import within_scope
@@ -88,6 +88,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         if report is None:
             raise no_report_yet(stored, name)
         context = within_scope(await book.settings(stored, given), run.scope)
+        await load_models(context)
         for notice in check_models(("verifier", "writer"), context):
             say(f"Note: {notice}")
         sources = [stored.state.sources[key] for key in report.sources if key]

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from ..core.evidence.checking.source_text import SourceText
 from ..core.library.index import open_roots
-from ..core.models.resolve import check_models
+from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
 from ..core.records.research import Estimate
 from ..core.run.context import ROLES, Context
@@ -186,6 +186,7 @@ class RunBook(NamedTuple):
             check_tools(context)
             if not snapshot.values:
                 await asyncio.to_thread(list, open_roots(context))
+            await load_models(context)
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)

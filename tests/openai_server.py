@@ -82,6 +82,10 @@ class OpenAIServer:
         self.unexpected: list[str] = []
         """Requests that the script had no reply for."""
         self.models = models
+        self.paths: Mapping[str, Any] | None = None
+        """What other paths than those for answers say, a function by what was asked; those not named are refused."""
+        self.asked: list[str] = []
+        """Such paths that were asked for."""
         self.url = ""
         """The base URL, with `/v1`."""
         self.closing = threading.Event()
@@ -176,12 +180,23 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Keep silent."""
 
+    def _aside(self, path: str, asked: Any) -> None:
+        self.fake.asked.append(path)
+        said = (self.fake.paths or {}).get(path.partition("?")[0], {})
+        body = said(asked) if callable(said) else said
+        self._send(200 if body else 404, json.dumps(body or {"error": "not found"}), "application/json", {})
+
     def do_GET(self) -> None:
+        if self.fake.paths is not None:
+            return self._aside(self.path, None)
         listed = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in self.fake.models]
         self._send(200, json.dumps({"object": "list", "data": listed}), "application/json", {})
+        return None
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.fake.paths is not None and self.path.startswith("/api/"):
+            return self._aside(self.path, asked)
         headers = {name.lower(): value for name, value in self.headers.items()}
         received = Received(self.path, headers, asked, time.monotonic())
         is_aside = any(name in json.dumps(asked) for name in self.fake.forms)
@@ -204,6 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._stream(pieces(reply, with_usage=with_usage), reply)
         else:
             self._send(200, json.dumps(whole(reply)), "application/json", reply.headers)
+        return None
 
     def _send(self, status: int, body: str, content_type: str, headers: Mapping[str, str]) -> None:
         data = body.encode()

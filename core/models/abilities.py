@@ -1,4 +1,4 @@
-"""How models call tools: tried once for each model, and kept in a file of the data folder."""
+"""How models call tools and how much they read: found out for each model, and kept in a file of the data folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .faults import explain_any
 from .ladder import Ability, RungName
 from .ladder.probe import find_ability
 from .quirks import Learned
-from .resolve import is_named, known_to_reason, name_at_server, profile_of, resolve_model
+from .resolve import is_named, known_to_reason, name_at_server, profile_of, resolve_model, windows_at_servers
 
 _known: dict[Location, Ability | None] = {}
 _writing = threading.Lock()
@@ -43,12 +43,14 @@ async def load_ability(place: Location) -> Ability | None:
         _known[place] = await asyncio.to_thread(_read, place)
     if (known := _known[place]) and known.reasons:
         known_to_reason.add(place.model)
+    if known and known.window and not windows_at_servers.get(place.model):
+        windows_at_servers[place.model] = known.window
     return known
 
 
 async def save_ability(place: Location, ability: Ability) -> None:
     """Keep an ability: in the file, or for the life of the process where that cannot be written."""
-    _known[place] = ability
+    _known[place] = ability = ability._replace(window=windows_at_servers.get(place.model, ability.window))
     if ability.reasons:
         known_to_reason.add(place.model)
     await asyncio.to_thread(_write, place, ability)

@@ -20,6 +20,7 @@ from ..run.transcripts import REASONING, whole_message
 from .deltas import MOST_BYTES, Deltas, as_chunk, events, parsed
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 from .quirks import OUTPUT_LIMITS, Learned, adapt, learn, room_in
+from .windows import read_window
 
 AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
 """The header that makes OpenAI's client return the response itself."""
@@ -32,8 +33,8 @@ class OpenAIChat(ChatOpenAI):
 
     reasons: bool | None = None
     """Whether the model reasons, so that a summary of its thoughts can be asked for; not set: as its profile says."""
-    output_limit: str = "max_completion_tokens"
-    """What the server calls the limit on the tokens of an answer: OpenAI's new name, or `max_tokens`."""
+    is_at_openai: bool = True
+    """Whether the server is OpenAI's own, or Azure's, which has a new name for the limit on the tokens of an answer."""
     _learned: Learned = PrivateAttr(default=Learned())
     """What was learned from refusals, in this process or an earlier one."""
 
@@ -41,6 +42,10 @@ class OpenAIChat(ChatOpenAI):
     def learned(self) -> Learned:
         """What is known of the model at this server."""
         return self._learned
+
+    async def read_window(self) -> int | None:
+        """Return how many tokens the server says that the model reads; none if it does not say, or is OpenAI's own."""
+        return None if self.is_at_openai else await read_window(self.root_async_client, self.model_name)
 
     def recall(self, learned: Learned) -> None:
         """Take what was learned earlier."""
@@ -207,7 +212,7 @@ class OpenAIChat(ChatOpenAI):
         else:
             for name in OUTPUT_LIMITS:
                 if name in payload:
-                    payload[self.output_limit] = payload.pop(name)
+                    payload[OUTPUT_LIMITS[self.is_at_openai]] = payload.pop(name)
             if REASONING in self._learned.quirks:
                 _repeat_thoughts(messages, payload["messages"])
         sent: dict[str, Any] = clean_nested(adapt(payload, self._learned))

@@ -54,6 +54,8 @@ REASONING_NAME = re.compile(
 """Part of the names of models that reason by themselves, for those that no profile describes."""
 known_to_reason = set[str]()
 """Models by `name_at_server` that showed a thought when they were tried."""
+windows_at_servers = dict[str, int | None]()
+"""Input tokens that servers say their models read, by `name_at_server`; none where they do not say."""
 QUOTES_ONLY = "No language model is at work: the report quotes the sources and draws no conclusions."
 CHOOSE_MODEL = (
     "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models)."
@@ -165,7 +167,7 @@ def _at_openai(wanted: _OpenAIModel) -> BaseChatModel:
         max_retries=0,
         use_responses_api=wanted.responses_api,
         reasons=wanted.reasons,
-        output_limit="max_completion_tokens" if wanted.server.is_openai else "max_tokens",
+        is_at_openai=wanted.server.is_openai,
     )
 
 
@@ -244,7 +246,7 @@ class Profile(NamedTuple):
     window: int
     """Input tokens that it reads."""
     is_window_known: bool
-    """Whether the window comes from the model's profile or the settings."""
+    """Whether the window comes from the settings, the model's server or its profile."""
     reasons: bool
     """Whether it reasons by itself, without the think tool."""
     calls_tools: bool | None
@@ -267,17 +269,18 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
 
 
 def profile_of(role: Role, context: Context) -> Profile:
-    """Return what the role's model can do; the settings `window` and `reasoning` win over its own profile.
+    """Return what the role's model can do; the settings `window` and `reasoning` win over its server and its profile.
 
-    Where neither says whether it reasons, its name does, or the answer to its trial.
+    Where none says whether it reasons, its name does, or the answer to its trial.
     """
     model = resolve_model(role, context)
     known = dict(getattr(model, "profile", None) or {})
-    window = context.window or known.get("max_input_tokens")
     name = str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type)
+    at_server = name_at_server(name, model)
+    window = context.window or windows_at_servers.get(at_server) or known.get("max_input_tokens")
     reasons = known.get("reasoning_output") if context.reasoning is None else context.reasoning
     if reasons is None:
-        reasons = bool(REASONING_NAME.search(name)) or name_at_server(name, model) in known_to_reason
+        reasons = bool(REASONING_NAME.search(name)) or at_server in known_to_reason
     return Profile(
         name,
         int(window or UNKNOWN_WINDOW),
@@ -313,10 +316,13 @@ def is_extractive(role: Role, context: Context) -> bool:
 
 
 async def load_models(context: Context) -> None:
-    """Load what the models need, which takes up to a second; what is wrong with them is for `check_models` to say."""
+    """Load what models need, and ask their servers once how much they read; `check_models` says what is wrong."""
     for role in {str(_chosen(role, context)): role for role in ROLES}.values():
         with suppress(DeepResearchError):
             await in_thread(partial(resolve_model, role, context))
+            name = name_at_server(profile_of(role, context).name, model := resolve_model(role, context))
+            if not context.window and name not in windows_at_servers and hasattr(model, "read_window"):
+                windows_at_servers[name] = await model.read_window()
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
@@ -351,7 +357,8 @@ def _check_window(role: Role, profile: Profile, context: Context) -> None:
         way_out = "" if context.allow_small_window else f"set allow_small_window to work with {SMALL_WINDOW} or more, "
         raise WindowTooSmall(
             f"The {role}'s model {profile.name!r} reads {profile.window} tokens; {least} are needed. Choose a larger "
-            f"model, {way_out}or set window or the limit min_window if this is wrong."
+            f"model, raise the limit of its server (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), {way_out}or "
+            "set window or the limit min_window if this is wrong."
         )
 
 

@@ -32,7 +32,7 @@ from deep_research.core.run.events.packets import Placement
 
 Patch = pytest.MonkeyPatch
 CALL = use(("save_word", {"word": "amber"}))
-NOTHING_LEARNED: dict[str, Any] = {"quirks": [], "output_tokens": None, "judges": None}
+NOTHING_LEARNED: dict[str, Any] = {"quirks": [], "output_tokens": None, "judges": None, "window": None}
 TEXT = say('<tool name="save_word">{"word": "amber"}</tool>')
 
 

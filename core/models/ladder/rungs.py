@@ -298,6 +298,8 @@ class Ability(NamedTuple):
     """The most tokens of an answer that its server takes; none: not known."""
     judges: bool | None = None
     """Whether it tells right from wrong as a verifier; none: not tried."""
+    window: int | None = None
+    """Input tokens that its server said last that it reads; none: it does not say."""
 
 
 class Prepared(NamedTuple):
