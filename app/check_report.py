@@ -28,6 +28,7 @@ from .embed import build_graph, thread_config
 from .endings import reports_errors, run_interruptibly
 from .export import no_report_yet
 from .output import calls_line
+from .progress import PlainLines
 from .run_name import RunName
 from .runs import StoredRun
 from .stored import kept_run
@@ -120,7 +121,8 @@ def _source(number: int, source: SourceDocument) -> Source:
 @reports_errors
 def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
     """Print what is known of the parts of a report; if a model is given, it judges them again first."""
-    stored, found, audit, cost = run_interruptibly(_audited(RunName(clean(thread), data_dir), model))
+    work = _audited(RunName(clean(thread), data_dir), model)
+    stored, found, audit, cost = run_interruptibly(PlainLines().during(work))
     put_out("\n".join(_page(stored, found, audit, cost)))
     return FAILED if found.unmarked or found.faults else DONE
 

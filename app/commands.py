@@ -19,7 +19,7 @@ from .endings import reported, run_interruptibly
 from .export import answer_content, check_format, chosen_format
 from .live_view import progress_view
 from .output import end_lines, report_text
-from .progress import PacketLines, Progress, estimate_line
+from .progress import PacketLines, PlainLines, Progress, estimate_line
 from .run_name import RunName, whole_name
 from .runs import RunBook, StoredRun, check_not_empty, open_runs
 from .settings import data_folder, settings_from_options
@@ -219,9 +219,10 @@ def _wait(name: RunName, question: str) -> int:
 
 
 def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> StoredRun:
-    async def work() -> StoredRun:
+    async def main() -> StoredRun:
         async with open_runs(data_dir) as book:
             with lines or progress_view(f"Run {name.thread}", is_terminal(sys.stderr)) as view:
-                return await step(book, view)
+                work = step(book, view)
+                return await (view.during(work) if isinstance(view, PlainLines) else work)
 
-    return run_interruptibly(work(), name)
+    return run_interruptibly(main(), name)

@@ -37,7 +37,7 @@ from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
 from ..tools.run_engines import FREE, choose_engines, stand_ins
 from .endings import reports_errors, run_interruptibly
-from .progress import describe
+from .progress import PlainLines, describe
 from .runs import has_runs
 from .settings import settings_from_options
 from .stream import read_packet
@@ -82,7 +82,7 @@ def examine(*, is_trial: bool, **options: Any) -> int:
     found = diagnose(context)
     if is_trial and not any(one.stops_runs for one in found):
         say("trying it out ...")
-        tried = run_interruptibly(_try_out(context))
+        tried = run_interruptibly(PlainLines().during(_try_out(context)))
         # How models call tools is known by now.
         models = _models(context)
         found = [*models, *found[len(models) :], *tried]

@@ -145,7 +145,8 @@ class LiveView(Progress):
             lines.append(Text(self.activity, style="dim"))
         elif self.is_writing:
             lines.append(Text("writing the report", style="bold green"))
-        return [*lines, *([Text(self.waits, style="bold yellow")] if self.waits else [])]
+        waits = ((self.pending, "dim"), (self.waits, "bold yellow"))
+        return [*lines, *(Text(words, style=style) for words, style in waits if words)]
 
     def _words(self, console: Console, width: int) -> list[Text]:
         """Return the words that are being written, in lines of this width."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple, Self
 
-from ..core.records.research import Estimate, Span
+from ..core.models.caller import pending_calls
+from ..core.records.research import Estimate, Span, Value
+from ..core.run.context import Clock, SystemClock
 from ..core.run.conversation import clean
 from ..core.run.events import packets
 from ..core.run.events.packets import AnyPacket, OverallStop, Placement
@@ -22,6 +25,8 @@ WIDTH = 100
 """Characters of a task or query that are shown."""
 EVERY = 100
 """Documents indexed from one plain line to the next."""
+WAIT_SECONDS = 10.0
+"""Seconds from one plain line that says what is waited for to the next."""
 
 
 class Costs(NamedTuple):
@@ -97,6 +102,12 @@ class Progress(ABC):
         if isinstance(packet, packets.CallFinished):
             self.costs = self.costs.plus(packet)
         self.take(packet)
+
+    @property
+    def pending(self) -> str:
+        """The calls of models that are waited for, in words; empty if there are none."""
+        calls = ", ".join([*pending_calls.values()])
+        return f"waiting for the model's answer to {calls}" if calls else ""
 
     def print(self, text: str) -> None:
         """Print something that stays."""
@@ -179,10 +190,25 @@ def _describe_step(packet: AnyPacket) -> str:
 class PlainLines(Progress):
     """One line an event, for pipes and logs."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str = "", clock: Clock | None = None) -> None:
         super().__init__(title)
         self.plan: list[str] = []
         self.plan_turn = -1
+        self.clock = clock or SystemClock()
+
+    async def during(self, work: Awaitable[Value]) -> Value:
+        """Await the work, and print what it waits for every `WAIT_SECONDS`."""
+
+        async def tell() -> None:
+            while True:
+                await self.clock.sleep(WAIT_SECONDS)
+                self.print(self.pending or "still at work")
+
+        telling = asyncio.create_task(tell())
+        try:
+            return await work
+        finally:
+            telling.cancel()
 
     def take(self, packet: AnyPacket) -> None:
         """Print what a packet says."""

@@ -42,6 +42,7 @@ from .exports.refreshed import (
     refreshed_page,
 )
 from .output import spent_line
+from .progress import PlainLines
 from .reread import Reread, reread
 from .run_name import RunName
 from .stored import kept_run
@@ -75,7 +76,7 @@ def refresh_run(
     if write is None:
         raise OutputUnusable(f"--out {str(path)!r}: name a file .md, .html or .json, or choose by --format.")
     check_output(path)
-    found, cost = run_interruptibly(_refreshed(RunName(clean(thread), data_dir), given))
+    found, cost = run_interruptibly(PlainLines().during(_refreshed(RunName(clean(thread), data_dir), given)))
     is_delivered = deliver(write(found), path)
     say(f"{found.summary}.\n{cost}")
     return DONE if found.counts["holds"] == len(found.sentences) and is_delivered else FAILED

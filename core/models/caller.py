@@ -228,6 +228,10 @@ class Assembly:
         return whole_message(whole, whole.text) if isinstance(whole, AIMessageChunk) else whole
 
 
+pending_calls = dict[object, str]()
+"""Calls of models that this process waits for, in words: what was sent, and who has sent it."""
+
+
 class Caller(NamedTuple):
     """What makes the calls of a role."""
 
@@ -282,6 +286,10 @@ class Caller(NamedTuple):
             may_repeat=lambda: not self.events.has_shown,
             on_wait=self.events.on_delay,
         )
+        if name != EXTRACTIVE:
+            place = self.events.placement
+            number = "" if place.sub_turn_index is None else f" {place.tab_index + 1}"
+            pending_calls[tries] = f"{count_tokens_approximately(messages)} tokens ({self.role}{number})"
         try:
             async with aclosing(tries):
                 async for part in tries:
@@ -294,6 +302,7 @@ class Caller(NamedTuple):
             if answers and answer.whole is not None:
                 key = await answers.keep(asked, answer.message(self.role))
         finally:
+            pending_calls.pop(tries, None)
             self._report_cost(answer, messages, key)
 
     async def message(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:

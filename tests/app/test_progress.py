@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+import threading
+from collections.abc import Coroutine
 from io import StringIO
+from pathlib import Path
+from typing import Any
 
 import pytest
+from command import Desk, lines_until
+from lab import HandClock
+from langchain_core.messages import HumanMessage
+from openai_server import Received, Reply, openai_server, say
 from rich.console import Console
 
 from deep_research.app.live_view import LiveView
 from deep_research.app.progress import PlainLines, Progress
+from deep_research.core.models.caller import Caller
+from deep_research.core.models.resolve import resolve_model
+from deep_research.core.models.retries import retry_budget_of
 from deep_research.core.records.sources import NotRead
+from deep_research.core.run.context import Context
 from deep_research.core.run.events import packets as p
 from deep_research.core.run.events import packets as sp
+from deep_research.core.run.events.call import CallEvents
+from deep_research.core.run.events.log import Emitter
 from deep_research.core.run.events.packets import AnyPacket, Document, Placement
 
 TOP = Placement(turn_index=0)
@@ -119,3 +135,76 @@ def test_on_a_terminal_steps_are_shown_as_researchers_are() -> None:
     assert not live.researchers[1, 1].is_done, "a step goes on after an error"
     told(live, sp.StepDone(placement=AGENT, step_id="2", status="completed", reason=""))
     assert live.researchers[1, 1].is_done
+
+
+class HeldServer:
+    """A server that answers once it is let."""
+
+    def __init__(self) -> None:
+        self.asked, self.may_answer = threading.Event(), threading.Event()
+
+    def __call__(self, request: Received) -> Reply:
+        self.asked.set()
+        assert self.may_answer.wait(60)
+        return say("It was lit in 1844.")
+
+
+def calling(folder: Path, placement: Placement) -> Coroutine[Any, Any, Any]:
+    """A call of the researcher's model with a prompt of some length."""
+    context = Context(models="openai:fake-1", data_dir=folder)
+    events = CallEvents(Emitter(lambda _: None), placement)
+    caller = Caller("researcher", context, retry_budget_of("q", context.limits), events)
+    return caller.message(resolve_model("researcher", context), [HumanMessage("When was the light lit? " * 300)])
+
+
+async def settle(clock: HandClock, seconds: float) -> None:
+    """Let the time pass, second by second, and the view take note of it."""
+    for _ in range(round(seconds)):
+        clock.time += 1
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+async def test_a_line_every_ten_seconds_says_what_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock, held = HandClock(), HeldServer()
+    lines, live, screen = PlainLines("", clock), LiveView(""), StringIO()
+    with openai_server(held) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+
+        async def work() -> None:
+            await asyncio.sleep(0)
+            lines(p.ResearchAgentStart(placement=AGENT, research_task="The light"))
+            await settle(clock, 8)
+            assert capsys.readouterr().err == "[1.2] researching: The light\n"
+            await settle(clock, 2)
+            assert capsys.readouterr().err == "still at work\n"
+            call = asyncio.create_task(calling(tmp_path, AGENT.model_copy(update={"sub_turn_index": 0})))
+            await asyncio.to_thread(held.asked.wait)
+            await settle(clock, 30)
+            words = r"waiting for the model's answer to 1[5-9]\d\d tokens \(researcher 2\)"
+            assert re.fullmatch(rf"({words}\n){{3}}", capsys.readouterr().err)
+            Console(file=screen, width=100).print(live)
+            assert re.search(words, screen.getvalue())
+            held.may_answer.set()
+            await call
+            await settle(clock, 10)
+            assert capsys.readouterr().err == "still at work\n"
+
+        await lines.during(work())
+    await settle(clock, 20)
+    assert capsys.readouterr().err == "", "nothing is said when the work is over"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [("ask", "When was the light lit?", "--no-web"), ("doctor", "--try")])
+def test_a_command_whose_model_is_slow_says_that_it_waits(desk: Desk, command: tuple[str, ...]) -> None:
+    held = HeldServer()
+    with openai_server(held) as server:
+        given = ("--model", "openai:fake-1", "--docs", str(desk.docs))
+        with desk.started(*command, *given, **server.environment) as process:
+            said = lines_until(process, "waiting for the model's answer to ")
+            assert any("Trying out how fake-1 calls tools" in line or "trying it out" in line for line in said)
+        held.may_answer.set()
