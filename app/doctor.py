@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ from ..core.library.library import Library
 from ..core.models.abilities import load_ability, location_of, remember_ability
 from ..core.models.caller import Caller
 from ..core.models.faults import explain_any
-from ..core.models.ladder.probe import Check, check_model
+from ..core.models.ladder.probe import Check, Speed, check_rung, check_window, find_ability, measure_speed
 from ..core.models.quirks import wishes
 from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, load_models, profile_of, resolve_model
 from ..core.models.retries import retry_budget_of
@@ -25,7 +25,7 @@ from ..core.run.conversation import clean
 from ..core.run.errors import DeepResearchError
 from ..core.run.events.call import CallEvents
 from ..core.run.events.log import Emitter
-from ..core.run.events.packets import CallDelayed, Placement
+from ..core.run.events.packets import Placement
 from ..core.run.limits import Limits
 from ..core.run.network import shown, usable_proxy
 from ..core.run.settings import read_context
@@ -37,7 +37,7 @@ from ..tools.engines.tavily import Tavily
 from ..tools.offer import check_tools
 from ..tools.run_engines import FREE, choose_engines, stand_ins
 from .endings import reports_errors, run_interruptibly
-from .progress import PlainLines, describe
+from .progress import PlainLines, about
 from .runs import has_runs
 from .settings import settings_from_options
 from .stream import read_packet
@@ -46,6 +46,8 @@ from .words import DONE, REFUSED, counted
 
 QUERY = "lighthouse"
 OUTSIDE = "https://example.com"
+STANDARD_RUN = Speed(12_000, 1_600)
+"""Tokens that a standard run over five short documents reads, those in a cache left out, and writes."""
 EVERY, MOST_LINES = 100, 100
 """Documents at least between two lines of progress, and such lines at most."""
 
@@ -240,23 +242,24 @@ async def _try_models(context: Context) -> list[Diagnosis]:
 
 
 async def _checks(role: Role, context: Context) -> list[Check]:
-    profile = profile_of(role, context)
+    model, profile, lines = resolve_model(role, context), profile_of(role, context), PlainLines()
     window = profile.window if profile.is_window_known else None
-    events = CallEvents(Emitter(_say_waits), Placement(turn_index=0))
+    events = CallEvents(Emitter(lambda data: lines(read_packet(data))), Placement(turn_index=0))
     caller = Caller(role, context, retry_budget_of("doctor", context.limits), events)
     try:
-        examined = await check_model(resolve_model(role, context), window, caller.message)
+        if ability := await find_ability(model, caller.message):
+            await remember_ability(role, context, ability)
+        speed = await measure_speed(model, caller)
+        last = await check_window(model, window, caller.message, speed)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
         return [Check("answer", is_ok=False, words=str(explain_any(error, role, profile.name)))]
-    if examined.ability:
-        await remember_ability(role, context, examined.ability)
-    return examined.checks
-
-
-def _say_waits(data: Mapping[str, Any]) -> None:
-    packet = read_packet(data)
-    if isinstance(packet, CallDelayed):
-        say(describe(packet))
+    checks = [check_rung(ability), last]
+    if speed:
+        minutes = max(1, round((STANDARD_RUN.read / speed.read + STANDARD_RUN.written / speed.written) / 60))
+        pace = f"Reads about {about(speed.read)} tokens a second, writes about {about(speed.written)}"
+        words = f"{pace}: a standard run over a few short documents takes about {minutes} min."
+        checks.insert(1, Check("speed", is_ok=True, words=words))
+    return checks
 
 
 async def _try_engines(context: Context) -> list[Diagnosis]:

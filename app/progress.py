@@ -64,7 +64,7 @@ def estimate_line(estimate: Estimate) -> str:
         known = f"more is known after three finished runs of this kind ({estimate.runs} so far)"
         return f"at most {', '.join(limits)}; {known}" if limits else known
     tokens = Span(low=read.low + written.low, likely=read.likely + written.likely, high=read.high + written.high)
-    parts = [_in_range(estimate.calls, "{:.0f}".format, " model calls"), _in_range(tokens, _about, " tokens")]
+    parts = [_in_range(estimate.calls, "{:.0f}".format, " model calls"), _in_range(tokens, about, " tokens")]
     parts += [_in_range(estimate.usd, dollars)] if estimate.usd else []
     parts += [_in_range(estimate.seconds, in_words)]
     return ", ".join(parts) + (f", by {estimate.runs} finished runs" if estimate.runs else "")
@@ -74,7 +74,7 @@ def _in_range(span: Span, words: Callable[[float], str], noun: str = "") -> str:
     return f"{words(span.likely)}{noun} ({words(span.low)} to {words(span.high)})"
 
 
-def _about(count: float) -> str:
+def about(count: float) -> str:
     """Return a number to two significant digits."""
     return f"{round(count, 1 - math.floor(math.log10(max(1, count)))):,.0f}".replace(",", " ")
 

@@ -23,8 +23,8 @@ def capable(request: Received) -> Reply:
         return use(("save_word", {"word": "amber"}))
     if "save_word" in request.prompt or "save_word" in request.system:
         return say(JSON)
-    if "numbers from 1 to 200" in request.prompt:
-        return say("one, two, three", finish="length")
+    if "numbers from one to twenty" in request.prompt:
+        return say("one, two, three, four, five", finish="length")
     return say("marigold" if "word of this log" in request.prompt else "I am a model.")
 
 
@@ -66,11 +66,13 @@ def test_a_password_in_an_address_is_not_shown(desk: Desk) -> None:
     assert "secret" not in ended.out
 
 
-def test_a_trial_tells_two_things_of_the_model_and_remembers_how_it_calls_tools(desk: Desk) -> None:
+def test_a_trial_tells_three_things_of_the_model_and_remembers_how_it_calls_tools(desk: Desk) -> None:
     with openai_server(capable) as server:
         ended = desk.call("doctor", "--try", "--model", "openai:fake-1", "--docs", str(desk.docs), **server.environment)
     assert ended.code == 0, ended.out
-    assert re.findall(r"fake-1: (\w[\w ]*):", ended.out) == ["tools", "window"]
+    assert re.findall(r"fake-1: (\w[\w ]*):", ended.out) == ["tools", "speed", "window"]
+    speed = r"Reads about [\d ]+ tokens a second, writes about [\d ]+: a standard run over a few short documents takes"
+    assert re.search(f"{speed} about 1 min\\.\n", ended.out)
     assert "Rung: native" in ended.out
     kept = json.loads((desk.data / "models.json").read_text("utf-8"))
     assert [(ability["rung"], ability["begins_inside"]) for ability in kept.values()] == [("native", False)]

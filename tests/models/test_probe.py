@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import openai
 import pytest
+from lab import HandClock
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
+from openai_server import openai_server, say
 from scripted import ScriptedChatModel, call, calls
 
-from deep_research.core.models.ladder.probe import Check, check_model, find_ability
+from deep_research.core.models.caller import Caller
+from deep_research.core.models.ladder.probe import (
+    Check,
+    Speed,
+    check_rung,
+    check_window,
+    find_ability,
+    measure_speed,
+)
 from deep_research.core.models.ladder.rungs import Ability
+from deep_research.core.models.resolve import resolve_model
+from deep_research.core.models.retries import retry_budget_of
+from deep_research.core.run.context import Context
+from deep_research.core.run.events.call import CallEvents
+from deep_research.core.run.events.log import Emitter
+from deep_research.core.run.events.packets import Placement
 
 NATIVE = calls(call("save_word", word="Amber"))
 JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'
@@ -110,7 +127,7 @@ def reads(characters: int) -> Reply:
 
 async def checked(*replies: Any, window: int | None = 32_000) -> dict[str, Check]:
     model = ScriptedChatModel(replies=list(replies))
-    checks = (await check_model(model, window, ask)).checks
+    checks = [check_rung(await find_ability(model, ask)), await check_window(model, window, ask)]
     assert model.unused() == []
     assert [check.name for check in checks] == ["tools", "window"]
     assert all(check.words.endswith((".", ")")) for check in checks)
@@ -163,3 +180,43 @@ async def test_a_prompt_that_the_server_refuses_as_too_long_is_a_finding() -> No
     assert "refused as too long; set window" in check.words
     with pytest.raises(openai.InternalServerError):
         await checked(NATIVE, refusal("overloaded", 503))
+
+
+class StepClock(HandClock):
+    """A clock on which a second passes from each look at it to the next."""
+
+    def seconds(self) -> float:
+        self.time += 1
+        return self.time
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_the_speed_is_measured_from_the_first_word_on_and_without_what_the_server_had_read_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streams: bool
+) -> None:
+    numbers = "one two three four five six seven eight nine ten"
+    usage = {"prompt_tokens": 450, "completion_tokens": 30, "prompt_tokens_details": {"cached_tokens": 50}}
+    with openai_server([say(numbers, usage=usage, streams=streams)] * 2) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        context = Context(models="openai:fake-1", data_dir=tmp_path, clock=StepClock())
+        events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
+        caller = Caller("writer", context, retry_budget_of("q", context.limits), events)
+        model = resolve_model("writer", context)
+        found = [await measure_speed(model, caller) for _ in range(2)]
+    # Six pieces: 400 tokens until the first, 30 in the five seconds from there to the last.
+    assert found == ([Speed(400.0, 6.0)] * 2 if streams else [None] * 2)
+    assert len({request.prompt[:40] for request in server.requests}) == 2, "no cache has the beginning"
+    assert {request.json["max_tokens"] for request in server.requests} == {200}
+
+
+@pytest.mark.parametrize(
+    ("window", "words"),
+    [(None, "takes 320 s; set window to what its server reads"), (8_000, "takes 160 s; the window is 8000 tokens")],
+)
+async def test_a_slow_model_is_sent_no_long_prompt(window: int | None, words: str) -> None:
+    check = await check_window(ScriptedChatModel(replies=[]), window, ask, Speed(50, 13))
+    assert check.is_ok
+    assert words in check.words
+    fast = ScriptedChatModel(replies=[reads(100_000)])
+    assert "was read from its beginning" in (await check_window(fast, window, ask, Speed(2000, 90))).words

@@ -1,19 +1,22 @@
-"""Finds out by small calls how a model calls tools, and whether it reads a long prompt whole."""
+"""Finds out by small calls how a model calls tools, how fast it is, and whether it reads a long prompt whole."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
 from ...run.transcripts import CHARACTERS_PER_TOKEN, was_cut_off
-from ..caller import bind_call
+from ..caller import Caller, bind_call, spent_on
 from ..faults import ToolsUnbound, kind_of, message_of
+from ..retries import has_words
 from .reply import read_reply, reasoning_of, split
 from .rungs import LADDER, Ability, RungName, prepare
 
@@ -40,6 +43,8 @@ WINDOW_TOKENS = 16_000
 """Tokens of the longest prompt that is tried."""
 ANSWER_TOKENS = 1000
 """Tokens of the window that are left free for the answer."""
+LONGEST_SECONDS = 30.0
+"""Seconds that reading the longest prompt may take; a slower model is not sent it."""
 NEEDLE = "marigold"
 _LINE = "The harbour log of day {} notes calm water, a light wind from the west and two ferries on time.\n"
 _ABOUT_SCHEMA = re.compile(r"response.?format|json.?schema|grammar|guided|structured.?output", re.IGNORECASE)
@@ -57,18 +62,17 @@ class Check(NamedTuple):
     """One thing that was looked at."""
 
     name: str
-    """`tools` or `window`."""
+    """`tools`, `speed` or `window`."""
     is_ok: bool
     words: str
     """What was found, and what to do about it, for the user."""
 
 
-class Examined(NamedTuple):
-    """What a model can do."""
+class Speed(NamedTuple):
+    """Tokens a second."""
 
-    checks: list[Check]
-    ability: Ability | None
-    """How it calls tools; None if it calls them in no way."""
+    read: float
+    written: float
 
 
 async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
@@ -95,16 +99,31 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
     return None
 
 
-async def check_model(model: BaseChatModel, window: int | None, call: Call) -> Examined:
-    """Check what a run needs of a model; `window` in input tokens, if it is known.
-
-    The check of the tools is passed if the model calls one in any way.
-    """
-    ability = await find_ability(model, call)
+def check_rung(ability: Ability | None) -> Check:
+    """Return the check of the tools, which is passed if the model calls one in any way."""
     words = "The model called a tool in none of the three ways; choose another model (setting models)."
     words = f"{_FOUND[ability.rung]} Rung: {ability.rung}." if ability else words
-    tools = Check("tools", is_ok=ability is not None, words=words)
-    return Examined([tools, await _check_window(model, window, call)], ability)
+    return Check("tools", is_ok=ability is not None, words=words)
+
+
+async def measure_speed(model: BaseChatModel, caller: Caller) -> Speed | None:
+    """Return how fast a model reads and writes a few hundred tokens; none if its answer comes in one piece."""
+    # A prompt that begins like no other is in no cache.
+    prompt = [HumanMessage(f"{uuid4()}\n{_LINE.format(1) * 16}Write the numbers from one to twenty as words.")]
+    seconds, times = caller.context.clock.seconds, list[float]()
+    start = seconds()
+    parts = caller.parts(bind_call(model, [], "auto", TRIAL_TOKENS[0], "", {}), prompt, is_streamed=True)
+    async with aclosing(parts):
+        async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
+            if part is None:
+                start, times = seconds(), []
+            elif has_words(part):
+                times.append(seconds())
+    spent = spent_on(answer.message(caller.role), prompt, caller.role, caller.context)
+    if not spent or not times or not start < times[0] < times[-1]:
+        return None
+    fresh = spent.input_tokens - spent.cached_tokens
+    return Speed(fresh / (times[0] - start), spent.output_tokens / (times[-1] - times[0]))
 
 
 async def _have_called(model: BaseChatModel, call: Call, rung: RungName) -> AIMessage:
@@ -145,8 +164,13 @@ def _speaks_against(rung: RungName, error: Exception) -> bool:
     return rung == "schema" and (kind == "rejected" or is_about_schema)
 
 
-async def _check_window(model: BaseChatModel, window: int | None, call: Call) -> Check:
+async def check_window(model: BaseChatModel, window: int | None, call: Call, speed: Speed | None = None) -> Check:
+    """Check whether a model reads a long prompt whole, unless that takes long; `window`: input tokens, if known."""
     tokens = min(window or WINDOW_TOKENS, WINDOW_TOKENS)
+    if speed and tokens > speed.read * LONGEST_SECONDS:
+        known = f"the window is {window} tokens" if window else "set window to what its server reads"
+        words = f"No long prompt was tried: reading {tokens} tokens takes {tokens / speed.read:.0f} s; {known}."
+        return Check("window", is_ok=True, words=words)
     prompt = [HumanMessage(_long_prompt(tokens))]
     try:
         for most in TRIAL_TOKENS:
