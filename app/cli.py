@@ -73,6 +73,11 @@ OPTIONS = (
     click.option(
         "--allow-small-window", is_flag=True, help="Run a model that reads less than 50 000 tokens, down to 8 000."
     ),
+    click.option(
+        "--small",
+        type=click.Choice(["auto", "on", "off"]),
+        help="Ask the model for little at once: facts, short forms, few rounds. Without: where it seems to need that.",
+    ),
     LIMIT,
     NO_TRACE,
 )

@@ -290,6 +290,7 @@ def wire_lab(
             "models": "openai:fake-1",
             "tool_calls": "native",
             "window": 100_000,
+            "small": "off",
             "data_dir": folder,
             "allow_private": (web.place,),
             "limits": {"retry_seconds": 5, **(limits or {})},

@@ -22,7 +22,15 @@ from .faults import explain_any
 from .ladder import Ability, RungName
 from .ladder.probe import find_ability
 from .quirks import Learned
-from .resolve import is_named, known_to_reason, name_at_server, profile_of, resolve_model, windows_at_servers
+from .resolve import (
+    is_named,
+    known_to_need_help,
+    known_to_reason,
+    name_at_server,
+    profile_of,
+    resolve_model,
+    windows_at_servers,
+)
 
 _known: dict[Location, Ability | None] = {}
 _writing = threading.Lock()
@@ -41,8 +49,8 @@ async def load_ability(place: Location) -> Ability | None:
     """Return what is known of the model; None if nothing is."""
     if place not in _known:
         _known[place] = await asyncio.to_thread(_read, place)
-    if (known := _known[place]) and known.reasons:
-        known_to_reason.add(place.model)
+    if known := _known[place]:
+        _note(place, known)
     if known and known.window and not windows_at_servers.get(place.model):
         windows_at_servers[place.model] = known.window
     return known
@@ -51,9 +59,15 @@ async def load_ability(place: Location) -> Ability | None:
 async def save_ability(place: Location, ability: Ability) -> None:
     """Keep an ability: in the file, or for the life of the process where that cannot be written."""
     _known[place] = ability = ability._replace(window=windows_at_servers.get(place.model, ability.window))
+    _note(place, ability)
+    await asyncio.to_thread(_write, place, ability)
+
+
+def _note(place: Location, ability: Ability) -> None:
     if ability.reasons:
         known_to_reason.add(place.model)
-    await asyncio.to_thread(_write, place, ability)
+    if ability.rung != "native":
+        known_to_need_help.add(place.model)
 
 
 def _read(place: Location) -> Ability | None:

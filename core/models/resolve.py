@@ -47,6 +47,10 @@ UNKNOWN_WINDOW = 128_000
 """Input tokens that a model without a profile is taken to read."""
 SMALL_WINDOW = 8_000
 """Input tokens below which no run is possible, even where small windows are allowed."""
+DECIDING: tuple[Role, ...] = ("clarifier", "planner", "orchestrator")
+"""Roles of which small models play none."""
+LITTLE_WINDOW = 32_000
+"""Input tokens below which a model is asked for little at once."""
 REASONING_NAME = re.compile(
     r"(?<![a-z\d])(?:o[1-9]|gpt-[5-9](?!\S*chat)|gpt-oss|r1|qwq|magistral|reason(?:er|ing)|(?<!non-)thinking)(?![a-z\d])",
     re.IGNORECASE,
@@ -54,6 +58,8 @@ REASONING_NAME = re.compile(
 """Part of the names of models that reason by themselves, for those that no profile describes."""
 known_to_reason = set[str]()
 """Models by `name_at_server` that showed a thought when they were tried."""
+known_to_need_help = set[str]()
+"""Models by `name_at_server` that call tools in no way of their API."""
 windows_at_servers = dict[str, int | None]()
 """Input tokens that servers say their models read, by `name_at_server`; none where they do not say."""
 QUOTES_ONLY = "No language model is at work: the report quotes the sources and draws no conclusions."
@@ -305,6 +311,22 @@ def output_tokens(role: Role, wanted: int | None, context: Context) -> int | Non
     return min(wanted, profile.output) if profile.output else wanted
 
 
+def with_model(role: Role, model: Model, context: Context) -> Context:
+    """Return the settings with another model for a role."""
+    models = {one: _chosen(one, context) for one in ROLES}
+    return context.model_copy(update={"models": {**models, role: model}})
+
+
+def is_small(role: Role, context: Context) -> bool:
+    """Whether a role's model is asked for little at once: as `small` says, or where it seems to need that."""
+    profile = profile_of(role, context)
+    if profile.name == EXTRACTIVE or context.small != "auto":
+        return context.small == "on" and profile.name != EXTRACTIVE
+    is_helped = name_at_server(profile.name, resolve_model(role, context)) in known_to_need_help
+    is_helped = is_helped if context.tool_calls == "auto" else context.tool_calls != "native"
+    return is_helped or profile.window < LITTLE_WINDOW
+
+
 def is_named(role: Role, context: Context) -> bool:
     """Whether the role's model goes by a name, and is not an instance that an app has made."""
     return isinstance(_chosen(role, context), str)
@@ -346,8 +368,9 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
 
 def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
     """Return the notice that a role has no language model, and how to configure one if none is; else nothing."""
-    given = [_given(role, context) for role in roles if _chosen(role, context) == EXTRACTIVE]
-    return "" if not given else QUOTES_ONLY if all(given) else f"{QUOTES_ONLY} {CHOOSE_MODEL}"
+    if "writer" not in roles or _chosen("writer", context) != EXTRACTIVE:
+        return ""
+    return QUOTES_ONLY if _given("writer", context) else f"{QUOTES_ONLY} {CHOOSE_MODEL}"
 
 
 def _check_window(role: Role, profile: Profile, context: Context) -> None:
@@ -360,6 +383,18 @@ def _check_window(role: Role, profile: Profile, context: Context) -> None:
             f"model, raise the limit of its server (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), {way_out}or "
             "set window or the limit min_window if this is wrong."
         )
+
+
+def _in_small_steps(context: Context) -> Context:
+    """Return the settings of a run whose researchers are asked for little at once: small models do not decide either.
+
+    What a small model asks back, plans and delegates is of less use than what follows from the request by rules.
+    """
+    if not is_small("researcher", context):
+        return context
+    for role in DECIDING:
+        context = with_model(role, EXTRACTIVE, context) if is_small(role, context) else context
+    return context.model_copy(update={"limits": context.limits.narrowed()})
 
 
 def _chosen(role: Role, context: Context) -> Model:
@@ -396,6 +431,9 @@ def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
         given = read_settings(UserSettings, known) if runtime.server_info or _user() else None
     context = given.context_of(_user()) if isinstance(given, UserSettings) else with_configurable(given, configurable)
     context = context.at_depth()
+    with suppress(DeepResearchError):
+        # What is wrong with a model is for `check_models` to say.
+        context = _in_small_steps(context)
     if not context.allow_small_window:
         return context
     window = min(profile_of(role, context).window for role in ROLES)

@@ -111,6 +111,7 @@ class Settings(TypedDict, total=False):
     responses_api: bool | None
     prices: Mapping[str, Price | Sequence[float]]
     allow_small_window: bool
+    small: Literal["auto", "on", "off"]
     effort: Effort
     docs: str | Path | Sequence[str | Path]
     engines: Sequence[str | BaseRetriever | BaseTool | Engine] | None
@@ -171,6 +172,9 @@ class Context(KnownNames, BaseSettings):
     """US dollars per million tokens by model name, for the money in progress and `max_usd`."""
     allow_small_window: bool = Field(default=False, title="Allow small windows")
     """Run models that read fewer tokens than `min_window`, down to 8 000, with everything cut shorter."""
+    small: Literal["auto", "on", "off"] = Field(default="auto", title="Small steps")
+    """Ask models for little at once: lists of facts, short forms, fewer rounds, reports section by section. `auto` does
+    so where one reads less than 32 000 tokens, or calls tools in no way of its API."""
     effort: Effort = Field(default="auto", title="Effort")
     """How hard reasoning models think; `auto` leaves it to the model, and means `low` for researchers."""
     docs: Annotated[tuple[Path, ...], NoDecode] = Field(default=(), title="Documents")

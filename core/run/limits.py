@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -13,6 +13,15 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 ENVIRONMENT_PREFIX = "DEEP_RESEARCH_"
 DATABASE = f"{ENVIRONMENT_PREFIX}DATABASE"
 """Variable of the environment with the path of a file of runs, or with the address of a PostgreSQL database."""
+SMALL = {
+    "max_cycles": 3,
+    "max_iterations": 3,
+    "max_plan_steps": 3,
+    "max_step_iterations": 2,
+    "max_follow_ups": 0,
+    "max_analysis_follow_ups": 0,
+}
+"""Limits of a run in small steps."""
 DEEP = {
     "max_cycles": 14,
     "max_cycles_reasoning": 8,
@@ -211,7 +220,16 @@ class Limits(KnownNames, BaseSettings):
 
     def deepened(self) -> Limits:
         """Return the limits as widened for depth `deep`; those that were set stay as they are."""
-        return self.model_copy(update={name: most for name, most in DEEP.items() if name not in self.model_fields_set})
+        return self._with(DEEP)
+
+    def narrowed(self) -> Limits:
+        """Return the limits for a model that works in small steps; those that were set stay as they are."""
+        return self._with({name: min(most, getattr(self, name)) for name, most in SMALL.items()})
+
+    def _with(self, others: Mapping[str, int]) -> Limits:
+        return self.model_copy(
+            update={name: most for name, most in others.items() if name not in self.model_fields_set}
+        )
 
     def shortened(self, window: int) -> Limits:
         """Return the limits with texts cut to a window (input tokens) below `min_window`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..evidence.checking.proof import Known, prove, stands_in
+from ..evidence.checking.source_text import words_and_figures
 from ..evidence.checking.units import Unit, units_of
 from ..evidence.citations.citing import Edit, with_edits
 from ..evidence.text.quantities import Calculation, numbers_in
@@ -21,7 +22,7 @@ def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
     """Return the text with the number of its source behind each statement without one whose source can be told.
 
     That is the first source that says it word for word, or the only one that has all its numbers, months and names in
-    one place and shares half of its words; at least one number or name has to be there. `sources` by number.
+    one place, or two, and shares half of its words; at least one number or name has to be there. `sources` by number.
     """
     stated = (unit for unit in units_of(text, ()) if unit.kind == "statement" and not unit.is_cited)
     found = ((unit, _source_of(unit, sources)) for unit in stated)
@@ -41,11 +42,12 @@ def _source_of(unit: Unit, sources: Mapping[int, Known]) -> int | None:
 
 def _holds(unit: Unit, known: Known, own: list[str]) -> bool:
     for text in known.texts:
-        for number in text.windows.best(unit.text, 1):
-            window = text.windows.windows[number]
-            words = text.text[window.start : window.end]
-            near = f"{window.head} {words} {known.about}"
-            has_names = all(stands_in(name, near) for name in own)
-            if has_names and text.windows.share(unit.text) >= SHARE:
-                return not prove(unit, words, Calculation(), {"": known}).fault
+        windows = text.windows
+        wanted = words_and_figures(unit.text)
+        for places in (1, 2):
+            words = "\n".join(words for _, words in windows.runs(windows.best(unit.text, places)))
+            has_names = all(stands_in(name, f"{words} {known.about}") for name in own)
+            shared = len(wanted & words_and_figures(words)) / max(1, len(wanted))
+            if has_names and shared >= SHARE and not prove(unit, words, Calculation(), {"": known}).fault:
+                return True
     return False

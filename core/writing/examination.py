@@ -27,7 +27,7 @@ from ..run.context import Context
 from .fill_in import Filler
 from .forms import RewriteSentences
 from .judging import MORE, Evidence, Judgement, Key, Verdict, judge, judgement_on_corrected, key_of
-from .trial import FAILED, is_sound
+from .trial import is_sound
 
 SENTENCES = 40
 """Sentences of one call."""
@@ -256,7 +256,8 @@ class Examination:
         verdicts = await asyncio.to_thread(self._verdicts, draft)
         self._text, sources = await asyncio.to_thread(numbered_draft, self._text, dict(enumerate(self._sources, 1)))
         self._sources = list(sources)
-        return Examined(self._text, sources, tuple(await asyncio.to_thread(self._checks)), verdicts, bool(self._judged))
+        was_judged = bool(self._judged) or self._is_sound is False
+        return Examined(self._text, sources, tuple(await asyncio.to_thread(self._checks)), verdicts, was_judged)
 
     def looked_up(self) -> str:
         """Return how many sentences with a number or quotation have it from the sources that they cite, in words."""
@@ -272,7 +273,8 @@ class Examination:
         name = profile_of("verifier", self._context).name
         return [
             f"The verifier's model {name!r} called wrong statements supported, or right ones not, when it was tried. "
-            "What it calls supported counts as not verified. Name another (setting models, role verifier)."
+            "So it was not asked: what no source says word for word counts as not verified. Name another (setting "
+            "models, role verifier)."
         ]
 
     def _units(self) -> list[Unit]:
@@ -290,9 +292,11 @@ class Examination:
         if self._is_sound is None:
             self._is_sound = await is_sound(self._context, self._filler)
             self._filler.failures += self.notices
+        if not self._is_sound:
+            return
         judged, made = await judge(open_units, self._evidence, self._filler, calls, self._context)
-        self._judged |= judged if self._is_sound else {key: _unheard(said) for key, said in judged.items()}
-        before = await asyncio.to_thread(self._doubtful, open_units) if self._is_sound else {}
+        self._judged |= judged
+        before = await asyncio.to_thread(self._doubtful, open_units)
         doubtful = [unit for unit in open_units if key_of(unit) in before]
         again, more = await judge(doubtful, self._evidence, self._filler, calls - made, self._context, before)
         self._judged |= again
@@ -416,7 +420,7 @@ class Examination:
         known = {key_of(unit) for unit in before}
         # Below another head or label, a cell says something else.
         changed = [unit for unit in units_of(_with(handed_in, self._text), self._sources) if key_of(unit) not in known]
-        await self._judge([*(unit for units in new.values() for unit in units), *changed], self._opinions)
+        await self._judge([*changed, *(unit for units in new.values() for unit in units)], self._opinions)
         taken, told = list[Rewrite](), {unit.text for unit in before}
         for one in handed_in:
             units = new[one.fault.start]
@@ -429,7 +433,7 @@ class Examination:
 
     def _settle(self, rewrites: Sequence[Rewrite], new: Mapping[int, Sequence[Unit]]) -> None:
         """Judge new units by what was said of the old ones, where that proves them."""
-        for one in rewrites if self._is_sound else ():
+        for one in rewrites:
             for unit in new[one.fault.start]:
                 for before, said in () if self._is_settled(unit) else one.fault.wrong:
                     if follows := judgement_on_corrected(unit, before, said, self._evidence):
@@ -461,10 +465,6 @@ class Examination:
         for unit in units:
             if key_of(unit) not in known and unit.raw not in rewrite.fault.raw:
                 self._repairs[unit.text] = kind_of(before, unit.text)
-
-
-def _unheard(said: Judgement) -> Judgement:
-    return said._replace(verdict="unproved", fault=FAILED) if said.verdict == "supported" else said
 
 
 def is_wrong(unit: Unit, said: Judgement) -> bool:

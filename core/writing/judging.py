@@ -254,7 +254,8 @@ def judgement_on_corrected(unit: Unit, before: Unit, said: Judgement, evidence: 
     replaced, by = (old[edits[0][1] : edits[-1][2]], new[edits[0][3] : edits[-1][4]]) if edits else ([], [])
     is_right = stands_in(said.right, unit.text) and f" {' '.join(by)} " in f" {' '.join(tokens(said.right))} "
     # Where words were lost beside those that were replaced, one may have been "not".
-    is_as_named = is_right and len(replaced) <= len(by) if edits else said.verdict == "wrong_source"
+    is_whole = len(replaced) <= len(by) or new == tokens(said.right)
+    is_as_named = is_right and is_whole if edits else said.verdict == "wrong_source"
     if unit.kind != before.kind or not is_as_named:
         return None
     known = evidence.known(one.source for one in said.places)

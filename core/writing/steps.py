@@ -19,6 +19,7 @@ from ...tools.results import results_in
 from ...tools.tool import as_lines
 from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
 from ..evidence.memory.observations import close_gap, open_gaps
+from ..models.resolve import is_small
 from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
 from ..records.research import Finding, Value
 from ..records.sources import short_hash
@@ -37,6 +38,8 @@ from .turn import AnyTurn, BranchTurn
 
 INSIGHT_CONFIDENCE = 0.8
 """Confidence of an insight: it is noted only where the step's results are sure enough."""
+SHORT_FORM = ("learnings", "text", "document", "is_complete", "next_queries")
+"""Fields of a round's form, and of a fact, that a model is shown which is asked for little at once."""
 NOTHING = "Nothing that bears on this was found."
 
 
@@ -122,6 +125,8 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
         "study",
         said,
         facts=facts_of_step(state, results_in(notes[-1:]) if state.has_results else ()),
+        only=SHORT_FORM if (is_short := is_small("researcher", context)) else (),
+        is_small=is_short,
         offered=list(offered_tools(context, has_read_all=task.scope.reads_all)),
         has_read_all=task.scope.reads_all,
         max_queries=limits.max_queries,

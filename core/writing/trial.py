@@ -16,7 +16,6 @@ from .forms import JudgeUnits
 
 LEAST_ACCEPTED = 3
 """Right statements that it has to call supported; both wrong ones it has to call something else."""
-FAILED = "the verifier's model accepts whatever it is shown, or nothing"
 
 
 class Statement(NamedTuple):

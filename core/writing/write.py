@@ -16,14 +16,13 @@ from ..evidence.checking.proof import Known
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import Marker, plain_prose
 from ..evidence.citations.scanner import scan
-from ..evidence.memory.learned import own_learnings
 from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
 from ..evidence.text.continuation import join_continuation
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import ask_model
 from ..models.ladder.reply import split
 from ..models.request import Request
-from ..models.resolve import profile_of
+from ..models.resolve import EXTRACTIVE, is_small, profile_of, with_model
 from ..records.research import Finding
 from ..records.sources import Source
 from ..run.context import Context
@@ -44,6 +43,7 @@ from ..run.transcripts import (
 from .attribution import with_found_citations
 from .basis import disagreement_in_thread, intent_of, report_basis, source_texts
 from .facts import facts_of_run
+from .from_facts import AT_ONCE, NOTICE, facts_by_topic, facts_request
 from .report import ReportEvents
 
 _SEEN = {
@@ -62,8 +62,8 @@ NOTHING = "none"
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
 UNCITED = "The report names none of the sources that were read."
 STANDS_IN = (
-    "The writer's model named none of the sources that were read. What the researchers noted stands in for its report; "
-    "another model may do better (models)."
+    "The writer's model named none of the sources that were read. Quotations stand in for its report; another "
+    "model may do better (models)."
 )
 WORDS_PER_TOKEN = 0.5
 """Words that a token surely holds, whatever the language."""
@@ -232,6 +232,7 @@ class TextWriter:
     def __init__(self, state: ResearchState, context: Context, events: ReportEvents) -> None:
         self._state, self._context, self._events = state, context, events
         self._is_quick = state.run.is_quick
+        self._facts = facts_by_topic(state) if is_small("writer", context) and not self._is_quick else {}
         # What breaks is continued once, but by a further call.
         self._is_answered, self._has_broken = False, self._is_quick
         self.refused: set[str] = set()
@@ -266,19 +267,30 @@ class TextWriter:
         texts = await source_texts(state.sources, [one.key for one in known.values()], pages)
         shown = {number: Known(texts[one.key], f"{one.title} {one.date}") for number, one in known.items()}
         text = await asyncio.to_thread(with_found_citations, text, shown)
-        if self._is_quick or cited_numbers(text, known):
-            return text
-        request = await asyncio.to_thread(report_request, state, self._context, Asked("report"), "", refused)
-        text = await ask_to_cite(request, text, known, self._context, self._events)
         if cited_numbers(text, known):
             return text
-        noted = noted_by_researchers(state)
-        self.notices = [STANDS_IN] if noted else [UNCITED]
-        return noted or text
+        if not self._is_quick:
+            text = await ask_to_cite(await self._request(Asked("report"), ""), text, known, self._context, self._events)
+        if cited_numbers(text, known):
+            return text
+        quoted = await self._quoted()
+        stands_in = bool(cited_numbers(quoted, known))
+        self.notices = [*self.notices, STANDS_IN if stands_in else UNCITED]
+        return quoted if stands_in else text
+
+    async def _quoted(self) -> str:
+        """Return a report of quotations, as it is written without a language model."""
+        context = with_model("writer", EXTRACTIVE, self._context)
+        request = await asyncio.to_thread(
+            report_request, self._state, context, Asked("report"), "", frozenset(self.refused)
+        )
+        return (await write_silently(request, context, self._events)).text
 
     async def _write(self) -> str:
         if self._is_quick:
             return CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
+        if self._facts:
+            return await self._write_from_facts()
         limits, output = self._context.limits, profile_of("writer", self._context).output
         capacity = output * (1 + limits.max_continuations) if output else limits.report_tokens
         if capacity >= limits.report_tokens:
@@ -289,6 +301,15 @@ class TextWriter:
             if capacity >= limits.report_tokens:
                 return CUT_OFF
         return await self._write_by_section(capacity)
+
+    async def _write_from_facts(self) -> str:
+        """Write the answer from all facts and, where these are many, a section on those of each topic."""
+        self.notices = [NOTICE]
+        is_much = len(self._facts) > 1 and sum(map(len, self._facts.values())) > AT_ONCE
+        cut = [await self._passage(Asked("report"))]
+        for topic in self._facts if is_much else ():
+            cut.append(await self._section(Asked("section", section=PlannedSection(topic))))
+        return CUT_OFF if any(cut) else ""
 
     async def _write_by_section(self, tokens: int) -> str:
         """Write what is missing part by part; `tokens` is what all calls for one part can bring."""
@@ -355,10 +376,14 @@ class TextWriter:
     def _has_draft(self) -> bool:
         return bool(self._events.draft.strip())
 
-    async def _request(self, asked: Asked) -> Request:
+    async def _request(self, asked: Asked, draft: str | None = None) -> Request:
         """Return the call for a part; reading all findings for their citations takes a while."""
+        draft = self._events.draft if draft is None else draft
+        if self._facts and asked.part != "continuation":
+            heading = asked.section.heading if asked.section else ""
+            return await asyncio.to_thread(facts_request, self._state, self._context, heading, is_again=asked.is_again)
         return await asyncio.to_thread(
-            report_request, self._state, self._context, asked, self._events.draft, frozenset(self.refused)
+            report_request, self._state, self._context, asked, draft, frozenset(self.refused)
         )
 
 
@@ -385,17 +410,6 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
         if not was_cut:
             break
     return Written(text, was_cut)
-
-
-def noted_by_researchers(state: ResearchState) -> str:
-    """Return the findings of the present question that cite a source, or what its steps have learned, with numbers."""
-    known = by_number(state.sources.values())
-    if state.has_typed_plan:
-        numbers = {source.key: number for number, source in known.items()}
-        learned = [(one.text, numbers[one.source]) for one in own_learnings(state) if one.source in numbers]
-        return "\n".join(f"- {text} [{number}]" for text, number in learned)
-    own = [one.numbered or "" for one in state.findings.values() if one.question_id == state.run.id]
-    return "\n\n".join(text for text in own if cited_numbers(text, known))
 
 
 async def ask_to_cite(request: Request, text: str, known: Collection[int], context: Context, events: CallEvents) -> str:

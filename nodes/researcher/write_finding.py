@@ -15,6 +15,7 @@ from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
 from ...core.models.ask import Reply
 from ...core.models.request import Request
+from ...core.models.resolve import is_small
 from ...core.records.research import Contradiction, Finding
 from ...core.run.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.run.concurrency import Failed
@@ -132,7 +133,8 @@ async def _ask_twice(
 async def _request(state: ResearcherState, turn: BranchTurn[FindingEvents], again: bool) -> Request:
     task, context = state.task, turn.context
     notes = shrunk(await turn.pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
-    may_declare = not again and not researcher_tools(context, has_read_all=task.scope.reads_all)
+    can_declare = not (again or is_small("researcher", context))
+    may_declare = can_declare and not researcher_tools(context, has_read_all=task.scope.reads_all)
     reminder = render(
         "write_finding",
         "reminder",
@@ -141,6 +143,7 @@ async def _request(state: ResearcherState, turn: BranchTurn[FindingEvents], agai
         reason=state.reason,
         again=again,
         may_declare=may_declare,
+        is_small=is_small("researcher", context),
     )
     messages = [*researcher_conversation(task, context, notes), HumanMessage(reminder)]
     return Request(

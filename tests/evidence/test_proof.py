@@ -28,9 +28,10 @@ The town paid 60% of £48m, the region 40%.
 | Sanna | 8.60 | 31.50 |
 | Hulm | 11.20 | 38.00 |
 """
+CARRIED = "The ferry carried 1.2 million people, and Hulm has 38 houses."
 SOURCES = {
     "a": Known([SourceText("a", TEXT)], "Accounts 2025 2026-03-12"),
-    "b": Known([SourceText("b", "The ferry carried 1.2 million people, and Hulm has 38 houses.")], "Courier"),
+    "b": Known([SourceText("b", f"{CARRIED} It has 1.2 million people and 1.6 million boats.")], "Courier"),
 }
 VOSS, ROW = "revenue of £38.4m (2024: £35.9m)", "| Sanna | 8.60 | 31.50 |"
 
@@ -121,6 +122,7 @@ def test_what_the_words_do_not_hold_is_named(statement: str, words: str, fault: 
         ("It pays 20 points more [1].", "The town paid 60% of £48m, the region 40%.", ["60 % - 40 % = 20 points"]),
         ("In half a year £19.2m came in, and £17.95m a year before [1].", VOSS, ["38.4 / 2", "35.9 million / 2"]),
         ("Revenue rose by £2,500,000 [1].", VOSS, ["38,400,000 − 35,900,000 = 2,500,000"]),
+        ("Hulm has 400,000 boats more [2].", "1.2 million people and 1.6 million boats", ["1.6 million - 1.2 million"]),
         ("The fleet burned 29.7 tonnes a route [1].", "burned 8,900 tonnes of oil", ["8900 / 300", "8.900 / 3 / 100"]),
     ],
 )
@@ -149,9 +151,7 @@ def test_a_calculation_with_numbers_from_nowhere_proves_nothing(statement: str, 
 
 def test_the_words_are_shown_as_the_whole_sentence_of_the_source_that_is_cited() -> None:
     found = proof("Hulm has 38 houses [2].", "38")
-    assert [(one.source, one.words) for one in found.places] == [
-        ("b", "The ferry carried 1.2 million people, and Hulm has 38 houses.")
-    ]
+    assert [(one.source, one.words) for one in found.places] == [("b", CARRIED)]
     place = proof("Fuel cost £7.9m [1].", "cost £7.9m").places[0]
     assert (TEXT[place.start : place.end], place.above) == (
         "Fuel cost £7.9m in March.",

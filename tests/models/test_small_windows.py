@@ -45,7 +45,7 @@ async def test_a_server_with_a_small_window_is_never_asked_for_more(
         over.append(used + most)
         return fail(400, f"maximum context length is {window} tokens", code="context_length_exceeded")
 
-    small: dict[str, Any] = {"window": window, "allow_small_window": True, "reasoning": reasons}
+    small: dict[str, Any] = {"window": window, "allow_small_window": True, "reasoning": reasons, "small": "off"}
     with wire_lab(tmp_path, monkeypatch, habit=counting, **small) as wire:
         for name, fact in FACTS.items():
             pages = [found(wire.web.url(f"/{name}/{n}"), name, "Wind. " * 300) for n in range(3)]

@@ -104,6 +104,7 @@ async def test_findings_that_do_not_fit_the_window_shrink_to_what_they_prove(tmp
             "task 1.": [search("Ada Moran"), REPORT, "Newest finding. [1] No marker here."],
         },
         window=8000,
+        small="off",
         limits={"min_window": 1000, "report_tokens": 500},
     )
     state = await run.ask()

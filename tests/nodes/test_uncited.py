@@ -112,7 +112,7 @@ async def test_findings_stand_in_for_a_report_that_cites_nothing_again(tmp_path:
     state = await run.ask()
     assert len(run.calls("writer")) == 2
     assert state.report and state.report.text == f"{LIT} [1]"
-    assert "What the researchers noted stands in for its report" in " ".join(notes_of(state))
+    assert "Quotations stand in for its report" in " ".join(notes_of(state))
 
 
 async def test_what_a_finding_declares_missing_stays_when_it_is_requested_again(tmp_path: Path) -> None:

@@ -149,6 +149,7 @@ ORCHESTRATED = {
         orchestrator=[TWO, REPORT],
         researcher={**THREE, "light task": [search("light"), REPORT, f"{'Much is said. ' * 999}Lit in 1844. [1]"]},
         profile={"max_input_tokens": 3_000},
+        small="off",
         limits={"min_window": 1_000, "report_tokens": 300, "results_tokens": 200},
     ),
 }

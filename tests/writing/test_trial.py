@@ -54,6 +54,8 @@ async def test_a_judge_that_does_not_tell_right_from_wrong_supports_nothing(
             asked = [one for one in wire.models.requests if STATEMENTS[0].says in one.prompt]
             trials.append(len(asked))
     assert trials == [1, 1]
+    judging = [one for one in wire.models.requests if "judge_units" in json.dumps(one.json.get("tools", []))]
+    assert (len(judging) == 1) == bool(verdict)
     [kept] = [one for path in tmp_path.rglob("models.json") for one in json.loads(path.read_text("utf-8")).values()]
     assert kept["judges"] == (not verdict)
 

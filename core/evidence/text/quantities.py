@@ -115,13 +115,13 @@ def _evaluated(line: str, percent: float, known: Sequence[float]) -> list[float]
         number = _read(found, plain)
         # 1.609 may be a number with decimals, or with grouped digits.
         written = [number.value, float(found["figure"])] if found["figure"].count(".") == 1 else [number.value]
-        readings = [(one, _is_among(one, known)) for one in written]
-        value, is_held = max(readings, key=lambda pair: 2 * pair[1] + _is_free(pair[0]))
-        are_held.append(is_held)
+        held = [one for one in written if _is_among(one, known)]
+        value = [*held, *filter(_is_free, written), number.value][0]
+        are_held.append(bool(held))
         # What is divided by 2 is a half.
         fractions.extend([1 / value] if value in range(2, LARGEST_FREE + 1) else [])
         share = percent if number.measure == "%" else 1.0
-        return repr(value * share) if is_held or _is_free(value) else "?"
+        return repr(value * share) if held or _is_free(value) else "?"
 
     expression = _NUMBER.sub(literal, plain)
     if not _EXPRESSION.fullmatch(expression) or not any(are_held):
