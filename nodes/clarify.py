@@ -51,7 +51,7 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
         max_queries=context.limits.max_queries,
     )
     messages = [SystemMessage(system), *latest_messages(state.messages, context.limits.context_messages)]
-    facts = facts_of_run(state, context, "clarifier")
+    facts = facts_of_run(state, context)
     tools = [*([] if run.is_quick else [GENERATE_PLAN]), *([LOOK_UP] if may_look_up else [])]
     choice = "auto" if may_ask else "any"
     request = Request(

@@ -58,7 +58,7 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
         "orchestrator",
         "cross_check",
         said,
-        facts=facts_of_run(state, turn.context, "orchestrator"),
+        facts=facts_of_run(state, turn.context),
         knowledge=knowledge,
     )
     if form is None:

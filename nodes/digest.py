@@ -88,7 +88,7 @@ async def _adapt(state: ResearchState, steps: list[PlanStep], steering: list[Any
         "planner",
         "digest",
         said,
-        facts=facts_of_run(state, turn.context, "planner"),
+        facts=facts_of_run(state, turn.context),
         knowledge=knowledge,
         has_steering=bool(steering),
     )

@@ -121,7 +121,7 @@ def _request(
         HumanMessage(reminder),
     ]
     tools = [RESEARCH_AGENT, GENERATE_REPORT] if reasons else [RESEARCH_AGENT, GENERATE_REPORT, THINK_TOOL]
-    facts = facts_of_run(state, context, "orchestrator")
+    facts = facts_of_run(state, context)
     return Request(
         "orchestrator", run.id, messages, cited_sentences, tools, max_tokens=limits.decision_tokens, facts=facts
     )

@@ -73,7 +73,7 @@ async def _ask(state: ResearchState, context: Context, events: PlanEvents, again
     reminder = render("plan", "reminder", again=again, assumptions=run.assumptions)
     conversation = latest_messages(state.messages, limits.context_messages)
     messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-    facts = facts_of_run(state, context, "planner")
+    facts = facts_of_run(state, context)
     return await ask_for_prose(Request("planner", run.id, messages, facts=facts), context, events)
 
 

@@ -97,7 +97,7 @@ async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
             "planner",
             "plan_steps",
             latest_messages(state.messages, limits.context_messages),
-            facts=facts_of_run(state, context, "planner"),
+            facts=facts_of_run(state, context),
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
             assumptions=run.assumptions,

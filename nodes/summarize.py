@@ -128,6 +128,6 @@ async def _summary(state: ResearchState, turn: Turn) -> str:
     if len(said) == 1:
         return asked
     form = await turn.filler.ask_if_possible(
-        RecordSummary, "planner", "summarize", said, facts=facts_of_run(state, turn.context, "planner")
+        RecordSummary, "planner", "summarize", said, facts=facts_of_run(state, turn.context)
     )
     return (form.summary.strip() if form else "") or asked

@@ -6,7 +6,7 @@ what they know; whatever is left out is empty.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
@@ -75,8 +75,6 @@ class Facts(NamedTuple):
     learnings: tuple[Learned, ...] = ()
     gaps: tuple[str, ...] = ()
     """Open questions; the first has the number 1."""
-    look: Callable[[str], Sequence[Document]] | None = None
-    """Searches the user's documents, for whoever has to tell what a request asks from how it asks; may be none."""
 
 
 class Request(NamedTuple):

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage
 
 from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
 from ..evidence.text.similarity import grouped
-from ..library.library import Library
 from ..models.request import Document, Facts, Found, Learned
-from ..models.resolve import is_extractive
 from ..records.plan import Learning
 from ..records.sources import Source
 from ..run import tool_names
 from ..run.branches import ResearcherState, StepState
-from ..run.context import Context, Role, within_scope
+from ..run.context import Context
 from ..run.conversation import mark_of, question_of
 from .answers import is_approval
 
-MOST_SHOWN = 25
-"""Passages that a look into the documents brings."""
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
 """Fields of a result that only documents have that are not in force."""
 
 
-def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
+def facts_of_run(state: ResearchState, context: Context) -> Facts:
     """Return the facts for a role that answers for the whole run."""
     run = state.run
-    reads = is_extractive(role, context)
     reported = max((place for place, one in enumerate(state.messages) if mark_of(one) == "report"), default=0)
     mine = [finding for finding in state.findings.values() if finding.question_id == run.id]
     found = tuple(Found(one.task, one.numbered or one.text) for one in mine)
@@ -44,7 +38,6 @@ def facts_of_run(state: ResearchState, context: Context, role: Role) -> Facts:
         documents=_passages(state) if run.is_quick else (),
         findings=_found(state) if state.has_typed_plan else found,
         learnings=learned(state.learnings.values(), {one.key: one.number for one in state.sources.values()}),
-        look=_look(within_scope(context, run.scope)) if reads and run.scope.docs else None,
     )
 
 
@@ -129,19 +122,6 @@ def _passages(state: ResearchState) -> tuple[Document, ...]:
         _document(state.sources[key], state.sources[key].number, [one.text for one in found])
         for key, found in grouped(own, lambda one: one.source).items()
     )
-
-
-def _look(context: Context) -> Callable[[str], Sequence[Document]]:
-    return partial(_shown, Library(context))
-
-
-def _shown(library: Library, query: str) -> list[Document]:
-    """Return what the library holds for a query, as the tool that searches it would show it."""
-    passages = grouped(library.follow(query, MOST_SHOWN), lambda passage: passage.source.key)
-    return [
-        _document(of_one[0].source, number, [passage.text for passage in of_one])
-        for number, of_one in enumerate(passages.values(), 1)
-    ]
 
 
 def _document(source: Source, number: int, texts: Iterable[str]) -> Document:

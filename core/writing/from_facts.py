@@ -66,5 +66,5 @@ def facts_request(state: ResearchState, context: Context, heading: str, *, is_ag
         *(said if len(said) > 1 else ()),
         HumanMessage(reminder),
     ]
-    most, known = context.limits.report_tokens, facts_of_run(state, context, "writer")
+    most, known = context.limits.report_tokens, facts_of_run(state, context)
     return Request("writer", run.id, messages, cited_sentences, max_tokens=most, facts=known, is_long=True)

@@ -140,7 +140,7 @@ def report_request(
         HumanMessage(_reminder(state, context, asked, draft, has_findings=_has_findings(state, findings.values()))),
     ]
     most = limits.form_tokens if asked.part == "outline" else limits.report_tokens
-    facts = facts_of_run(state, context, "writer")
+    facts = facts_of_run(state, context)
     shorten = first_passages if run.is_quick else cited_sentences
     return Request("writer", run.id, messages, shorten, max_tokens=most, facts=facts, is_long=True)
 

@@ -58,7 +58,7 @@ def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(library: Desk, 
     assert re.search(r"^\[1\.1\] done, cites \d sources$", light.err, re.MULTILINE)
     assert "writing the report" in lines[-7:-3]
     assert re.fullmatch(
-        r"\[\d\.1\] 7 statements checked: 6 supported, 0 corrected, 0 marked, 0 not verified, 1 that need no source",
+        r"\[\d\.1\] 8 statements checked: 7 supported, 0 corrected, 0 marked, 0 not verified, 1 that need no source",
         lines[-3],
     )
     assert re.fullmatch(

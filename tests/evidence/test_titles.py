@@ -10,8 +10,6 @@ from deep_research.core.evidence.text.similarity import SUBJECT_ONLY, WHOLE_TITL
 from deep_research.core.evidence.text.stems import sought_words
 from deep_research.core.evidence.text.words import stem_run, tokens
 from deep_research.core.library.candidates import mentions as mentions_in
-from deep_research.core.models.extractive.pool import Pool
-from deep_research.core.models.request import Document
 
 
 @pytest.mark.parametrize(
@@ -27,7 +25,6 @@ from deep_research.core.models.request import Document
 )
 def test_a_question_names_a_document_by_its_title_or_by_the_name_in_it(title: str, question: str, worth: float) -> None:
     assert title_match(title, question, stem_run(question)) == worth
-    assert Pool([Document(1, title, texts=("It is.",))], question).named == ({1} if worth else set())
 
 
 def test_a_text_mentions_a_name_as_whole_words() -> None:

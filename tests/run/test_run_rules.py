@@ -103,7 +103,6 @@ def test_a_word_on_the_plan_is_no_part_of_the_question(reply: str) -> None:
     shown: list[AnyMessage] = [HumanMessage("Who built Petra?"), marked("1. Petra", "plan"), HumanMessage(reply)]
     commented: list[AnyMessage] = [*shown[:2], HumanMessage("Look at the tombs as well")]
     asked = [
-        facts_of_run(ResearchState(messages=messages, run=run), Context(), "planner").request
-        for messages in (shown, commented)
+        facts_of_run(ResearchState(messages=messages, run=run), Context()).request for messages in (shown, commented)
     ]
     assert asked == ["Who built Petra?", "Who built Petra?\nLook at the tombs as well"]

@@ -19,8 +19,7 @@ from typing_extensions import override
 from ...run import tool_names
 from ...run.context import Role
 from ..request import Facts
-from .choosing import Chooser, missing_in
-from .pool import Pool, Sentence
+from .choosing import Chooser
 from .roles import (
     Call,
     choose,
@@ -123,11 +122,20 @@ def record_round(facts: Facts) -> Arguments:
 
 def _quoted(facts: Facts) -> list[Arguments]:
     task = read_task(facts.task)
-    chooser = Chooser(Pool(facts.documents, task.part.text, task.part.context), is_topic=task.is_topic)
+    chooser = Chooser(facts.documents, task.part)
     answer, further = choose(chooser, task)
-    if not (task.is_topic and answer) and missing_in(chooser.pool, answer):
+    if (task.part.is_question or not answer) and chooser.missing(answer):
         return []
-    return [{"text": _in_full(one), "document": one.number} for one in (*answer, *further)]
+    said: set[str] = set()
+    found: list[Arguments] = []
+    for one in (*answer, *further):
+        # The sentence that says what its pronoun means stands before a unit, each once.
+        before = one.unit.before if points_back(one.text) else ""
+        texts = [text for text in (before, one.text) if text and text not in said]
+        said.update(texts)
+        if texts:
+            found.append({"text": " ".join(texts), "document": one.number})
+    return found
 
 
 FORMS: dict[str, Callable[[Facts], Arguments]] = {
@@ -136,11 +144,6 @@ FORMS: dict[str, Callable[[Facts], Arguments]] = {
     tool_names.RECORD_ROUND: record_round,
 }
 """Who fills in which."""
-
-
-def _in_full(one: Sentence) -> str:
-    """Return the unit in one line, with the sentence that says what its pronoun means before it."""
-    return f"{one.unit.before} {one.text}" if one.unit.before and points_back(one.text) else one.text
 
 
 def _title(text: str) -> str:

@@ -1,480 +1,406 @@
-"""Which units answer a part of a request: for a question few that lead to one another, for a topic what tells most.
+"""Chooses what to quote: weighs the units of documents for one part of a request, and fills its length.
 
-What each constant gains is told in `docs/decisions/quoting.md`.
+Every weight is a share of the request: 1 is a unit that holds all its words. What each mechanism gains stands in
+`docs/decisions/quoting.md`.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
 
-from ...evidence.language import IN_QUESTION, language_by_words
+from ...evidence.language import IN_QUESTION, IN_TEXT, Threshold, language_by_words
 from ...evidence.standing import asks_for_draft
-from ...evidence.text.stems import sought_words
-from ...evidence.text.words import dates_in, names, stem, tokens
-from .pool import Pool, Sentence, counted_in
-from .units import points_back
+from ...evidence.text.similarity import mentions, rarity, subject_of
+from ...evidence.text.stems import QuestionWords, bare, sought_words
+from ...evidence.text.words import GENERIC_WORDS, dates_in, names, stem, sure_month_names, tokens
+from ..request import Document
+from .parts import Part, content_words
+from .units import Unit, points_back, units_of
 
-FEWEST = 2
-"""Words of a question, beside the names in it, from which on it can be told that they are not there."""
-LITTLE = 0.34
-"""Share of them up to which a unit has nothing to do with the question."""
-ABSENT = 0.45
-"""Share of them that no unit holds at all, from which on they are missing and not only put otherwise."""
-SHORT, MOST_OF_NAME = 2, 0.6
-"""Words of a name up to which all of them must stand together, and the share of those of a longer one."""
-LEAST_TOGETHER = 0.25
-"""Share of a question that all that was chosen must hold together."""
-CAPITALS = frozenset({"de"})
-"""Languages in which capitals do not tell names."""
-WIDTH, LENGTH = 12, 4
-"""Chains that are kept at each length, and units of the longest."""
-ABOVE = 0.7
-"""What a word counts that only stands above a unit: in its heading, lead or header, or in its document's title."""
-REPEATED = 0.2
-"""What a word counts that an earlier unit holds."""
-COST = 0.1
-"""Share of the request that a further unit must add to be worth reading."""
-LINKED = 0.25
-"""What it counts that one of two units names the document of the other."""
-SHARED_NAME = 0.2
-"""The same where both hold a name that few documents do."""
-LOOSE = 0.05
-"""Worth of such a link up to which two units have nothing to do with each other."""
-NAMED = 0.1
-"""What it counts, without such a link, that the request names the unit's document."""
-UNRELATED = -0.15
-"""What it costs that nothing connects a unit with those before it."""
-RIGHT = 0.25
-"""What it counts that the last unit of a chain holds the kind of thing asked for: as much as a link."""
-POINTS_BACK = 0.05
-"""What it costs that a unit begins with a pronoun, so that another one has to be read first."""
-LONG = 0.001
-"""What each of its words costs."""
-PLACE = 0.004
-"""What each unit before it in its document costs, up to `PLACES` of them."""
-PLACES = 10
-RANK, RANKS = 0.3, 8
-"""What it counts that the search showed its document first, and the place from which on it counts nothing."""
-TITLED = 0.1
-"""What it counts that the request holds all words of its document's title."""
-HEADED = 0.15
-"""The same for the words of the heading that it stands below."""
-OLDER = -0.2
-"""What it costs that a document is of another time than is asked for, or says that it is not in force."""
-RECENT = 0.06
-"""What the newest of all documents gains over those without a date, where a topic names no time."""
-EQUAL = 0.9
-"""Share of what the best unit is worth from which on the one of the newest document stands first."""
-NEAR = 0.75
-"""Share of what the best unit is worth from which on another one answers as well."""
-OF_CHAIN = 1.5
-"""How many times as many words as the answer a chain may have: one that lacks a link leads nowhere."""
-LEADING, OF_LEADING = 5, 2
-"""Documents that the search showed first, which may say what a chain leaves out; and units of each of them."""
-KEEP = 0.6
-"""Share of what the best unit is worth from which on one of a chain needs no link to another document."""
-LEAST_FURTHER = 0.3
-"""Worth from which on it is said."""
-SAME_STATEMENT = 0.4
-"""Likeness of two units, figures left out, from which on they say the same of different times."""
-FEWEST_SAME, SAME = 3, 0.75
-"""The same for the words that they share: at least so many, and this share of the shorter one's."""
-MOST_TIMES = 2
-"""Documents that are quoted beside a statement because they say the same with other figures."""
-FADING = 0.5
-"""What a word of a topic counts each further time."""
-OF_NAME, OF_CONTEXT = 0.56, 0.24
-"""What it counts that a document's title and path hold the words of a topic, and those of what it is about."""
-OF_FIGURE = 0.6
-"""How much of what such a document's unit tells hangs on figures; the rest hangs on names."""
-SUBJECT = 0.6
-"""Share of the words of a title from which on a request that asks for one thing asks for that document."""
-ENTITLED = 0.3
-"""Share of such a request that the title and path must hold in turn."""
-ABOUT = 0.6
-"""Share of the request that a document must hold, compared with the best one, to tell of what it asks for alone."""
-OF_SHARE = 1.25
-"""How many times its share of the words a unit may have where each document is quoted once."""
-LEAST_SHARE, LEAST = 0.1, 0.05
-"""Worth of a unit, compared with the first one and by itself, below which a topic has been told."""
+FEWEST_LETTERS, ALIKE = 5, 0.8
+"""Letters and likeness from which on a word that stands nowhere is taken for another spelling of one that does."""
+CONTEXT = {True: 0.25, False: 0.4}
+"""Weight of a word that only says what a question (true) or a topic (false) is about."""
+ABOVE = 0.85
+"""Weight of a word that stands above a unit: in its heading or lead, or in its document's title or path."""
+UNSEEN = 0.5
+"""Weight of a word that no unit holds: the documents may put it otherwise."""
+RANK, RANKS = 0.4, 8
+"""Bonus of the document that the search showed first, and the rank from which on there is none."""
+FIGURE = 0.1
+"""Bonus of a unit with a figure."""
+OLDER = 0.5
+"""Cost of a document that is not in force, or of which another edition is meant."""
+LONG = 0.002
+"""Cost of each word of a unit."""
+FADING = 0.4
+"""Share of its weight that a word keeps each time the same document repeats it; in a chain, any document."""
+LEADING_UNITS = 2
+"""Units that stand first, whatever their document."""
+CHAIN = 4
+"""Units that are chosen as a chain, for what each adds and how names lead from one to the next."""
+TITLE, SHARED, UNRELATED = 0.25, 0.2, -0.2
+"""Bonus of a unit if it or its document names the other one's, or if both hold a rare name; the cost if neither."""
+NEAR, LEAST = 0.4, 0.1
+"""Share of the best unit's worth below which nothing more is quoted for a question, and for a topic."""
+OF_BEST = 0.5
+"""Share of the best unit's words that one of a further document must hold to belong to the same answer."""
+LEADING, OF_LEADING = 8, 3
+"""Documents that the search showed first which may add to a chain, and units of each."""
+LITTLE, ABSENT = 0.34, 0.45
+"""A question is not answered if no chosen unit holds more of its words, and no unit at all holds so many of them."""
+_APART = re.compile(r"[/_\-.]+")
 
 
-def missing_in(pool: Pool, chosen: Sequence[Sentence]) -> list[str]:
-    """Return the names in a question of which the documents hold nothing; or else the question, if nothing answers it.
+class Sentence(NamedTuple):
+    """A unit of a document."""
 
-    An empty list means that what was chosen may well be the answer.
-    """
-    if not chosen:
-        return [pool.asked]
-    language = language_by_words(sought_words(pool.asked), IN_QUESTION)
-    if language and language not in {pool.language_of(one.number) for one in chosen}:
-        # Words of one language are not missed in another.
-        return []
-    if pool.weight(frozenset[int]().union(*(one.held for one in chosen))) < LEAST_TOGETHER:
-        return [pool.asked]
-    named = [*_names(pool, language)]
-    absent = [name for name in named if _is_absent(pool, name)]
-    if absent:
-        return absent
-    in_names = {word for name in named for word in tokens(name)}
-    told = [place for place, word in enumerate(pool.words[: pool.own_count]) if not in_names.issuperset(tokens(word))]
-    if told and pool.context and pool.kind == "number" and not any(one.held & {*told} for one in chosen):
-        # Something may be told in other words, but an amount without a word for it is one of something else.
-        return [pool.asked]
-    if len(told) < FEWEST:
-        return []
-    best = max(len(one.held & {*told}) for one in chosen) / len(told)
-    is_about = any(" " in name and any(_holds(pool, one, name) for one in chosen) for name in named)
-    if best and is_about:
-        # What is said of the name itself may be worded otherwise.
-        return []
-    unseen = [place for place in told if not pool.counts[place]]
-    is_uncounted = any(pool.words[place] == counted_in(pool.asked) for place in unseen)
-    is_missing = best <= LITTLE and len(unseen) >= ABSENT * len(told)
-    return [pool.asked] if is_missing or is_uncounted else []
+    number: int
+    """Number of the document."""
+    place: int
+    """Its place among the units of the document."""
+    unit: Unit
 
-
-def _names(pool: Pool, language: str) -> Iterator[str]:
-    """Return the names in a question, but no single word that begins it, nor any where all nouns have capitals."""
-    begins = re.sub(r"^\W+", "", pool.asked)
-    for name in pool.names:
-        is_plain = " " not in name and name.replace("-", "").isalpha()
-        if not (is_plain and (language in CAPITALS or begins.startswith(name))):
-            yield name
-
-
-def _places(pool: Pool, name: str) -> list[int]:
-    """Return the places of the words that set it apart from others: those with capitals or figures."""
-    telling = {word for part in name.split() if not part.islower() for word in tokens(part)}
-    return [place for place, word in enumerate(pool.words) if not telling.isdisjoint(tokens(word))]
-
-
-def _is_absent(pool: Pool, name: str) -> bool:
-    """Whether no unit holds its words together, with what stands above it: most of them, if it has more than two."""
-    places = frozenset(_places(pool, name))
-    least = len(places) if len(places) <= SHORT else MOST_OF_NAME * len(places)
-    return bool(places) and not any(len(places & one.held) >= least for one in pool.sentences)
-
-
-def _holds(pool: Pool, one: Sentence, name: str) -> bool:
-    return one.held.issuperset(_places(pool, name))
+    @property
+    def text(self) -> str:
+        """Its text."""
+        return self.unit.text
 
 
 class Chooser:
-    """Chooses units of a pool."""
+    """Weighs the units of documents for one part of a request, and chooses among them."""
 
-    def __init__(self, pool: Pool, *, is_topic: bool = False) -> None:
-        """Take the units; for a topic that names a time, all that has happened since is meant."""
-        self.pool = pool
-        asked = f"{pool.asked} {pool.context}"
-        self._times = [date.iso for date in dates_in(asked)]
-        self._shifts = self._weighed_standing(asked, is_topic=is_topic)
-        self._ranks = {number: RANK * max(0.0, 1 - place / RANKS) for place, number in enumerate(pool.documents)}
+    def __init__(self, documents: Sequence[Document], part: Part) -> None:
+        """Take the documents in the order in which the search showed them."""
+        self._part, self._documents = part, {one.number: one for one in documents}
+        # A short topic may be a single word that other requests are made of, as "research".
+        own = content_words(part.text, GENERIC_WORDS if part.is_question else frozenset())
+        self._words = {**content_words(part.context), **own} or {stem(one): one for one in tokens(part.text)}
+        self._own = frozenset(own or self._words)
+        self._languages = {one.number: _language(" ".join(one.texts)[:4000], IN_TEXT) for one in documents}
+        self._language = _language(part.text, IN_QUESTION)
+        self._inflections = QuestionWords(self._words.values())
+        self._spelt = self._other_spellings()
+        self.sentences = [one for document in documents for one in _sentences(document)]
+        self._titled = {one.number: self._held(_name_of(one), one.number) for one in documents}
+        self._in = {one: self._held(" ".join((one.text, *one.unit.header)), one.number) for one in self.sentences}
+        self._above = {one: self._held_above(one) - self._in[one] for one in self.sentences}
+        self._counts = Counter(word for one in self.sentences for word in self._in[one] | self._above[one])
+        self._weights = self._weighed()
+        self._names: dict[Sentence, frozenset[str]] = {}
+        self._older = older_editions(documents, f"{part.text} {part.context}")
+        self._chain: tuple[Sentence, ...] = ()
+        self._named = {one.number for one in documents if mentions(part.text, subject_of(one.title))}
+        self._standing = {
+            one.number: RANK * max(0.0, 1 - rank / RANKS) - OLDER * (one.number in self._older)
+            for rank, one in enumerate(documents)
+        }
 
-    def answer(self, budget: int, near: int = 6) -> list[Sentence]:
-        """Return the units that answer a question, in at most `budget` words: a chain, and others that say as much."""
-        worth = self._worths
-        if not worth:
-            return []
-        least = NEAR * max(worth.values())
-        close = sorted((one for one in worth if worth[one] >= least), key=lambda one: -worth[one])
-        kept = _Kept(int(OF_CHAIN * budget))
-        kept.add(sorted(self._firm_chain, key=lambda one: -worth[one]))
-        kept.limit(budget)
-        kept.add(close[:near])
-        first = self._newest([one for one in kept.units if worth[one] >= EQUAL * worth[kept.units[0]]])
-        kept.units.sort(key=lambda one: one is not first)
-        section = self._section_of(first)
-        kept.add(section)
-        chosen = sorted(_by_document(kept.units), key=lambda one: one not in (first, *section))
-        for one in kept.units[:3]:
-            kept.add(self._of_other_times(one, kept.units))
-        return [*chosen, *(one for one in kept.units if one not in chosen)]
+    def answer(self, budget: int) -> list[Sentence]:
+        """Return units that answer a question in at most `budget` words: a chain, then what answers it as well."""
+        kept = _Kept(budget)
+        self._fill(kept, NEAR, most=CHAIN)
+        self._chain = tuple(kept.units)
+        self._fill(kept, NEAR)
+        return self._in_order(kept.units)
 
-    def further(self, chosen: Sequence[Sentence], budget: int) -> list[Sentence]:
-        """Return what documents that the search showed first add, if the chain leads over several documents."""
-        kept = _Kept(budget, chosen)
-        if len({one.number for one in self._firm_chain}) < 2:
-            return []
-        for number in [*self.pool.documents][:LEADING]:
-            for _ in range(OF_LEADING - sum(one.number == number for one in kept.units)):
-                kept.add(self._best_addition(number, chosen, kept.units))
-        return kept.units[len(chosen) :]
-
-    @cached_property
-    def chain(self) -> list[Sentence]:
-        """The few units that together serve a question best, each for what it adds to those before it."""
-        best: tuple[float, tuple[Sentence, ...]] = (0.0, ())
-        beam = [best]
-        for _ in range(LENGTH):
-            longer = [
-                (worth + value, (*chain, one)) for worth, chain in beam for one, value in self._continuations(chain)
-            ]
-            beam = sorted(longer, key=lambda pair: -_ended(pair))[:WIDTH]
-            best = max([best, *((_ended(pair), pair[1]) for pair in beam[:1])], key=lambda pair: pair[0])
-        return [*best[1]]
-
-    def topic(self, budget: int, *, is_alone: bool) -> list[Sentence]:
-        """Return the units that say most about a topic, each for what it adds, in at most `budget` words; by documents.
-
-        If it `is_alone`, nothing else is asked for, so that it may ask for a document by its title.
-        """
-        told = Counter[int]()
-        kept, first = _Kept(budget), 0.0
-        left = self._speaking(is_alone=is_alone)
-        while left:
-            best = max(left, key=lambda one: self._worth_of_topic(one, told))
-            worth = self._worth_of_topic(best, told)
-            first = first or worth
-            if worth <= max(LEAST, LEAST_SHARE * first) or kept.is_full:
-                break
-            left.remove(best)
-            if kept.add([best]):
-                told.update((*best.tells, *self._above(best)))
-                if self._times:
-                    kept.add(self._of_other_times(best, ()))
-        return _by_document(kept.units)
+    def topic(self, budget: int) -> list[Sentence]:
+        """Return the units that tell most about a topic in at most `budget` words."""
+        kept = _Kept(budget)
+        self._fill(kept, LEAST)
+        return self._in_order(kept.units)
 
     def one_of_each(self, budget: int) -> list[Sentence]:
-        """Return the best unit of each document, in the order in which the search showed them."""
-        kept = _Kept(budget)
-        most = OF_SHARE * budget / max(1, len(self.pool.documents))
-        for number in self.pool.documents:
-            own = [one for one in self.pool.sentences if one.number == number and one.held]
-            kept.add(sorted(own, key=lambda one: (one.unit.words > most, -self._fit(one, frozenset())))[:1])
-        return kept.units
+        """Return the best short unit of each document, in the order in which the search showed them."""
+        most = 1.25 * budget / max(1, len(self._documents))
+        best: dict[int, Sentence] = {}
+        for one in sorted(self.sentences, key=lambda one: (one.unit.words > most, -self._worth(one, Counter()))):
+            best.setdefault(one.number, one)
+        return [best[number] for number in self._documents if number in best]
 
-    @cached_property
-    def _worths(self) -> dict[Sentence, float]:
-        """Return the worth of each unit by itself that holds a word of the request, or is in the chain."""
-        return {one: self._worth(one) for one in self.pool.sentences if one.held or one in self.chain}
-
-    @cached_property
-    def _firm_chain(self) -> list[Sentence]:
-        """The chain without what is worth little and has nothing to do with the other documents in it."""
-        least = KEEP * max(self._worths.values(), default=0.0)
-        return [one for one in self.chain if self._worths[one] >= least or self._is_linked(one, self.chain)]
-
-    def _newest(self, units: Sequence[Sentence]) -> Sentence:
-        """Return the first unit; if no time is asked for and every document has a date, the newest document's."""
-        dates = [self.pool.documents[one.number].date for one in units]
-        return units[0] if self._times or "" in dates else units[dates.index(max(dates))]
-
-    def _section_of(self, first: Sentence) -> list[Sentence]:
-        """Return what stands with a unit below the heading that is asked for."""
-        if not self.pool.is_headed(first):
+    def further(self, chosen: Sequence[Sentence], budget: int) -> list[Sentence]:
+        """Return what the documents that the search showed first add, if names lead through the chain."""
+        if len({one.number for one in self._chain}) < 2:
             return []
-        own = (one for one in self.pool.sentences if one.number == first.number and not one.unit.cells)
-        return [one for one in own if one.unit.heading == first.unit.heading]
+        kept = _Kept(budget, chosen)
+        for number, _ in product([*self._documents][:LEADING], range(OF_LEADING)):
+            told = self._told(kept.units)
+            others = [one for one in chosen if one.number != number]
+            own = [one for one in self.sentences if one.number == number and one not in kept.units]
+            if sum(one.number == number for one in kept.units) < OF_LEADING and own:
+                best = max(own, key=lambda one: self._worth(one, told) + self._link(one, others))
+                if len(others) < len(chosen) or self._link(best, others) > 0:
+                    kept.add(best)
+        return kept.units[len(chosen) :]
 
-    def _weighed_standing(self, asked: str, *, is_topic: bool) -> dict[int, float]:
-        """Return what each document gains or loses by its date and by what it says of its standing."""
-        documents, asks_draft = self.pool.documents.values(), asks_for_draft(asked)
-        dates = sorted({one.date for one in documents if one.date})
-        found: dict[int, float] = {}
-        for one in documents:
-            is_meant = any(_agree(one.date, time) for time in self._times)
-            if is_topic and self._times:
-                is_meant = is_meant or one.date[:4] >= min(self._times)[:4]
-            is_of_other_time = bool(self._times and one.date) and not is_meant
-            found[one.number] = OLDER * (is_of_other_time + (not one.is_in_force and not asks_draft))
-            if is_topic and not self._times and one.date:
-                found[one.number] += RECENT * dates.index(one.date) / len(dates)
-        return found
+    def missing(self, chosen: Sequence[Sentence]) -> list[str]:
+        """Return the names that stand in no document, or the part if nothing answers it; empty if it may be."""
+        text = self._part.text
+        if not chosen:
+            return [text]
+        spoken = {self._languages[one.number] for one in chosen} - {""}
+        if self._language and spoken and self._language not in spoken:
+            # Words of one language are not missed in another.
+            return []
+        named = [name for name in names(text) if self._is_sure(name)]
+        if absent := [name for name in named if self._is_absent(name)]:
+            return absent
+        if self._part.context:
+            # What one of several questions lacks in words, the others may have named.
+            return []
+        in_names = {stem(word) for name in named for word in tokens(name) if self._counts[stem(word)]}
+        plain = self._own - in_names
+        held = [self._in[one] | self._above[one] for one in chosen]
+        # What is said of somebody else is no answer.
+        best = max((len(words & plain) for words in held if words >= in_names), default=0)
+        unseen = sum(not self._counts[word] for word in plain)
+        is_missing = len(plain) > 1 and best <= LITTLE * len(plain) and unseen >= ABSENT * len(plain)
+        return [text] if is_missing else []
 
-    def _shift(self, one: Sentence) -> float:
-        return self._shifts[one.number] + OLDER * (one in self._outdated)
+    def open_words(self, one: Sentence) -> list[str]:
+        """Return the words of the part that a unit does not hold."""
+        held = self._in[one] | self._above[one]
+        return [word for own, word in self._words.items() if own in self._own - held]
 
-    @cached_property
-    def _outdated(self) -> frozenset[Sentence]:
-        """The units of which a newer document says the same with other figures; none if the request names a time."""
-        dates = {number: one.date for number, one in self.pool.documents.items() if one.is_in_force}
-        telling = [one for one in self.pool.sentences if dates.get(one.number) and one.held and _figures(one.text)]
-        return frozenset(
-            one
-            for one in telling
-            for other in telling
-            if not self._times and dates[other.number] > dates[one.number] and _is_same_statement(one.text, other.text)
+    def names_in(self, one: Sentence) -> frozenset[str]:
+        """Return the names in a unit and the subject of its document, in plain words, without those of the request."""
+        if one not in self._names:
+            told = map(tokens, (*names(one.text), subject_of(self._documents[one.number].title)))
+            known = {*tokens(self._part.text)}
+            self._names[one] = frozenset(" ".join(words) for words in told if not known.issuperset(words))
+        return self._names[one]
+
+    def _fill(self, kept: _Kept, least: float, most: int = 0) -> None:
+        """Add the units that are worth most beside those that are kept; a chain of `most`, or as many as fit."""
+        about = {one.number for one in self.sentences if (self._in[one] | self._above[one]) & self._own}
+        left = [one for one in self.sentences if self._in[one] | self._above[one] and one not in kept.units]
+        if not self._part.is_question:
+            # What only bears on the rest of the request belongs to another topic, if any document knows this one.
+            left = [one for one in left if one.number in about or not about]
+        # A topic among others rests on what they are all about.
+        is_one_of_many = bool(self._part.context) and not self._part.is_question
+        fewest = OF_BEST * max(map(self._share, self.sentences), default=0.0)
+        first = max((self._worth(one, Counter()) for one in kept.units), default=0.0)
+        while left and (not most or len(kept.units) < most):
+            told = self._told(kept.units, anywhere=most > 0)
+            worth = {one: self._worth(one, told) for one in left}
+            if self._part.is_question:
+                worth = {one: value + self._link(one, kept.units) for one, value in worth.items()}
+            best = max(left, key=worth.__getitem__)
+            first = first or worth[best]
+            if worth[best] < least * first:
+                return
+            left.remove(best)
+            is_of_same_text = not best.unit.cells and any(one.number == best.number for one in kept.units)
+            has_to_do = is_of_same_text or best.number in self._named or self._share(best) >= fewest
+            if has_to_do or is_one_of_many or (most and self._link(best, kept.units) > 0):
+                kept.add(best, *([] if kept.units else self._neighbours(best)))
+
+    def _told(self, units: Sequence[Sentence], *, anywhere: bool = False) -> Counter[tuple[int, str]]:
+        """Count the words that units hold, by document, or with 0 in its place."""
+        return Counter(
+            (0 if anywhere else one.number, word) for one in units for word in self._in[one] | self._above[one]
         )
 
-    def _continuations(self, chain: Sequence[Sentence]) -> Iterator[tuple[Sentence, float]]:
-        """Yield the units that may go on a chain, with what each adds to its worth."""
-        known = frozenset[int]().union(*(one.held for one in chain))
-        numbers = {one.number for one in chain}
-        for one in self.pool.sentences:
-            relation = self._relation(one, chain)
-            told = one.held - self.pool.titled(one.number)
-            is_of_subject = not chain and one.own and self.pool.subjects[one.number] >= SUBJECT
-            has_to_do = told or (one.is_right and relation > 0) or is_of_subject
-            is_stray = chain and relation <= 0 and one.number not in numbers and len(told) < 2
-            if has_to_do and not is_stray and one not in chain:
-                worth = self._fit(one, known) + relation + self._standing(one)
-                yield one, worth + (0.0 if chain else TITLED * self.pool.subjects[one.number])
+    def _worth(self, one: Sentence, told: Counter[tuple[int, str]]) -> float:
+        """Return what a unit is worth beside what has been told."""
+        fading = {word: FADING ** (told[0, word] + told[one.number, word]) for word in self._in[one] | self._above[one]}
+        worth = sum(self._weights[word] * fading[word] * (1 if word in self._in[one] else ABOVE) for word in fading)
+        worth += self._standing[one.number] - LONG * one.unit.words
+        return worth + FIGURE * any(map(str.isdigit, one.text))
 
-    def _fit(self, one: Sentence, known: frozenset[int]) -> float:
-        weight = self.pool.weight
-        above = one.held - one.tells
-        worth = weight(one.tells - known) + ABOVE * weight(above - known) + REPEATED * weight(one.held & known)
-        worth -= LONG * one.unit.words
-        return worth - COST - PLACE * min(one.place, PLACES) - POINTS_BACK * points_back(one.text)
+    def _share(self, one: Sentence) -> float:
+        """Return the share of the request that a unit holds by its words."""
+        weights = self._weights
+        return sum(weights[word] for word in self._in[one]) + ABOVE * sum(weights[word] for word in self._above[one])
 
-    def _standing(self, one: Sentence) -> float:
-        return self._shift(one) + self._ranks[one.number] + HEADED * self.pool.is_headed(one)
+    def _weighed(self) -> dict[str, float]:
+        """Return the weight of each word of the request, by how rare it is among the units; together they are 1."""
+        found = {word: rarity(len(self.sentences) + 1, self._counts[word]) for word in self._words}
+        scale = {word: 1 if word in self._own else CONTEXT[self._part.is_question] for word in found}
+        found = {word: value * scale[word] * (1 if self._counts[word] else UNSEEN) for word, value in found.items()}
+        whole = sum(found.values()) or 1.0
+        return {word: value / whole for word, value in found.items()}
 
-    def _worth(self, one: Sentence) -> float:
-        """Return what a unit is worth by itself."""
-        worth = self._fit(one, frozenset()) + self._standing(one) + RIGHT * one.is_right / 2
-        return worth + TITLED * self.pool.subjects[one.number]
+    def _held(self, text: str, number: int) -> frozenset[str]:
+        """Return the words of the request that a text of this document holds."""
+        found = self._inflections.stems(text, self._languages[number])
+        return frozenset(self._spelt.get(word, word) for word in found) & self._words.keys()
 
-    def _relation(self, one: Sentence, before: Sequence[Sentence]) -> float:
-        pool = self.pool
-        if any(earlier.number == one.number for earlier in before):
+    def _held_above(self, one: Sentence) -> frozenset[str]:
+        meant = one.unit.before if points_back(one.text) else ""
+        language = self._languages[one.number]
+        if self._language and language and language != self._language:
+            # Only names and numbers meet across languages: a document that holds them may answer in any unit.
+            meant = " ".join(self._documents[one.number].texts)
+        return self._held(f"{one.unit.heading} {one.unit.lead} {meant}", one.number) | self._titled[one.number]
+
+    def _other_spellings(self) -> dict[str, str]:
+        """Return the words of the documents that stand for a word of the request that they do not hold as it is."""
+        texts = [text for one in self._documents.values() for text in (_name_of(one), *one.texts)]
+        written = sorted({word for text in texts for word in tokens(text) if word.isalpha()})
+        known = {stem(word) for word in written}
+        found: dict[str, str] = {}
+        for own, word in self._words.items():
+            if own not in known and len(word) >= FEWEST_LETTERS and word.isalpha():
+                alike = difflib.get_close_matches(bare(word), written, n=1, cutoff=ALIKE)
+                found.update((stem(other), own) for other in alike)
+        return found
+
+    def _neighbours(self, one: Sentence) -> list[Sentence]:
+        """Return the section of a unit if the request names its heading; else the sentence that goes on from it."""
+        own = [other for other in self.sentences if other.number == one.number and not other.unit.cells]
+        section = [other for other in own if other.unit.heading == one.unit.heading]
+        if self._is_headed(one):
+            return section
+        return [other for other in section if other.place == one.place + 1 and other.unit.before]
+
+    def _is_headed(self, one: Sentence) -> bool:
+        heading = one.unit.heading.rpartition(" › ")[2]
+        words = content_words(heading) if heading != self._documents[one.number].title else {}
+        return bool(words) and not one.unit.cells and self._words.keys() >= words.keys()
+
+    def _in_order(self, units: Sequence[Sentence]) -> list[Sentence]:
+        """Return the best units or the section of the best one, then the others document by document.
+
+        What is outdated comes last, the newest of it first.
+        """
+        numbers = dict.fromkeys(one.number for one in units)
+        dates = {number: self._documents[number].date for number in numbers}
+        order = sorted(numbers, key=lambda number: dates[number] if number in self._older else "", reverse=True)
+        lead = [*units[:LEADING_UNITS]]
+        if lead and self._is_headed(lead[0]):
+            section = [one for one in units if one.unit.heading == lead[0].unit.heading]
+            lead = sorted(section, key=lambda one: (one.number, one.place))
+        places = {one: place for place, one in enumerate(lead)}
+        return sorted(
+            units,
+            key=lambda one: (
+                one.number in self._older,
+                places.get(one, len(lead)),
+                order.index(one.number),
+                one.place,
+            ),
+        )
+
+    def _link(self, one: Sentence, before: Sequence[Sentence]) -> float:
+        """Return how names lead from units of other documents to this one."""
+        if not before or any(other.number == one.number for other in before):
             return 0.0
-        if any(one.number in pool.mentioned(other) or other.number in pool.mentioned(one) for other in before):
-            return LINKED
-        shared = {name for earlier in before for name in pool.names_in(earlier) & pool.names_in(one)}
-        firmest = SHARED_NAME * max(map(self._tells, shared), default=0.0)
-        if firmest > LOOSE:
-            return firmest
-        return NAMED if one.number in pool.named else UNRELATED * bool(before)
+        return max(self._tie(one, other) for other in before)
 
-    def _is_linked(self, one: Sentence, chain: Sequence[Sentence]) -> bool:
-        return self._relation(one, [other for other in chain if other.number != one.number]) > 0
+    def _tie(self, one: Sentence, other: Sentence) -> float:
+        titles = ((one.text, other.number), (other.text, one.number))
+        if any(mentions(text, subject_of(self._documents[number].title)) for text, number in titles):
+            return TITLE
+        size, shared = len(self._documents), self.names_in(one) & self.names_in(other)
+        telling = (math.log(size / self._holders[name]) / math.log(max(2, size / 2)) for name in shared)
+        return max([UNRELATED, *(SHARED * min(1.0, value) for value in telling if value > SHARED)])
 
-    def _tells(self, name: str) -> float:
-        """Return how distinctive a name is, from 0 if all documents hold it to 1."""
-        size = len(self.pool.documents)
-        return min(1.0, math.log(size / self.pool.name_counts[name]) / math.log(max(2, size / 2)))
+    @cached_property
+    def _holders(self) -> Counter[str]:
+        """In how many documents each name stands."""
+        return Counter(
+            name for name, _ in {(name, one.number) for one in self.sentences for name in self.names_in(one)}
+        )
 
-    def _best_addition(self, number: int, chain: Sequence[Sentence], kept: Sequence[Sentence]) -> list[Sentence]:
-        known = frozenset[int]().union(*(one.held for one in kept))
-        others = [one for one in chain if one.number != number]
-        is_in_chain = len(others) < len(chain)
-        found = []
-        for one in self.pool.sentences:
-            if one.number == number and one not in kept:
-                relation = self._relation(one, others)
-                if is_in_chain or relation > LOOSE:
-                    found.append((self._worth(one) + relation + self.pool.weight(one.held - known) / 6, one))
-        best = max(found, key=lambda pair: pair[0], default=(0.0, None))
-        return [best[1]] if best[1] and best[0] > LEAST_FURTHER else []
+    def _is_sure(self, name: str) -> bool:
+        """Whether capitals tell a name: not at the beginning of the part, nor in German, which writes all nouns so."""
+        is_plain = " " not in name and name.replace("-", "").isalpha()
+        return not (is_plain and (self._language == "de" or self._part.text.lstrip("\"'“„(¿¡").startswith(name)))
 
-    def _of_other_times(self, one: Sentence, chosen: Sequence[Sentence]) -> list[Sentence]:
-        """Return where other documents say the same with other figures, the newest first."""
-        taken = {one.number, *(other.number for other in chosen)}
-        found: dict[int, Sentence] = {}
-        for other in self.pool.sentences:
-            if other.number not in taken and _is_same_statement(one.text, other.text):
-                best = found.setdefault(other.number, other)
-                found[other.number] = max(best, other, key=lambda like: _likeness(one.text, like.text))
-        ordered = sorted(found, key=lambda number: self.pool.documents[number].date, reverse=True)
-        return [found[number] for number in ordered[:MOST_TIMES]]
-
-    def _speaking(self, *, is_alone: bool) -> list[Sentence]:
-        """Return the units of the documents that are about the topic."""
-        pool = self.pool
-        numbers = set(pool.documents)
-        titled = {n: one for n, one in pool.subjects.items() if pool.weight(pool.titled(n)) >= ENTITLED}
-        subject = max(titled.values(), default=0.0)
-        if is_alone and subject >= SUBJECT:
-            numbers = {number for number, share in titled.items() if share == subject}
-        elif is_alone:
-            numbers = {number for number, share in pool.shares.items() if share >= ABOUT}
-        named = {number for number in numbers if self._named(number) > OF_CONTEXT}
-        return [one for one in pool.sentences if one.number in numbers and (one.held or one.number in named)]
-
-    def _worth_of_topic(self, one: Sentence, told: Counter[int]) -> float:
-        weights = self.pool.weights
-        own = sum(weights[place] * FADING ** told[place] for place in one.own)
-        above = sum(weights[place] * FADING ** told[place] for place in self._above(one))
-        worth = (own + ABOVE * above) * self.pool.shares[one.number] + self._named(one.number) * _telling(one.text)
-        return worth + self._shift(one) / 2 - PLACE * min(one.place, 2 * PLACES)
-
-    def _above(self, one: Sentence) -> frozenset[int]:
-        return one.around - self.pool.titled(one.number)
-
-    def _named(self, number: int) -> float:
-        """Return how far the title and the path of a document hold a topic, and what it is about."""
-        titled, count, weights = self.pool.titled(number), self.pool.own_count, self.pool.weights
-        own, context = sum(weights[:count]) or 1.0, sum(weights[count:]) or 1.0
-        found = OF_NAME * sum(weights[place] for place in titled if place < count) / own
-        return found + OF_CONTEXT * sum(weights[place] for place in titled if place >= count) / context
+    def _is_absent(self, name: str) -> bool:
+        """Whether no unit holds the words of a name together with what stands above it; of a long one, two thirds."""
+        telling = {stem(word) for part in name.split() if not part.islower() for word in tokens(part)}
+        telling &= self._words.keys()
+        most = max((len(telling & (self._in[one] | self._above[one])) for one in self.sentences), default=0)
+        return most < len(telling) if len(telling) < 3 else 3 * most < 2 * len(telling)
 
 
 class _Kept:
     """Units that are taken as long as there is room, none twice."""
 
-    def __init__(self, budget: int, already: Iterable[Sentence] = ()) -> None:
+    def __init__(self, budget: int, already: Sequence[Sentence] = ()) -> None:
         self.units = [*already]
-        self._words, self._budget = 0, budget
+        self._left = budget
+        self._said = {_words_in(one) for one in already}
 
-    @property
-    def is_full(self) -> bool:
-        """Whether hardly a unit more would fit."""
-        return self._words > 0.9 * self._budget
-
-    def limit(self, budget: int) -> None:
-        """Allow at most `budget` words from here on."""
-        self._budget = budget
-
-    def add(self, units: Iterable[Sentence]) -> bool:
-        """Take those that fit and are new; returns whether any was taken."""
-        before = len(self.units)
+    def add(self, *units: Sentence) -> None:
+        """Take the units that fit and that differ from the others by more than case, spaces and punctuation."""
         for one in units:
-            has_room = self._words + one.unit.words <= self._budget
-            if has_room and not any(_says_the_same(one.text, other.text) for other in self.units):
+            if one.unit.words <= self._left and _words_in(one) not in self._said:
+                self._left -= one.unit.words
+                self._said.add(_words_in(one))
                 self.units.append(one)
-                self._words += one.unit.words
-        return len(self.units) > before
 
 
-def _ended(chain: tuple[float, tuple[Sentence, ...]]) -> float:
-    """Return what a chain is worth if nothing follows."""
-    return chain[0] + RIGHT * chain[1][-1].is_right
+def _words_in(one: Sentence) -> str:
+    return " ".join(tokens(one.text))
 
 
-def _agree(date: str, time: str) -> bool:
-    return bool(date) and (date.startswith(time) or time.startswith(date))
+def older_editions(documents: Sequence[Document], request: str) -> frozenset[int]:
+    """Return the documents that are not in force, and the editions that are not meant.
+
+    Editions have like names, or the same lines but for figures. The one of the time that is named is meant, or the
+    newest.
+    """
+    times = [date.iso for date in dates_in(request)]
+    dated = [one for one in documents if one.date]
+    meant = {
+        one.number for one in dated if any(one.date.startswith(time) or time.startswith(one.date) for time in times)
+    }
+    found = {one.number for one in documents if not (one.is_in_force or asks_for_draft(request))}
+    looks = {one.number: (_name_words(one), _lines_with_figures(one)) for one in dated}
+    for one, other in product(dated, dated):
+        length = min(len(one.date), len(other.date))
+        is_passed_over = other.number in meant or one.date[:length] < other.date[:length]
+        if is_passed_over and one.number not in meant:
+            (named, lines), (other_named, other_lines) = looks[one.number], looks[other.number]
+            same = len(lines & other_lines)
+            is_alike = any(_are_alike(*pair) for pair in zip(named, other_named, strict=True))
+            if is_alike or same > max(2, 0.4 * min(len(lines), len(other_lines))):
+                found.add(one.number)
+    return frozenset(found)
 
 
-def _says_the_same(one: str, other: str) -> bool:
-    first, second = set(tokens(one)), set(tokens(other))
-    is_alike = len(first & second) > 0.85 * min(len(first), len(second)) and abs(len(first) - len(second)) <= 3
-    return one == other or (is_alike and _figures(one) == _figures(other))
+def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return one == other != frozenset() or 1 < len(one & other) >= 0.5 * len(one | other)
 
 
-def _telling(text: str) -> float:
-    """Return how informative a unit is, from 0 to 1: by figures, and by names other than at its beginning."""
-    has_name = any(" " in name or not text.startswith(name) for name in names(text))
-    return OF_FIGURE * bool(_figures(text)) + (1 - OF_FIGURE) * has_name
+def _name_words(document: Document) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words of a document's file name and title, without numbers and months."""
+    file = document.address.rpartition("/")[2].rpartition(".")[0]
+    first, second = (
+        frozenset(word for word in tokens(_APART.sub(" ", text)) if word.isalpha() and word not in sure_month_names())
+        for text in (file, document.title)
+    )
+    return first, second
 
 
-def _figures(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\d[\d.,:]*", text))
+def _lines_with_figures(document: Document) -> frozenset[str]:
+    lines = (line.strip().lower() for text in document.texts for line in re.split(r"[\n;|]|\. ", text))
+    return frozenset(re.sub(r"\d+", "0", line) for line in lines if len(line) > 12 and re.search(r"\d", line))
 
 
-def _likeness(one: str, other: str) -> float:
-    first, second = _shape(one), _shape(other)
-    return len(first & second) / max(1, len(first | second))
+def _sentences(document: Document) -> Iterator[Sentence]:
+    title = document.title.strip(" .")
+    units = dict.fromkeys(unit for text in document.texts for unit in units_of(text))
+    found = enumerate(units)
+    return (Sentence(document.number, place, unit) for place, unit in found if unit.text.strip(" .") != title)
 
 
-def _is_same_statement(one: str, other: str) -> bool:
-    """Return whether two units say the same with other figures."""
-    first, second = _shape(one), _shape(other)
-    shared, fewest = len(first & second), min(len(first), len(second))
-    is_alike = shared >= max(FEWEST_SAME, SAME * fewest) or _likeness(one, other) >= SAME_STATEMENT
-    return is_alike and _figures(one) != _figures(other)
+def _name_of(document: Document) -> str:
+    """Return the title and the path of a document, in words; a web address says little in words."""
+    path = document.address.partition(":")[2].rpartition(".")[0] if "://" not in document.address else ""
+    return f"{document.title} {_APART.sub(' ', path)}"
 
 
-@lru_cache(maxsize=20_000)
-def _shape(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in tokens(text) if not word.isdigit())
-
-
-def _by_document(units: Sequence[Sentence]) -> list[Sentence]:
-    order = list(dict.fromkeys(one.number for one in units))
-    return sorted(units, key=lambda one: (order.index(one.number), one.place))
+def _language(text: str, lead: Threshold) -> str:
+    return language_by_words(sought_words(text), lead)

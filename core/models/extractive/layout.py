@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ...evidence.text.words import dates_in
-from .pool import Sentence
+from .choosing import Sentence
 from .units import points_back
 
 FEW_WORDS = 4
@@ -53,8 +53,10 @@ def quoted(chosen: Sequence[Sentence]) -> list[Quoted]:
         is_item = unit.kind != "sentence"
         is_led = is_item and unit.lead and len(unit.text.split()) <= FEW_WORDS
         text = f"{unit.lead} {unit.text}" if is_led else unit.text
-        heading = unit.heading.rpartition(" › ")[2]
-        if heading and (not any(map(str.isalpha, text)) or (_is_dated(heading) and (one.number, heading) not in shown)):
+        outer, _, heading = unit.heading.rpartition(" › ")
+        # A record is of what the heading below the title names.
+        is_named_above = _is_dated(heading) or (unit.kind == "record" and outer)
+        if heading and (not any(map(str.isalpha, text)) or (is_named_above and (one.number, heading) not in shown)):
             text = f"{heading}: {text}"
             shown.add((one.number, heading))
         found.append(Quoted(text, one.number, is_item=is_item))

@@ -8,40 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ...evidence.citations.labels import Labels, labels_of_named
-from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, sure_month_names, tokens
+from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, tokens
 from ...run import tool_names
-from ..request import Document, Facts, Found
-from .choosing import Chooser, missing_in
+from ..request import Facts, Found
+from .choosing import Chooser, Sentence
 from .layout import Quoted, laid_out, quoted, read
-from .pool import Pool, Sentence, asks
-from .request import PASTED, Part, take_apart
+from .parts import PASTED, Part, split
 from .units import has_pronoun
 
-MOST_READ = 12
-"""Units that are looked at for names, the ones that hold most of what is asked."""
 OPEN_WORDS = 6
-"""Words of the question that go into a query beside the name: more would drown it."""
-IN_CHAIN = 0.3
-"""What it counts, as a share of the question, that the name stands in the chain that answers best so far."""
-SEVERAL_WORDS = 0.3
-"""By what share a name of several words is worth more: it finds one thing, where a single word finds many."""
-SHORTEST = 4
-"""Characters of the shortest name that is followed."""
+"""Words of the question that go into a query beside a name: more would drown it."""
 _TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<place>\d+)/(?P<count>\d+)(?:: (?P<context>.*))?\)$", re.DOTALL)
-OF_QUESTION = 115
-"""Words that answer a question; the reader of a longer answer has to look for it."""
-OF_QUESTIONS = 150
-"""Words that answer several questions, all together."""
+OF_QUESTION, OF_QUESTIONS, OF_BRIEF = 115, 140, 560
+"""Words that answer a question, several questions together, and topics, unless the request states a length."""
 FURTHER = 150
 """Words of what else leads to the answer, where it takes several documents."""
-OF_BRIEF = 580
-"""Words that tell of topics."""
-NEAREST = 3
-"""Units that are shown where there is no answer, so that the reader can judge how near they come."""
+NEAREST = 2
+"""Passages that are shown where there is no answer, so that the reader can judge how near they come."""
+_LENGTH = re.compile(r"\b(\d{2,4})[- ]?(?:words?|wörter|worte|mots|palabras)\b", re.IGNORECASE)
 MOST_REFUSALS = 2
 """Times that a task is handed out again after it was not carried out."""
 SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
@@ -60,36 +47,12 @@ WHICH = """I would be glad to look into this. Could you please tell me a little 
 With this I can search for what you need."""
 
 
-def leads(pool: Pool, asked: Sequence[str], count: int) -> list[str]:
-    """Return queries: a name that the question does not hold, and the words that its unit leaves open."""
-    chain = set(Chooser(pool).chain)
-    best: dict[str, tuple[float, str]] = {}
-    known = set(tokens(pool.asked)) | STOP_WORDS | sure_month_names()
-    worth = {one: pool.weight(one.held) + IN_CHAIN * (one in chain) for one in pool.sentences}
-    for one in sorted(worth, key=lambda one: -worth[one])[:MOST_READ]:
-        for name in names(f"{pool.documents[one.number].title}\n{one.text}"):
-            fresh = [word for word in tokens(name) if word not in known]
-            if len(name) < SHORTEST or not fresh or all(map(str.isdigit, fresh)):
-                continue
-            value = worth[one] * (1 + SEVERAL_WORDS * (" " in name))
-            rest = [word for place, word in enumerate(pool.words[: pool.own_count]) if place not in one.held]
-            if value > best.get(name, (0.0, ""))[0]:
-                best[name] = value, " ".join([name, *rest[:OPEN_WORDS]])
-    ranked = sorted(best, key=lambda name: -best[name][0])
-    return [best[name][1] for name in ranked if not any(query.startswith(name) for query in asked)][:count]
-
-
 class Task(NamedTuple):
     """A part, and its place among the parts of the request."""
 
     part: Part
     place: int = 1
     total: int = 1
-
-    @property
-    def is_topic(self) -> bool:
-        """Whether all that tells of it is wanted: it asks nothing, or is one of the topics of a brief."""
-        return not self.part.is_question or (self.total > 1 and not asks(self.part.context))
 
 
 def task_for(part: Part, place: int, count: int) -> str:
@@ -104,7 +67,7 @@ def read_task(words: str) -> Task:
     """Return the part that a task is for; words of anybody else are a request of their own."""
     found = _TASK.match(words)
     text = found["text"] if found else words
-    part = Part(" ".join(text.split()), (found["context"] or "") if found else "", asks(text))
+    part = Part(" ".join(text.split()), (found["context"] or "") if found else "")
     return Task(part, int(found["place"]), int(found["count"])) if found else Task(part)
 
 
@@ -144,7 +107,7 @@ def steps_of(facts: Facts) -> list[str]:
 
 def parts_of(facts: Facts) -> list[Part]:
     """Return the parts of the request, with the question before it where it is not understood without."""
-    parts = take_apart(facts.request, cache(facts.look) if facts.look else None)
+    parts = split(facts.request)
     if facts.earlier and _needs_earlier(facts.request):
         parts = [part._replace(context=f"{part.context} {facts.earlier}".strip()) for part in parts]
     return parts
@@ -152,8 +115,11 @@ def parts_of(facts: Facts) -> list[Part]:
 
 def next_tasks(facts: Facts) -> list[Call]:
     """Hand out the tasks that are open, then have the report written."""
-    done = {found.task for found in facts.findings}
-    open_tasks = [task for task in _tasks(facts) if task not in done and facts.tried.count(task) < MOST_REFUSALS]
+    # What is said meanwhile may change what a part is about, but not which part it is.
+    done = {read_task(found.task).part.text for found in facts.findings}
+    tried = [read_task(task).part.text for task in facts.tried]
+    tasks = {read_task(task).part.text: task for task in _tasks(facts)}
+    open_tasks = [tasks[text] for text in tasks if text not in done and tried.count(text) < MOST_REFUSALS]
     calls = [Call(tool_names.RESEARCH_AGENT, {"task": task}) for task in open_tasks[:3]]
     return calls or [Call(tool_names.GENERATE_REPORT, {})]
 
@@ -172,16 +138,23 @@ def next_round(facts: Facts, tools: Collection[str]) -> list[Call]:
     used = [name for name, _ in facts.used if name in (*SEARCHES, tool_names.OPEN_URL)]
     task = read_task(facts.task)
     if searches and len(used) < MOST_CALLS:
-        if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL] and (cut := _cut_off(facts, task)):
+        if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL] and (cut := _cut_off(facts)):
             return [Call(tool_names.OPEN_URL, {"urls": cut})]
         if unused := [name for name in searches if name not in used]:
             return [Call(unused[0], {"queries": queries_for(task)})]
         followed = sum(name in SEARCHES for name in used) - len(searches)
-        if tool_names.WEB_SEARCH in searches and followed < MOST_FOLLOWED:
-            asked = [query for name, inputs in facts.used if name in SEARCHES for query in inputs]
-            if queries := leads(_pool(facts.documents, task), asked, MOST_QUERIES):
-                return [Call(tool_names.WEB_SEARCH, {"queries": queries})]
+        if tool_names.WEB_SEARCH in searches and followed < MOST_FOLLOWED and (queries := _leads(facts, task)):
+            return [Call(tool_names.WEB_SEARCH, {"queries": queries})]
     return [Call(tool_names.GENERATE_REPORT, {})]
+
+
+def _leads(facts: Facts, task: Task) -> list[str]:
+    """Return new queries: each a name in what answers best so far, with the words of the question that are open."""
+    asked = [query for name, inputs in facts.used if name in SEARCHES for query in inputs]
+    chooser = Chooser(facts.documents, task.part)
+    found = {name: one for one in reversed(chooser.answer(OF_QUESTION)) for name in chooser.names_in(one)}
+    queries = [" ".join([name, *chooser.open_words(one)[:OPEN_WORDS]]) for name, one in reversed(found.items())]
+    return [query for query in queries if query not in asked][:MOST_QUERIES]
 
 
 def queries_for(task: Task) -> list[str]:
@@ -195,9 +168,10 @@ def queries_for(task: Task) -> list[str]:
 def write_finding(facts: Facts) -> str:
     """Quote what answers the task; or say that nothing does, and quote what comes nearest."""
     labels, task = labels_of_named(facts.language), read_task(facts.task)
-    chooser = Chooser(_pool(facts.documents, task), is_topic=task.is_topic)
+    chooser = Chooser(facts.documents, task.part)
     answer, further = choose(chooser, task)
-    if absent := ([] if task.is_topic and answer else missing_in(chooser.pool, answer)):
+    # Of a topic, what comes nearest is what there is.
+    if absent := chooser.missing(answer) if task.part.is_question or not answer else []:
         blocks = [_nothing_on(absent, labels)]
         return "\n\n".join([*blocks, *_section(labels.nearest, answer[:NEAREST], labels)])
     blocks = [laid_out(quoted(answer), labels.source)]
@@ -206,14 +180,16 @@ def write_finding(facts: Facts) -> str:
 
 def choose(chooser: Chooser, task: Task) -> tuple[list[Sentence], list[Sentence]]:
     """Return what answers a task, and what else leads to it."""
-    if len(task.part.text.split()) > PASTED:
+    part = task.part
+    if len(part.text.split()) > PASTED:
         return chooser.one_of_each(OF_BRIEF), []
-    if task.is_topic:
-        return chooser.topic(OF_BRIEF // task.total, is_alone=task.total == 1), []
-    if task.total > 1:
-        return chooser.answer(OF_QUESTIONS // task.total, near=2), []
-    answer = chooser.answer(OF_QUESTION)
-    return answer, chooser.further(answer, FURTHER)
+    stated = _LENGTH.search(f"{part.text} {part.context}")
+    usual = OF_BRIEF if not part.is_question else OF_QUESTION if task.total == 1 else OF_QUESTIONS
+    budget = (int(stated[1]) if stated else usual) // task.total
+    if not part.is_question:
+        return chooser.topic(budget), []
+    answer = chooser.answer(budget)
+    return answer, chooser.further(answer, FURTHER) if task.total == 1 else []
 
 
 def write_report(facts: Facts) -> str:
@@ -224,8 +200,9 @@ def write_report(facts: Facts) -> str:
     found = [(read_task(one.task), *read(one.text)) for one in _in_order(findings)]
     if not any(units for _, said, sections in found if not said for _, units in sections):
         return _no_answer(facts, [said for _, said, _ in found if said], [s for _, _, s in found], labels)
-    has_headings = len(found) > 1 and any(task.is_topic for task, _, _ in found)
+    has_headings = len(found) > 1 and not all(task.part.is_question for task, _, _ in found)
     quotes = [one for _, said, sections in found if not said for _, units in sections for one in units]
+    homes = _homes([sections for _, said, sections in found if not said])
     told: set[str] = set()
     blocks: list[str] = []
     for task, said, sections in found:
@@ -237,10 +214,25 @@ def write_report(facts: Facts) -> str:
             continue
         for heading, units in sections:
             new = [one for one in units if one.text not in told and not _is_held(one, quotes)]
+            new = [one for one in new if homes[one.text] is sections]
             told.update(one.text for one in new)
             if new:
                 blocks += [*([f"## {heading}"] if heading else []), laid_out(new, labels.source)]
     return "\n\n".join(_without_empty_sections(blocks))
+
+
+Sections: TypeAlias = list[tuple[str, list[Quoted]]]
+"""What a finding quotes, below headings."""
+
+
+def _homes(findings: Sequence[Sections]) -> dict[str, Sections]:
+    """Return for each quotation the finding that it leads, else the first with it: no part loses its best answer."""
+    found = [
+        (place > 0, number, unit.text, sections)
+        for number, sections in enumerate(findings)
+        for place, unit in enumerate(unit for _, units in sections for unit in units)
+    ]
+    return {text: sections for _, _, text, sections in sorted(found, key=lambda one: one[:2], reverse=True)}
 
 
 def _is_held(unit: Quoted, quotes: Sequence[Quoted]) -> bool:
@@ -280,17 +272,12 @@ def _in_order(findings: Sequence[Found]) -> list[Found]:
     return sorted((one for one in findings if one.text), key=lambda one: read_task(one.task).place)
 
 
-def _pool(documents: Sequence[Document], task: Task) -> Pool:
-    return Pool(documents, task.part.text, task.part.context)
-
-
-def _cut_off(facts: Facts, task: Task) -> list[str]:
-    """Return the pages that say most, if only part of them was shown."""
+def _cut_off(facts: Facts) -> list[str]:
+    """Return the first pages of which only part was shown."""
     opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
     cut = [one for one in facts.documents if not one.is_whole and "://" in one.address and one.address not in opened]
     cut = [one for one in cut if all(_CUT.search(text) for text in one.texts)]
-    shares = _pool(cut, task).shares if cut else {}
-    return [one.address for one in sorted(cut, key=lambda one: -shares[one.number])][:MOST_OPENED]
+    return [one.address for one in cut][:MOST_OPENED]
 
 
 def _needs_earlier(request: str) -> bool:

@@ -88,13 +88,6 @@ class Unit(NamedTuple):
     header: tuple[str, ...] = ()
 
     @property
-    def key(self) -> str:
-        """Return what a row or record is about: its first cell, or what stands before its colon."""
-        if self.cells:
-            return self.cells[0]
-        return self.text.partition(":")[0] if self.kind == "record" else ""
-
-    @property
     def words(self) -> int:
         """How many words a reader sees; a row is shown below its header."""
         return len(re.findall(r"\S*\w\S*", " ".join(self.cells) or self.text))

@@ -131,7 +131,7 @@ def test_a_question_of_which_nothing_is_known_is_only_counted() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "The documents do not answer this question. Nothing that fits was found on “Zamora”.",
+        "The documents do not answer this question. The documents do not say anything about “Zamora”.",
         "None of the sources names a painter.",
         "The sources don't say who painted it [1].",
         "Ada kept the light [1]. The documents mention no painter.",
