@@ -281,7 +281,7 @@ def _iso(found: re.Match[str]) -> str:
         month = all_month_names().get(parts["name"].casefold(), 0)
     if not month:
         return str(year)
-    return _day(year, month, day) if day else _day(year, month, 1)[:7]
+    return _day(year, month, day) if parts.get("day") else _day(year, month, 1)[:7]
 
 
 def _day(year: int, month: int, day: int) -> str:
