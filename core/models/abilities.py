@@ -23,6 +23,7 @@ from .ladder import Ability, RungName
 from .ladder.probe import find_ability
 from .quirks import Learned
 from .resolve import (
+    is_extractive,
     is_named,
     known_to_need_help,
     known_to_reason,
@@ -117,7 +118,7 @@ async def ability_of(caller: Caller, *, may_try: bool) -> Ability:
         known = await load_ability(place)
         if known and hasattr(model, "recall"):
             model.recall(Learned(frozenset(known.quirks), known.output_tokens))
-        if context.tool_calls != "auto":
+        if context.tool_calls != "auto" and not is_extractive(role, context):
             return (known or Ability())._replace(rung=context.tool_calls)
         is_described = profile_of(role, context).calls_tools or not is_named(role, context)
         if known or is_described or not may_try:

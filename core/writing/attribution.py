@@ -5,10 +5,11 @@ Small models often write what a source says and leave its number out; then every
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from ...tools.results import Result
 from ..evidence.checking.proof import Known, prove, stands_in
-from ..evidence.checking.source_text import words_and_figures
+from ..evidence.checking.source_text import SourceText, words_and_figures
 from ..evidence.checking.units import Unit, units_of
 from ..evidence.citations.citing import Edit, with_edits
 from ..evidence.text.quantities import Calculation, numbers_in
@@ -16,6 +17,15 @@ from ..evidence.text.words import names
 
 SHARE = 0.5
 """Share of a statement's words and figures that the place must hold where they do not stand there word for word."""
+
+
+def known_from(results: Iterable[Result]) -> dict[int, Known]:
+    """Return what results of tools say of each source, by number."""
+    found: dict[int, Known] = {}
+    for result in results:
+        known = found.get(result["document"], Known((), f"{result['title']} {result.get('date', '')}"))
+        found[result["document"]] = known._replace(texts=(*known.texts, SourceText("", result["text"])))
+    return found
 
 
 def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:

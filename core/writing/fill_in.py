@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
@@ -50,13 +50,11 @@ class Filler:
         said: Sequence[AnyMessage],
         *,
         facts: Facts = NOTHING,
-        only: Collection[str] = (),
         **values: Any,
     ) -> Filled:
         """Have the model of a role fill in a form, and return it.
 
-        `said` are messages between the system prompt and the reminder; `values` fill in the prompt. Of a form that is
-        too long for the model, it is shown the fields `only`.
+        `said` are messages between the system prompt and the reminder; `values` fill in the prompt.
 
         Raises `ModelFailed` if the model cannot fill it in, and what a failed call raises.
         """
@@ -64,7 +62,7 @@ class Filler:
         before: list[AnyMessage] = [SystemMessage(render(prompt, "system", **values)), *said]
         reminder, faults = HumanMessage(render(prompt, "reminder", **values)), ""
         for _ in range(2):
-            calls = await self._ask(form, role, [*before, reminder], facts, only)
+            calls = await self._ask(form, role, [*before, reminder], facts)
             filled = _read(form, calls, Secrets(self._context.mcp))
             if isinstance(filled, form):
                 return filled
@@ -82,12 +80,11 @@ class Filler:
         said: Sequence[AnyMessage],
         *,
         facts: Facts = NOTHING,
-        only: Collection[str] = (),
         **values: Any,
     ) -> Filled | None:
         """Do as `ask`; return none if that fails, and emit why. Raises what stops the whole run."""
         try:
-            return await self.ask(form, role, prompt, said, facts=facts, only=only, **values)
+            return await self.ask(form, role, prompt, said, facts=facts, **values)
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a model raises costs this form alone
@@ -100,12 +97,10 @@ class Filler:
         self.failures.append(reason)
         self._events.emit(step_failed(self._place, reason))
 
-    async def _ask(
-        self, form: type[Form], role: Role, messages: Sequence[AnyMessage], facts: Facts, only: Collection[str]
-    ) -> Calls:
+    async def _ask(self, form: type[Form], role: Role, messages: Sequence[AnyMessage], facts: Facts) -> Calls:
         most = self._context.limits.form_tokens
         request = Request(
-            role, self._question_id, messages, shortener(""), [form_schema(form, only)], max_tokens=most, facts=facts
+            role, self._question_id, messages, shortener(""), [form_schema(form)], max_tokens=most, facts=facts
         )
         reply = await ask_model(request, self._context, self._events)
         unread = f"{form_name(form)} was filled in without some results: {WITHHELD}"

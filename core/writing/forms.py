@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from functools import cache
 from typing import Any, Literal
 
@@ -255,16 +254,6 @@ def form_name(form: type[Form]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", form.__name__).lower()
 
 
-def form_schema(form: type[Form], only: Collection[str] = ()) -> dict[str, Any]:
-    """Return what a model is told of a form; of its fields and those of its parts, `only` these, or all."""
-    schema = tool_schema(form_name(form), form)
-    return _with_fields(schema, only) if only else schema
-
-
-def _with_fields(schema: Any, only: Collection[str]) -> Any:
-    if not isinstance(schema, dict):
-        return schema
-    kept = {name: _with_fields(part, only) for name, part in schema.items()}
-    if isinstance(properties := kept.get("properties"), dict):
-        kept["properties"] = {name: field for name, field in properties.items() if name in only}
-    return kept
+def form_schema(form: type[Form]) -> dict[str, Any]:
+    """Return what a model is told of a form."""
+    return tool_schema(form_name(form), form)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Collection, Coroutine, Iterable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 
-from ...prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge
+from ...prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge, render
 from ...state import ResearchState
 from ...tools.internal_search import behind_documents
 from ...tools.offer import offered_tools
-from ...tools.results import results_in
+from ...tools.results import results_in, shortener
 from ...tools.tool import as_lines
+from ..evidence.citations.citing import cited_numbers
 from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
 from ..evidence.memory.observations import close_gap, open_gaps
+from ..evidence.text.sentences import LINE_MARK
+from ..models.request import Request
 from ..models.resolve import is_small
 from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
 from ..records.research import Finding, Value
@@ -27,19 +31,20 @@ from ..run import tool_names
 from ..run.branches import Judgement, StepState, StepTask, assignment_of, new_observation, place_of
 from ..run.concurrency import Failed
 from ..run.context import Context
+from ..run.errors import DeepResearchError, failure_of
 from ..run.events.call import SilentEvents, step_done
 from ..run.events.log import Emitter
 from ..run.events.packets import SectionEnd
 from ..run.limits import Limits
+from .attribution import known_from, with_found_citations
 from .facts import facts_of_step
 from .fill_in import Filler
 from .forms import Judged, LearnedFact, RecordRound
 from .turn import AnyTurn, BranchTurn
+from .write import write_silently
 
 INSIGHT_CONFIDENCE = 0.8
 """Confidence of an insight: it is noted only where the step's results are sure enough."""
-SHORT_FORM = ("learnings", "text", "document", "is_complete", "next_queries")
-"""Fields of a round's form, and of a fact, that a model is shown which is asked for little at once."""
 NOTHING = "Nothing that bears on this was found."
 
 
@@ -119,14 +124,14 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
     notes = await turn.pages.fill_in(state.notes)
     opening = [HumanMessage(text) for text in (task.step.task, given_to(task)) if text]
     said = behind_documents(opening, notes)
+    if is_small("researcher", context):
+        return await _listed(state, turn, filler, said, notes) if state.has_results else None
     return await filler.ask_if_possible(
         RecordRound,
         "researcher",
         "study",
         said,
         facts=facts_of_step(state, results_in(notes[-1:]) if state.has_results else ()),
-        only=SHORT_FORM if (is_short := is_small("researcher", context)) else (),
-        is_small=is_short,
         offered=list(offered_tools(context, has_read_all=task.scope.reads_all)),
         has_read_all=task.scope.reads_all,
         max_queries=limits.max_queries,
@@ -136,6 +141,31 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
         has_results=state.has_results,
         gaps=fenced_knowledge(gaps=as_gaps(gaps_of(state)[: limits.max_elements])),
     )
+
+
+async def _listed(
+    state: StepState, turn: AnyTurn, filler: Filler, said: Sequence[AnyMessage], notes: Sequence[AnyMessage]
+) -> RecordRound | None:
+    """Have the facts in the results listed, a line each; nothing more is searched for. Returns none if that fails."""
+    task, context = state.task, turn.context
+    asked_for = {"task": task.step.task, "language": task.language, "is_small": True, "again": False}
+    messages = [
+        SystemMessage(render("_list_facts", "system", date=task.date)),
+        *said,
+        HumanMessage(render("write_finding", "reminder", **asked_for)),
+    ]
+    most = context.limits.finding_tokens
+    request = Request("researcher", task.question_id, messages, shortener(task.step.task), max_tokens=most)
+    try:
+        text = (await write_silently(request, context, turn.events)).text
+    except DeepResearchError as error:
+        filler.fail(failure_of(error))
+        return None
+    shown = known_from(results_in(notes))
+    text = await asyncio.to_thread(with_found_citations, text, shown)
+    cited = [(line, cited_numbers(line, shown)) for line in text.split("\n")]
+    facts = [LearnedFact(text=LINE_MARK.sub("", line), document=numbers[0]) for line, numbers in cited if numbers]
+    return RecordRound(learnings=facts, is_complete=bool(facts))
 
 
 def asked(form: RecordRound, call_id: str) -> AIMessage:

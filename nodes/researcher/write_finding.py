@@ -8,8 +8,6 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import override
 
-from ...core.evidence.checking.proof import Known
-from ...core.evidence.checking.source_text import SourceText
 from ...core.evidence.checking.units import states_figures, units_of
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
@@ -24,9 +22,8 @@ from ...core.run.errors import ModelFailed, RunFailed
 from ...core.run.events.call import document
 from ...core.run.events.log import Emitter
 from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
-from ...core.run.store.pages import Pages
 from ...core.run.transcripts import contradictions_in, count_withheld, missing_in, results_in_order, was_cut_off
-from ...core.writing.attribution import with_found_citations
+from ...core.writing.attribution import known_from, with_found_citations
 from ...core.writing.continued import ContinuedEvents, ask_for_prose
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn
@@ -76,7 +73,7 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
     known = range(1, len(state.numbered) + 1)
     text, was_cut = plain_prose(reply.message.text.strip(), known), was_cut_off(reply.message)
     if known and not was_cut and not cited_numbers(text, known):
-        shown = await _shown(state, turn.pages)
+        shown = known_from(results_in(await turn.pages.fill_in(results_in_order(state.notes))))
         text = await asyncio.to_thread(with_found_citations, text, shown)
         if not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, turn.context, turn.events)
@@ -100,15 +97,6 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         seconds=turn.seconds,
         actions=tuple(state.actions),
     )
-
-
-async def _shown(state: ResearcherState, pages: Pages) -> dict[int, Known]:
-    """Return what the researcher was shown of each source, by number."""
-    found: dict[int, Known] = {}
-    for result in results_in(await pages.fill_in(results_in_order(state.notes))):
-        known = found.get(result["document"], Known((), f"{result['title']} {result.get('date', '')}"))
-        found[result["document"]] = known._replace(texts=(*known.texts, SourceText("", result["text"])))
-    return found
 
 
 async def _ask_twice(

@@ -16,8 +16,7 @@ from tool_forms import BROKEN, CALL, FORMS, ONE, SEARCH, TOOLS, TWO, UNREAD, WRI
 
 from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.run.transcripts import read_calls
-from deep_research.core.writing.forms import MakePlan, RecordRound, form_schema
-from deep_research.core.writing.steps import SHORT_FORM
+from deep_research.core.writing.forms import MakePlan, RecordRound
 from deep_research.tools.control import GENERATE_PLAN
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
@@ -279,10 +278,3 @@ def test_numbers_within_objects_take_the_form_that_is_asked_for() -> None:
     message = read_reply(calls(call("record_round", id="c1", insights=[], gaps=gaps)), [SCHEMAS[RecordRound]])
     [(_, arguments)] = asked(message)
     assert arguments == {"insights": [], "gaps": [{"question": "Why?", "relevance": 0.5}, gaps[1]]}
-
-
-def test_a_short_form_has_the_fields_that_are_named_and_their_parts() -> None:
-    schema = form_schema(RecordRound, SHORT_FORM)["function"]["parameters"]["properties"]
-    assert list(schema) == ["learnings", "is_complete", "next_queries"]
-    assert list(schema["learnings"]["items"]["properties"]) == ["text", "document"]
-    assert len(form_schema(RecordRound)["function"]["parameters"]["properties"]) > 10

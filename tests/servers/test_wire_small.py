@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from openai_server import Received, Reply, say
 from test_wire_rungs import server
 from wire import FACTS, tool_results, verified, wire_lab
+
+from deep_research.app.embed import build_graph
+from deep_research.core.records.research import Strategy
 
 LISTS, WRITES = "Go through the results above and list every fact", "You answer a request from a list of facts"
 DECIDES = ("You stand at the door", "You plan research", "You lead a research project", "You write the final answer")
@@ -29,9 +33,10 @@ def answer(request: Received) -> Reply:
     return listed(request) if LISTS in request.prompt else verified(request)
 
 
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
 @pytest.mark.parametrize("settings", [{"tool_calls": "schema"}, {"window": 20_000, "allow_small_window": True}])
 async def test_a_small_model_notes_facts_and_writes_and_decides_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy, settings: dict[str, Any]
 ) -> None:
     docs = tmp_path / "island"
     docs.mkdir()
@@ -39,6 +44,7 @@ async def test_a_small_model_notes_facts_and_writes_and_decides_nothing(
         (docs / f"{name}.md").write_text(f"# {name.title()}\n\n{fact}\n", "utf-8")
     habit = server("tools") if "tool_calls" in settings else None
     with wire_lab(tmp_path, monkeypatch, habit=habit, docs=docs, engines=(), small="auto", **settings) as wire:
+        wire.graph = build_graph(strategy, checkpointer=InMemorySaver())
         wire.script.update(trial=answer, finding=answer, researcher=answer, writer=answer)
         state = await wire.ask()
         assert state.report and all(fact in state.report.text for fact in FACTS.values())
