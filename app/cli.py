@@ -146,7 +146,7 @@ def cli(log: TextIO | None) -> None:
 
 
 @cli.command()
-@click.argument("question")
+@click.argument("question", nargs=-1, required=True)
 @with_settings
 @click.option(
     "--strategy",
@@ -173,19 +173,24 @@ def cli(log: TextIO | None) -> None:
 @REPORT_FORMAT
 @JSON
 @DATA_DIR
-def ask(question: str, out: Path | None, output_format: Format | None, as_json: bool, **options: Any) -> int:
+def ask(
+    question: tuple[str, ...], out: Path | None, output_format: Format | None, as_json: bool, **options: Any
+) -> int:
     """Research QUESTION and print the report."""
+    if len(question) > 1:
+        raise click.UsageError(f'Put the question in quotes: deep-research ask "{" ".join(question)}" …')
     if options["yes"] and options["review_plan"]:
         raise click.UsageError("--yes and --review-plan exclude each other: one never asks, the other asks.")
     outlet = _outlet(out, output_format, as_json)
     from .commands import ask_question
 
-    return ask_question(question, outlet=outlet, **options)
+    return ask_question(question[0], outlet=outlet, **options)
 
 
 @cli.command()
 @click.argument("thread")
-@click.option("--answer", default="", help="Answer to what the run asks.")
+@click.argument("words", required=False, default="")
+@click.option("--answer", default="", help="Answer to what the run asks; WORDS does the same.")
 @click.option(
     "--from-last-good",
     is_flag=True,
@@ -198,12 +203,19 @@ def ask(question: str, out: Path | None, output_format: Format | None, as_json: 
 @REPORT_FORMAT
 @JSON
 @DATA_DIR
-def resume(thread: str, out: Path | None, output_format: Format | None, as_json: bool, **options: Any) -> int:
-    """Go on with a run that was stopped, or answer one that waits."""
+def resume(
+    thread: str, words: str, answer: str, out: Path | None, output_format: Format | None, as_json: bool, **options: Any
+) -> int:
+    """Go on with a run that was stopped, or answer one that waits.
+
+    WORDS are the answer, or what the researchers of a stopped run should mind from now on.
+    """
+    if words and answer:
+        raise click.UsageError("WORDS and --answer say the same: give one of them.")
     outlet = _outlet(out, output_format, as_json)
     from .commands import resume_run
 
-    return resume_run(thread, outlet=outlet, **options)
+    return resume_run(thread, answer=words or answer, outlet=outlet, **options)
 
 
 @cli.command()
@@ -249,6 +261,27 @@ def export(thread: str, out: Path | None, export_format: ExportFormat | None, da
     from .stored import export_run
 
     return export_run(thread, data_dir, _file(out), export_format)
+
+
+@cli.command("open")
+@click.argument("thread")
+@DATA_DIR
+def open_page(thread: str, data_dir: Path | None) -> int:
+    """Open the report of a finished run in the browser, with the passage behind each citation."""
+    from .stored import open_run
+
+    return open_run(thread, data_dir)
+
+
+@cli.command()
+@click.argument("thread")
+@click.option("--yes", is_flag=True, help="Do not ask whether to delete it.")
+@DATA_DIR
+def delete(thread: str, yes: bool, data_dir: Path | None) -> int:
+    """Delete a run and the texts that were kept of its sources."""
+    from .stored import delete_run
+
+    return delete_run(thread, data_dir, is_confirmed=yes)
 
 
 @cli.command()

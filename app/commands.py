@@ -18,13 +18,25 @@ from .embed import thread_id
 from .endings import reported, run_interruptibly
 from .export import answer_content, check_format, chosen_format
 from .live_view import progress_view
-from .output import end_lines, report_text
+from .output import end_line, report_text
 from .progress import PacketLines, PlainLines, Progress, estimate_line
 from .run_name import RunName, whole_name
 from .runs import RunBook, StoredRun, check_not_empty, open_runs
 from .settings import data_folder, settings_from_options
 from .stored import read_packets
-from .terminal import Output, ask, can_ask, check_output, complain, deliver, is_terminal, put_out, say
+from .terminal import (
+    Output,
+    ask,
+    can_ask,
+    check_output,
+    complain,
+    deliver,
+    is_terminal,
+    put_out,
+    put_out_report,
+    say,
+    typed_lines,
+)
 from .words import DONE, FAILED, WAITING, Strategy
 
 QUESTION = (
@@ -174,15 +186,14 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
 
 
 def _deliver(stored: StoredRun, output: Output, name: RunName) -> int:
-    content = answer_content(stored, output.format, output.path, name)
-    lines = "\n".join(end_lines(stored))
+    content, line = answer_content(stored, output.format, output.path, name), end_line(stored)
     if output.path:
-        say(lines)
-    is_delivered = deliver(content, output.path)
-    if not output.path:
-        # Below a long report, where it is seen.
-        say(lines)
-    return _ending(stored) if is_delivered else FAILED
+        say(line)
+        return _ending(stored) if deliver(content, output.path) else FAILED
+    put_out(str(content)) if output.format == "json" else put_out_report(str(content))
+    # Below a long report, where it is seen.
+    say(line)
+    return _ending(stored)
 
 
 def _ending(stored: StoredRun) -> int:
@@ -221,8 +232,12 @@ def _wait(name: RunName, question: str) -> int:
 def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> StoredRun:
     async def main() -> StoredRun:
         async with open_runs(data_dir) as book:
-            with lines or progress_view(f"Run {name.thread}", is_terminal(sys.stderr)) as view:
+            shown = lines or progress_view(f"Run {name.shown}", is_terminal(sys.stderr))
+            with shown as view, typed_lines() as view.typed:
                 work = step(book, view)
-                return await (view.during(work) if isinstance(view, PlainLines) else work)
+                stored = await (view.during(work) if isinstance(view, PlainLines) else work)
+                if view.typed:
+                    say(f"Typed too late for this report: {' '.join(view.typed)}")
+                return stored
 
     return run_interruptibly(main(), name)

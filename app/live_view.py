@@ -84,6 +84,8 @@ class LiveView(Progress):
                 self.indexing = f"{packet.done} of {packet.total} documents indexed"
             case packets.ResearchAgentStart():
                 self.researchers[branch] = Researcher(shorten(packet.research_task))
+            case packets.ResearchAgentTitle() if branch in self.researchers:
+                self.researchers[branch].task = packet.title
             case packets.StepStarted():
                 self.activity = ""
                 self.researchers[branch] = Researcher(shorten(f"{packet.step_id} {packet.title}"), is_step=True)
@@ -106,7 +108,7 @@ class LiveView(Progress):
                 self.researchers[place] = Researcher(shorten(finding.task), finding.ended, True, set(finding.sources))
         for task in state.tasks:
             step = task.step if isinstance(task, StepTask) else None
-            words = f"{step.id} {step.title}" if step else task.text
+            words = f"{step.id} {step.title}" if step else task.title or task.text
             known = Researcher(shorten(words), "goes on, or has finished", is_step=step is not None)
             self.researchers[task.turn, task.position] = known
 

@@ -61,13 +61,13 @@ def run_json(stored: StoredRun) -> str:
     )
 
 
-def run_line(stored: StoredRun) -> str:
-    """Return one run in one line."""
+def run_line(stored: StoredRun, shown: str) -> str:
+    """Return one run in one line, `shown` by the beginning of its id."""
     name = f"[{stored.name}] " if stored.name else ""
     words = " ".join(clean(name + stored.question).split())
     status = "running in another process" if stored.runner else stored.status
     changed = datetime.fromisoformat(stored.changed).astimezone() if stored.changed else None
-    return f"{stored.thread}  {f'{changed:%Y-%m-%d %H:%M}' if changed else ' ' * 16}  {status:20} {words[:80]}"
+    return f"{shown}  {f'{changed:%Y-%m-%d %H:%M}' if changed else ' ' * 16}  {status:20} {words[:80]}"
 
 
 def run_page(stored: StoredRun, name: RunName) -> str:
@@ -90,19 +90,21 @@ def run_page(stored: StoredRun, name: RunName) -> str:
     return clean("\n".join([*lines, "", report_text(stored, "md")]).rstrip())
 
 
-def end_lines(stored: StoredRun) -> list[str]:
-    """Return what a finished run came to: its sources, marks and gaps, and what all of it took."""
+def end_line(stored: StoredRun) -> str:
+    """Return what a finished run came to: its sources, statements and gaps, and what all of it took."""
     state, run, report = stored.state, stored.state.run, stored.state.report
     if report is None:
-        return []
+        return ""
     read = sum(bool(source.content_hash) for source in state.sources.values())
-    found = [f"{counted(len(report.sources), 'source')} cited, {read} read of {len(state.sources)} found"]
-    if report.audit:
-        found += [f"{counted(report.audit.marked, 'statement')} marked as not verified"]
     gaps = [*gaps_of(run, state.findings.values()), *missing_of(run, state.findings.values(), state.memory.values())]
-    found += [f"{counted(len(gaps), 'gap')}{', named under Notes' if gaps else ''}"]
-    lines = [f"Report: {', '.join(found)}.", f"Took {in_words(run.active_seconds)}: {spent_line(state.spending)}."]
-    return [*lines, *([f"Estimated: {estimate_line(run.estimate)}."] if run.estimate else [])]
+    parts = [
+        f"{counted(len(state.sources), 'source')} found, {read} read, {len(report.sources)} cited",
+        *([counts_line(report.audit)] if report.audit else []),
+        f"{counted(len(gaps), 'gap')}, named under Notes" if gaps else "no gaps",
+        f"{in_words(run.active_seconds)}, {spent_line(state.spending)}",
+        *([f"estimated: {estimate_line(run.estimate)}"] if run.estimate else []),
+    ]
+    return f"Done: {'; '.join(parts)}."
 
 
 def calls_line(audit: Audit) -> str:

@@ -85,6 +85,10 @@ class Progress(ABC):
     def __init__(self, title: str) -> None:
         self.title = title
         self.costs = Costs()
+        self.typed: list[str] = []
+        """What the user has typed and no run has been told yet."""
+        self.is_researching = False
+        """Whether researchers are at work, or will be again."""
 
     def __enter__(self) -> Self:
         return self
@@ -93,15 +97,31 @@ class Progress(ABC):
         return None
 
     def begin(self, notices: Iterable[str] = ()) -> None:
-        """Print what the user should know before anything is spent, and the title."""
-        for text in filter(None, (*(f"Note: {notice}" for notice in notices), self.title)):
-            self.print(text)
+        """Print what the user should know before anything is spent."""
+        for notice in notices:
+            self.print(f"Note: {notice}")
 
     def __call__(self, packet: AnyPacket) -> None:
-        """Take a packet."""
+        """Take a packet; the first shows that the run exists, so that its title can be printed."""
+        if self.title and not isinstance(packet, packets.ChatHeartbeat):
+            self.print(self.title)
+            self.title = ""
+        if isinstance(packet, packets.ResearchAgentStart | packets.StepStarted):
+            self.is_researching = True
+        elif is_report_start(packet):
+            self.is_researching = False
         if isinstance(packet, packets.CallFinished):
             self.costs = self.costs.plus(packet)
         self.take(packet)
+
+    def steering(self) -> str:
+        """Return what the user has typed to researchers at work, once; empty if nothing."""
+        if not self.is_researching or not self.typed:
+            return ""
+        words = "\n".join(self.typed)
+        self.typed.clear()
+        self.print(f"The researchers are told: {words}")
+        return words
 
     @property
     def pending(self) -> str:
@@ -125,8 +145,10 @@ class Progress(ABC):
 def describe(packet: AnyPacket) -> str:
     """Return a packet in words; empty for those that say nothing new to a reader of lines."""
     match packet:
-        case packets.ResearchAgentStart():
-            return f"researching: {shorten(packet.research_task)}"
+        case packets.ResearchAgentTitle():
+            return f"researching: {packet.title}"
+        case packets.ToolProblems():
+            return f"failed: {'; '.join(map(shorten, packet.problems))}"
         case packets.SearchToolQueries():
             return f"searching: {shorten(' | '.join(packet.queries))}"
         case packets.OpenUrlUrls():

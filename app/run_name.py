@@ -12,8 +12,11 @@ from .settings import data_folder
 
 WAIT_SECONDS = 0.5
 """Seconds to wait for another process: this is asked when the user wants to leave."""
+SHOWN = 6
+"""Characters that are shown of an id that the program has made."""
 BEGINNING = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{5,}")
 """The first characters of a run's id, as far as they are taken for it."""
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class RunName(NamedTuple):
@@ -23,9 +26,14 @@ class RunName(NamedTuple):
     data_dir: Path | None
     """The data folder, where it was given as an option."""
 
+    @property
+    def shown(self) -> str:
+        """The name as messages show it: of an id the first characters, by which it is known too."""
+        return self.thread[:SHOWN] if ID.fullmatch(self.thread) else self.thread
+
     def command(self, verb: str) -> str:
         """Return the command line that does this with the run."""
-        words = ["deep-research", verb, self.thread]
+        words = ["deep-research", verb, self.shown]
         return shlex.join([*words, "--data-dir", str(self.data_dir)] if self.data_dir else words)
 
     def is_stored(self) -> bool:

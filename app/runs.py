@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -213,7 +214,7 @@ class RunBook(NamedTuple):
     async def resume(
         self, thread: str, answer: str, given: Mapping[str, Any], view: Progress, *, is_estimate: bool = False
     ) -> StoredRun:
-        """Resume a run that was stopped, or answer one that waits; a finished one is only read.
+        """Resume a run that was stopped, which an answer steers, or answer one that waits; a finished one is only read.
 
         A plan that nobody wanted to review, as after an estimate, is carried out. What is given holds from now on; else
         the thread's earlier settings do. Raises `ThreadBusy`.
@@ -224,8 +225,9 @@ class RunBook(NamedTuple):
             context = self._context(choices)
             # Where nothing is given, they were shown when the run began.
             notices = (*(check_models(ROLES, context) if given else ()), *tracing_notices(context))
-            if answer and not stored.asks:
-                raise UnknownSetting(f"The run {thread!r} asks nothing: leave out --answer.")
+            if answer and not stored.asks and not stored.is_unfinished:
+                further = f'`deep-research ask "…" --thread {shlex.quote(thread)}`'
+                raise UnknownSetting(f"The run {thread!r} is finished: put a further question by {further}.")
             if answer:
                 check_question([HumanMessage(answer)], context.limits.question_characters)
             if given:
@@ -237,7 +239,8 @@ class RunBook(NamedTuple):
             context = _paused(context) if is_estimate else context
             view.begin(notices)
             graph = self.graph(stored.strategy)
-            return await self._run(graph, lease, thread, Command(resume=answer) if answer else None, context, view)
+            message = _message(await _snapshot(graph, thread), answer) if answer else None
+            return await self._run(graph, lease, thread, message, context, view)
 
     async def read(self, thread: str, lease: Lease | None = None) -> StoredRun:
         """Return a stored run; raises `UnknownThread` if there is none of this name.
@@ -292,16 +295,23 @@ class RunBook(NamedTuple):
     ) -> StoredRun:
         # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
         config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
-        packets = apackets(graph, message, {"configurable": config}, context=context, durability="sync")
-        try:
-            async with aclosing(packets):
-                async for packet in packets:
-                    view(packet)
-        except UserMistake as error:
-            if await _has_begun(graph, thread):
-                error.add_note(KEPT)
-            raise
-        return await self.read(thread, lease)
+        while True:
+            packets = apackets(graph, message, {"configurable": config}, context=context, durability="sync")
+            words = ""
+            try:
+                async with aclosing(packets):
+                    async for packet in packets:
+                        view(packet)
+                        if words := view.steering():
+                            break
+            except UserMistake as error:
+                if await _has_begun(graph, thread):
+                    error.add_note(KEPT)
+                raise
+            if not words:
+                return await self.read(thread, lease)
+            # As on the server: what is finished stays, and the calls under way are made again.
+            message = Command(update={"messages": [HumanMessage(words)]})
 
     def _notes(self, thread: str) -> Notes:
         return Notes(self.database.store, thread)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
+
+import click
 
 from ..core.evidence.checking.reaudit import faults_of
 from ..core.run.conversation import clean
+from ..core.run.errors import UnknownSetting
 from ..core.run.events.packets import AnyPacket
 from .endings import reported, reports_errors, run_interruptibly
 from .export import chosen_format, export_content
 from .output import run_json, run_line, run_page
 from .progress import PacketLines
-from .run_name import RunName, whole_name
+from .run_name import SHOWN, RunName, whole_name
 from .runs import RunBook, StoredRun, has_runs, open_runs, unknown_thread
 from .settings import data_folder
-from .terminal import check_output, deliver, put_out, say
+from .terminal import can_ask, check_output, deliver, put_out, say
 from .words import DONE, FAILED, ExportFormat, Format
 
 
@@ -29,7 +34,9 @@ def list_runs(data_dir: Path | None) -> int:
         if not has_runs(folder):
             return []
         async with open_runs(folder) as book:
-            return [await _line(book, thread) for thread in await book.ids()]
+            ids = await book.ids()
+            shown = next(n for n in count(SHOWN) if len({thread[:n] for thread in ids}) == len(ids))
+            return [await _line(book, thread, thread[:shown]) for thread in ids]
 
     found = run_interruptibly(lines())
     put_out("\n".join(found)) if found else say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
@@ -69,6 +76,44 @@ def export_run(thread: str, data_dir: Path | None, path: Path | None, wanted: Ex
     return DONE if deliver(content, path) else FAILED
 
 
+@reports_errors
+def open_run(thread: str, data_dir: Path | None) -> int:
+    """Write a run's report as a page into the data folder, and open it in the browser."""
+    name = RunName(clean(thread), data_dir)
+    stored, _ = run_interruptibly(_to_export(name))
+    content = export_content(stored, "html", name)
+    page = data_folder(data_dir) / "pages" / f"{stored.thread}.html"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(str(content), encoding="utf-8")
+    is_open = webbrowser.open(page.as_uri())
+    say(f"{'Opened' if is_open else 'No browser was found; open it yourself:'} {page}")
+    return DONE
+
+
+@reports_errors
+def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int:
+    """Delete a run, which nobody is at work on; asks first where somebody can answer."""
+    name = RunName(clean(thread), data_dir)
+
+    async def delete(is_sure: bool) -> StoredRun:
+        async with kept_run(name) as (book, stored):
+            if is_sure:
+                async with book.database.saver.leases.hold(stored.thread):
+                    await book.database.saver.adelete_thread(stored.thread)
+                (data_folder(data_dir) / "pages" / f"{stored.thread}.html").unlink(missing_ok=True)
+            return stored
+
+    stored = run_interruptibly(delete(is_confirmed))
+    if not is_confirmed:
+        if not can_ask():
+            raise UnknownSetting("Nobody can be asked here whether to delete the run: say --yes.")
+        if not click.confirm(f"Delete {stored.name or name.shown}: {stored.question[:80]}?", err=True):
+            return DONE
+        run_interruptibly(delete(True))
+    say(f"Deleted {stored.name or RunName(stored.thread, None).shown}.")
+    return DONE
+
+
 @asynccontextmanager
 async def kept_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredRun]]:
     """Open a run of this name, or whose id begins so, with the book that it stands in; raises `UnknownThread`."""
@@ -101,8 +146,8 @@ async def _to_export(name: RunName) -> tuple[StoredRun, bool]:
         return stored, report is None or not faults_of(report, await book.texts(stored, report))
 
 
-async def _line(book: RunBook, thread: str) -> str:
+async def _line(book: RunBook, thread: str, shown: str) -> str:
     try:
-        return run_line(await book.read(thread))
+        return run_line(await book.read(thread), shown)
     except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hide the others
-        return clean(f"{thread}  cannot be read: {' '.join(str(error).split())}")
+        return clean(f"{shown}  cannot be read: {' '.join(str(error).split())}")

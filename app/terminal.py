@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -12,6 +16,13 @@ import click
 from ..core.run.conversation import clean
 from ..core.run.errors import DeepResearchError, UserMistake
 from .words import Format
+
+PAGE_WIDTH = 100
+"""Columns of a report on a terminal, at most."""
+
+
+LINE_BYTES = 4096
+"""Of a line that is typed, at most; terminals hand over no more."""
 
 
 class Unprintable(DeepResearchError):
@@ -65,6 +76,31 @@ def ask(words: str) -> str:
             return answer
 
 
+@contextmanager
+def typed_lines() -> Iterator[list[str]]:
+    """Collect the lines that are typed while the running event loop is at work."""
+    lines, loop = list[str](), asyncio.get_running_loop()
+    if not can_ask():
+        yield lines
+        return
+    terminal = sys.stdin.fileno()
+
+    def take() -> None:
+        typed = os.read(terminal, LINE_BYTES)
+        if not typed:
+            loop.remove_reader(terminal)
+        lines.extend(filter(None, [clean(typed.decode(errors="replace")).strip()]))
+
+    # Windows' loop cannot wait for a terminal.
+    with suppress(NotImplementedError):
+        loop.add_reader(terminal, take)
+    try:
+        yield lines
+    finally:
+        with suppress(NotImplementedError):
+            loop.remove_reader(terminal)
+
+
 def can_ask() -> bool:
     """Whether somebody sits there who can read a question and answer it."""
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
@@ -110,6 +146,28 @@ def check_output(path: Path | None) -> None:
         raise OutputUnusable(f"--out {str(path)!r}: it cannot be written here ({error.strerror}).") from None
     if is_new:
         path.unlink()
+
+
+def put_out_report(text: str) -> None:
+    """Print a report: rendered on a terminal, with links that can be opened; else as Markdown."""
+    if not is_terminal(sys.stdout) or os.environ.get("TERM") == "dumb":
+        put_out(text)
+        return
+    # They take long to import, and help does without them.
+    from markdown_it import MarkdownIt
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    rendered, parser = Markdown(""), MarkdownIt().enable("table")
+    # The links of a report are known to be harmless; the parser itself opens none to files.
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005 - its own way
+    rendered.parsed = parser.parse(clean(text))
+    for token in rendered.parsed:
+        for opening, words in pairwise(token.children or ()):
+            if opening.type == "link_open" and words.content.isdigit():
+                words.content = f"[{words.content}]"
+    console = Console()
+    console.print(rendered, width=min(console.width, PAGE_WIDTH))
 
 
 def deliver(report: str | bytes, path: Path | None) -> bool:

@@ -76,7 +76,12 @@ def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
 
 def counts_line(audit: Audit) -> str:
     """Return what the check has made of the statements of a report; the parts add up to all."""
-    return (
-        f"{counted(audit.checked, 'statement')} checked: {audit.supported} supported, {audit.corrected} corrected, "
-        f"{audit.marked} marked, {audit.not_verified} not verified, {audit.reasoning} that need no source"
-    )
+    parts = {
+        "supported": audit.supported,
+        "corrected": audit.corrected,
+        "marked": audit.marked,
+        "not verified": audit.not_verified,
+        "that need no source": audit.reasoning,
+    }
+    shown = ", ".join(f"{count} {words}" for words, count in parts.items() if count)
+    return f"{counted(audit.checked, 'statement')} checked: {shown}" if shown else "no statement checked"

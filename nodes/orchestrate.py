@@ -32,6 +32,7 @@ from ..core.run.transcripts import (
     read_calls,
     research_calls,
     results_for,
+    titles_of,
     with_findings,
 )
 from ..core.writing.facts import facts_of_run
@@ -65,7 +66,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateU
         progress = progress.model_copy(update={"decision": "report", "waiting": ()})
         return {**turn.costs(stop_reason=limit), "progress": progress, "memory": {gap.key: gap for gap in gaps}}
     if progress.waiting and not steering:
-        return {**turn.costs(stop_reason=""), **_send_out(progress.waiting, progress, state, turn)}
+        return {**turn.costs(stop_reason=""), **_send_out(progress.waiting, progress, state, turn, state.transcript)}
     named = [address for message in steering for address in addresses_in(clean(message.text))]
     await Addresses(turn.pages, state.run.id).allow(named)
     await note_user(turn.pages, state.messages, state.run)
@@ -162,7 +163,7 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
     logging.getLogger(__name__).info("%s decides in cycle %d: %s, %d tasks, reminded of %s", *told)
     update = StateUpdate(progress=progress, transcript=[steering, transcript], tasks=[])
     if order.decision == "research":
-        update |= _send_out(order.tasks, progress, state, turn)
+        update |= _send_out(order.tasks, progress, state, turn, transcript)
     if order.decision == "report" and order.missing is not None:
         own, question = own_observations(state), state.run.question
         gaps = declare_missing(order.missing, own, state.run.id, progress.cycle, about=question)
@@ -170,8 +171,17 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
     return update
 
 
-def _send_out(tasks: Sequence[tuple[str, str]], progress: Progress, state: ResearchState, turn: Turn) -> StateUpdate:
-    """Return the tasks of the next round, each with its share of what is left, and those that wait for others."""
+def _send_out(
+    tasks: Sequence[tuple[str, str]],
+    progress: Progress,
+    state: ResearchState,
+    turn: Turn,
+    transcript: Sequence[AnyMessage],
+) -> StateUpdate:
+    """Return the tasks of the next round, each with its share of what is left, and those that wait for others.
+
+    `transcript` holds the calls that asked for them.
+    """
     limits = turn.context.limits
     now = dispatched_now(tasks, limits, state.spending)
     waiting = tuple(tasks[len(now) :])
@@ -179,10 +189,12 @@ def _send_out(tasks: Sequence[tuple[str, str]], progress: Progress, state: Resea
         place = Placement(turn_index=progress.turn)
         turn.emit(TopLevelBranching(placement=place, num_parallel_branches=len(now)))
     common = terms(state.run, limits, state.spending, len(tasks))
+    titles = titles_of(tasks, transcript)
     researched = [
         Task(
             id=call_id,
             text=text,
+            title=titles[call_id],
             cycle=progress.cycle,
             position=position,
             turn=progress.turn,

@@ -25,6 +25,8 @@ INSIDE: dict[type[Any], type[Any] | tuple[type[Any], ...]] = {
     p.SearchToolQueries: p.SearchToolStart,
     p.SearchToolFilters: p.SearchToolStart,
     p.SearchToolDocuments: p.SearchToolStart,
+    p.ToolProblems: (p.SearchToolStart, p.OpenUrlStart),
+    p.ResearchAgentTitle: p.ResearchAgentStart,
     p.OpenUrlUrls: p.OpenUrlStart,
     p.OpenUrlDocuments: p.OpenUrlStart,
     p.FindingStart: p.ResearchAgentStart,

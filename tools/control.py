@@ -22,6 +22,7 @@ class ResearchAgent(BaseModel):
     """Give one topic to a research agent, which sees nothing but the task. Returns its findings with source numbers."""
 
     task: str = Field(description="One or two descriptive sentences: what to find out and in which direction to look.")
+    title: str = Field(default="", description="The topic in at most six words, for the user who watches.")
 
 
 class GenerateReport(BaseModel):

@@ -16,9 +16,9 @@ from ..core.records.sources import Source, short_hash
 from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError, SearchFailed
-from ..core.run.events.call import tool_call_packets, tool_result_packet
+from ..core.run.events.call import tool_call_packets, tool_result_packets
 from ..core.run.events.log import Emitter
-from ..core.run.events.packets import Placement, SectionEnd
+from ..core.run.events.packets import Placement
 from ..core.run.limits import Limits
 from ..core.run.logs import log_failure
 from ..core.run.secrets import Secrets
@@ -183,7 +183,9 @@ def shown_use(
     finally:
         for meter in meters:
             bill.add(meter.spent(name))
-        emitter.emit(tool_result_packet(place, name, found_in(*outcomes).values()), SectionEnd(placement=place))
+        failed = [f"{one.path}: {one.reason}" for outcome in outcomes for one in outcome.not_read]
+        failed += [words for outcome in outcomes for words in outcome.broken]
+        emitter.emit(*tool_result_packets(place, name, found_in(*outcomes).values(), failed))
 
 
 def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequence[Outcome]) -> Action:

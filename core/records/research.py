@@ -169,6 +169,8 @@ class Task(Assignment):
 
     text: str
     """The task in words."""
+    title: str = ""
+    """Title of the task in a few words."""
     turn: int
     """Turn index of its packets."""
     date: str

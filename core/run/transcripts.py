@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from langchain_core.messages import (
@@ -49,6 +50,8 @@ REPORT_CHARACTERS = 1000
 """Characters that are left of an earlier report when a prompt does not fit."""
 Shorten = Callable[[str, float], str]
 """Shortens a result to about this share of it, from 0 to 1."""
+TITLE_WORDS = 6
+"""Words of a task's title."""
 LEAST_SHARE = 0.3
 """Of older results as much is left before the newest ones shrink, too."""
 CHARACTERS_PER_TOKEN = 4
@@ -236,6 +239,25 @@ def research_calls(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
             asked = message.model_copy(update={"content": "", "tool_calls": calls})
             kept += [asked, *(places[str(one["id"])] for one in calls)]
     return kept
+
+
+def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]) -> dict[str, str]:
+    """Return the title of each task, by call id: the one that its call gives, or the first words that tell it apart.
+
+    Tasks of one round often begin with the same words.
+    """
+    calls = [call for message in transcript if isinstance(message, AIMessage) for call in message.tool_calls]
+    given = {call["id"]: call["args"].get("title") for call in calls}
+    words = [text.split() for _, text in tasks]
+    shared = (
+        sum(1 for _ in takewhile(lambda each: len(set(each)) == 1, zip(*words, strict=False))) if len(words) > 1 else 0
+    )
+    titles = dict[str, str]()
+    for (call_id, text), own in zip(tasks, words, strict=True):
+        title = given.get(call_id)
+        chosen = title.split() if isinstance(title, str) and title.strip() else own[shared:] or text.split()
+        titles[call_id] = " ".join(chosen[:TITLE_WORDS]) + "…" * (len(chosen) > TITLE_WORDS)
+    return titles
 
 
 def mark_withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:

@@ -17,7 +17,7 @@ from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.decisions import NextAction, allowance_used_up, choose_action
 from ...core.run.events.call import CallEvents, researcher_failed
-from ...core.run.events.packets import ResearchAgentStart
+from ...core.run.events.packets import ResearchAgentStart, ResearchAgentTitle
 from ...core.run.limits import Limits
 from ...core.run.spending import seconds_left
 from ...core.run.store.pages import Pages
@@ -40,7 +40,8 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Bra
     context = turn.context
     await load_servers(context)
     if not (state.step or state.notes or state.was_nudged):
-        turn.emit(ResearchAgentStart(placement=turn.tab, research_task=task.text))
+        title = ResearchAgentTitle(placement=turn.tab, title=task.title)
+        turn.emit(ResearchAgentStart(placement=turn.tab, research_task=task.text), title)
     reason = state.reason or _limit(state, context)
     if reason:
         logging.getLogger(__name__).warning("The researcher of %s ends early: %s", task.id, reason)

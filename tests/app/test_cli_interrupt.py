@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the command ends soon, and `resume` repeats nothing that was finished."""
+"""Runs that are stopped or steered: the command ends soon, and nothing that was finished is repeated."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from lab import write_documents
 from openai_server import OpenAIServer, Received, Reply, say
 from planned_wire import form_server
 from server import PAUSE
+from wire import role_of
 from wire_desk import HELD_SECONDS, Point, WireDesk, wire_desk
 
 pytestmark = pytest.mark.slow
@@ -28,6 +29,7 @@ QUESTION = "When was the Skerry Light lit, who was its keeper, and what is known
 SECOND_ROUND = Point("finding", "harbour", 3)
 ASK = ("ask", QUESTION, "--docs", "docs", "--thread", "light", "--limit", "whole_characters=0")
 NATIVE = {"DEEP_RESEARCH_TOOL_CALLS": "native", "DEEP_RESEARCH_WINDOW": "100000"}
+WORDS = "Mind the gannets."
 STOPPED = "Stopped. The run is kept; go on: deep-research resume light"
 
 
@@ -164,3 +166,37 @@ def test_ctrl_c_during_the_live_view_gives_the_terminal_back(wire: WireDesk) -> 
     assert terminal.end() == 130
     assert terminal.seen.splitlines()[-1].endswith("go on: deep-research resume light")
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
+
+
+def told(wire: WireDesk) -> list[bool]:
+    """Of each decision of the orchestrator, whether it was made in view of the words."""
+    return [WORDS in request.prompt for request in wire.lab.models.requests if role_of(request) == "orchestrator"]
+
+
+def test_what_is_typed_steers_the_research_and_nothing_that_was_found_is_lost(wire: WireDesk) -> None:
+    wire.holds.points.add(SECOND_ROUND)
+    terminal = Terminal(wire.desk, *ASK)
+    while SECOND_ROUND in wire.holds.points:
+        assert terminal.process.poll() is None
+        time.sleep(PAUSE)
+    terminal.write(f"{WORDS}\n")
+    terminal.wait_for(f"The researchers are told: {WORDS}")
+    assert terminal.end() == 0
+    assert "too late" not in terminal.seen
+    decisions = told(wire)
+    assert True in decisions and decisions == sorted(decisions), "from then on they are made in view of it"
+    assert len(research(wire.desk)) == 3
+    written = [request for request in wire.lab.models.requests if role_of(request) == "finding"]
+    assert sum("The topic:\nlight" in request.prompt for request in written) == 1
+
+
+def test_words_given_to_a_stopped_run_steer_it(wire: WireDesk) -> None:
+    wire.holds.points.add(SECOND_ROUND)
+    with wire.desk.started(*ASK) as process:
+        wait_for_second_round(wire, process)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=SECONDS)
+    assert not any(told(wire))
+    ended = wire.desk.call("resume", "light", WORDS)
+    assert (ended.code, told(wire)[-1]) == (0, True)
+    assert wire.desk.call("resume", "light", WORDS).code == 2, "of a finished run nobody is left to steer"

@@ -176,7 +176,7 @@ async def test_a_line_every_ten_seconds_says_what_is_waited_for(
 
         async def work() -> None:
             await asyncio.sleep(0)
-            lines(p.ResearchAgentStart(placement=AGENT, research_task="The light"))
+            lines(p.ResearchAgentTitle(placement=AGENT, title="The light"))
             await settle(clock, 8)
             assert capsys.readouterr().err == "[1.2] researching: The light\n"
             await settle(clock, 2)

@@ -105,7 +105,7 @@ async def test_a_run_that_was_stopped_is_told_as_far_as_it_went(tmp_path: Path) 
     assert faults(told, is_whole=False) == []
     places = {packet.type: place_of(packet) for packet in told if packet.placement.turn_index == 2}
     assert places["top_level_branching"] == (2, 0, -1)
-    assert [packet.type for packet in told if place_of(packet) == (2, 0, -1)][-2:] == ["research_agent_start", "stop"]
+    assert [packet.type for packet in told if place_of(packet) == (2, 0, -1)][-2:] == ["research_agent_title", "stop"]
     assert places["intermediate_report_cited_docs"] == (2, 1, -1), "what a finished sibling found is there"
 
 

@@ -47,9 +47,8 @@ def test_an_estimate_stops_at_the_plan_and_resume_carries_it_out(desk: WireDesk)
     resumed = desk.desk.call("resume", "skerry")
     assert resumed.code == 0 and all(fact in resumed.out for fact in FACTS.values())
     assert roles(desk).count("planner") == 1
-    # What it came to, and below it what was known.
-    took, estimated = resumed.err.splitlines()[-2:]
-    assert took.startswith("Took ") and estimated == line
+    done = resumed.err.splitlines()[-1]
+    assert done.startswith("Done: ") and done.endswith(f"; estimated: {line.removeprefix('Estimated: ')}.")
     assert re.search(r"^Estimate +at most", desk.desk.call("show", "skerry").out, re.MULTILINE)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from typing_extensions import override
 
@@ -32,11 +32,13 @@ from .packets import (
     SearchToolFilters,
     SearchToolQueries,
     SearchToolStart,
+    SectionEnd,
     StepAssessed,
     StepDone,
     StepLearnings,
     StepStarted,
     StopReason,
+    ToolProblems,
 )
 
 STOP_REASONS: Mapping[str, StopReason] = {
@@ -121,12 +123,15 @@ def tool_call_packets(place: Placement, tool: str, inputs: Sequence[str], scope:
     return shown
 
 
-def tool_result_packet(place: Placement, tool: str, sources: Iterable[Source]) -> Packet:
-    """Return the packet with the sources that a tool call found."""
-    documents = [document(source) for source in sources]
-    if tool in _READING:
-        return OpenUrlDocuments(placement=place, documents=documents)
-    return SearchToolDocuments(placement=place, documents=documents)
+def tool_result_packets(
+    place: Placement, tool: str, sources: Iterable[Source], problems: Sequence[str]
+) -> Iterator[Packet]:
+    """Yield the packets that end a tool call: the problems that it met, and the sources that it found."""
+    if problems:
+        yield ToolProblems(placement=place, problems=list(problems))
+    found = OpenUrlDocuments if tool in _READING else SearchToolDocuments
+    yield found(placement=place, documents=[document(source) for source in sources])
+    yield SectionEnd(placement=place)
 
 
 def stop_packet(run: Run, turn: int) -> OverallStop:

@@ -223,6 +223,13 @@ class ResearchAgentStart(Packet):
     research_task: str
 
 
+class ResearchAgentTitle(Packet):
+    """The task of a researcher in a few words."""
+
+    type: Literal["research_agent_title"] = "research_agent_title"
+    title: str
+
+
 class ReasoningStart(Packet):
     """A thought follows."""
 
@@ -293,6 +300,13 @@ class OpenUrlDocuments(Packet):
 
     type: Literal["open_url_documents"] = "open_url_documents"
     documents: list[Document]
+
+
+class ToolProblems(Packet):
+    """What a tool call could not search or read, and why."""
+
+    type: Literal["tool_problems"] = "tool_problems"
+    problems: list[str]
 
 
 class FindingStart(Packet):
@@ -431,6 +445,7 @@ AnyPacket = Annotated[
     | SectionEnd
     | TopLevelBranching
     | ResearchAgentStart
+    | ResearchAgentTitle
     | ReasoningStart
     | ReasoningDelta
     | ReasoningDone
@@ -441,6 +456,7 @@ AnyPacket = Annotated[
     | OpenUrlStart
     | OpenUrlUrls
     | OpenUrlDocuments
+    | ToolProblems
     | FindingStart
     | FindingDelta
     | FindingCitedDocuments
