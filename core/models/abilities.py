@@ -36,6 +36,7 @@ from .resolve import (
 _known: dict[Location, Ability | None] = {}
 _writing = threading.Lock()
 FILE_NAME = "models.json"
+NO_CALLS = Ability("tags", calls_tools=False)
 _locks = Locks()
 
 
@@ -105,11 +106,12 @@ def _read_file(path: Path) -> dict[str, Any]:
         return {}
 
 
-async def ability_of(caller: Caller, *, may_try: bool) -> Ability:
+async def ability_of(caller: Caller, *, may_try: bool, has_tools: bool) -> Ability:
     """Return how the role's model calls tools.
 
-    Only a model that goes by a name and that no profile describes is tried, and only if it `may_try`. Raises
-    `ToolsMissing` for one that calls tools in no way, and what a failed call raises.
+    Only a model that goes by a name and that no profile describes is tried, and only if it `may_try`. One that calls
+    tools in no way is asked all the same where the request has none (`has_tools`); else raises `ToolsMissing`, and what
+    a failed call raises.
     """
     role, context = caller.role, caller.context
     model = resolve_model(role, context)
@@ -121,9 +123,10 @@ async def ability_of(caller: Caller, *, may_try: bool) -> Ability:
         if context.tool_calls != "auto" and not is_extractive(role, context):
             return (known or Ability())._replace(rung=context.tool_calls)
         is_described = profile_of(role, context).calls_tools or not is_named(role, context)
-        if known or is_described or not may_try:
+        is_enough = known and (known.calls_tools or not has_tools)
+        if is_enough or is_described or not may_try:
             return known or Ability()
-        return await _try_out(model, caller)
+        return await _try_out(model, caller, has_tools=has_tools)
 
 
 async def other_ability(caller: Caller, refused: Ability) -> Ability:
@@ -132,7 +135,7 @@ async def other_ability(caller: Caller, refused: Ability) -> Ability:
     place = location_of(model, caller.role, caller.context)
     async with _locks.alone(place):
         known = await load_ability(place)
-        return known if known and known.rung != refused.rung else await _try_out(model, caller)
+        return known if known and known.rung != refused.rung else await _try_out(model, caller, has_tools=True)
 
 
 async def remember_ability(role: Role, context: Context, ability: Ability) -> None:
@@ -160,7 +163,7 @@ async def remember_judging(role: Role, context: Context, *, sound: bool) -> None
     await remember_ability(role, context, known._replace(judges=sound))
 
 
-async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
+async def _try_out(model: BaseChatModel, caller: Caller, *, has_tools: bool) -> Ability:
     role, context = caller.role, caller.context
     name = profile_of(role, context).name
     events = caller.events
@@ -173,13 +176,13 @@ async def _try_out(model: BaseChatModel, caller: Caller) -> Ability:
             log_failure(__name__, error, "The %s's model could not be tried out", role)
         # What it says may quote the key.
         raise ours from None
-    if ability is None:
+    await remember_ability(role, context, ability or NO_CALLS)
+    if ability is None and has_tools:
         raise ToolsMissing(
             f"The {role}'s model {name!r} calls tools in no way that is known here. Choose another model (setting "
             f"models), or set tool_calls to one of {', '.join(get_args(RungName))} to use it all the same."
         )
-    await remember_ability(role, context, ability)
-    return ability
+    return ability or NO_CALLS
 
 
 def location_of(model: BaseChatModel, role: Role, context: Context) -> Location:

@@ -194,7 +194,8 @@ async def ask_model(request: Request, context: Context, events: CallEvents) -> R
 async def _ask(request: Request, context: Context, events: CallEvents) -> Reply:
     caller = Caller(request.role, context, retry_budget_of(request.question_id, context.limits), events)
     needs_tools = bool(request.tools) or any(isinstance(message, ToolMessage) for message in request.messages)
-    ability = await ability_of(caller, may_try=needs_tools)
+    may_call = bool(request.tools) and request.tool_choice != "none"
+    ability = await ability_of(caller, may_try=needs_tools, has_tools=may_call)
     tools = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
     room = (
         profile_of(request.role, context).window

@@ -17,6 +17,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from ...prompts import with_equal_fences
+from ..evidence.text.repetition import LOOP, loop_start
 from ..records.research import Spent
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed
@@ -149,7 +150,7 @@ async def timed_parts(
     limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
     usual: float = getattr(limits, limit)
     idle = max(usual, first_seconds)
-    paused = loop.time()
+    paused, tail = loop.time(), ""
     end = paused + limits.call_seconds
     while True:
         left = end - loop.time()
@@ -174,10 +175,16 @@ async def timed_parts(
         if isinstance(part, AIMessage):
             idle = usual if has_words(part) else idle
             left_characters -= _characters(part)
+            tail = (tail + part.text)[-LOOP:]
             if left_characters < 0:
                 logger.warning("An answer of the %s's model was cut at %d characters: it exceeds its limit", role, most)
                 await stream.aclose()
                 yield _cut(part, max(0, len(part.text) + left_characters))
+                return
+            if loop_start(tail) is not None:
+                logger.warning("An answer of the %s's model was ended: it repeats itself without end", role)
+                await stream.aclose()
+                yield _cut(part, len(part.text), "stop")
                 return
             yield part
 
@@ -194,9 +201,9 @@ def _characters(part: AIMessage) -> int:
     return max(4, len(part.text) + len(reasoning_of(part)) + sum(len(str(chunk.get("args") or "")) for chunk in chunks))
 
 
-def _cut(part: AIMessage, characters: int) -> AIMessage:
-    """Return the beginning of the last part of an answer, ended as by the output limit."""
-    ended = {**part.response_metadata, "finish_reason": "length"}
+def _cut(part: AIMessage, characters: int, reason: str = "length") -> AIMessage:
+    """Return the beginning of the last part of an answer, ended for this reason, by default the output limit."""
+    ended = {**part.response_metadata, "finish_reason": reason}
     whole = {"content": part.text[:characters], "additional_kwargs": {}, "response_metadata": ended}
     return part.model_copy(update={**whole, "tool_calls": [], "invalid_tool_calls": [], "tool_call_chunks": []})
 

@@ -272,9 +272,9 @@ class Examination:
             return []
         name = profile_of("verifier", self._context).name
         return [
-            f"The verifier's model {name!r} called wrong statements supported, or right ones not, when it was tried. "
-            "So it was not asked: what no source says word for word counts as not verified. Name another (setting "
-            "models, role verifier)."
+            f"The verifier's model {name!r} could not tell right statements from wrong ones when it was tried. So it "
+            "was not asked: what no source says word for word counts as not verified. Name another (setting models, "
+            "role verifier)."
         ]
 
     def _units(self) -> list[Unit]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
@@ -15,6 +16,7 @@ from ...tools.results import shortener
 from ..evidence.memory.observations import WITHHELD
 from ..models.ask import ask_model
 from ..models.request import Facts, Request
+from ..models.resolve import EXTRACTIVE, with_model
 from ..records.research import Run, Task
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed, failure_of
@@ -41,6 +43,12 @@ class Filler:
         """The failures, as they were emitted."""
         self.unfilled: set[str] = set()
         """Names of the forms that a model could not fill in."""
+
+    def without_model(self, role: Role) -> Filler:
+        """Return one that has a role played by the model that quotes, and keeps its failures in the same place."""
+        other = copy(self)
+        other._context = with_model(role, EXTRACTIVE, self._context)
+        return other
 
     async def ask(
         self,

@@ -125,7 +125,12 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
     opening = [HumanMessage(text) for text in (task.step.task, given_to(task)) if text]
     said = behind_documents(opening, notes)
     if is_small("researcher", context):
-        return await _listed(state, turn, filler, said, notes) if state.has_results else None
+        if not state.has_results:
+            return None
+        if listed := await _listed(state, turn, filler, said, notes):
+            return listed
+        # Quotations are better than nothing.
+        filler = filler.without_model("researcher")
     return await filler.ask_if_possible(
         RecordRound,
         "researcher",
@@ -146,7 +151,7 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
 async def _listed(
     state: StepState, turn: AnyTurn, filler: Filler, said: Sequence[AnyMessage], notes: Sequence[AnyMessage]
 ) -> RecordRound | None:
-    """Have the facts in the results listed, a line each; nothing more is searched for. Returns none if that fails."""
+    """Have the facts in the results listed, a line each, and nothing more searched for; returns none for no facts."""
     task, context = state.task, turn.context
     asked_for = {"task": task.step.task, "language": task.language, "is_small": True, "again": False}
     messages = [
@@ -165,7 +170,7 @@ async def _listed(
     text = await asyncio.to_thread(with_found_citations, text, shown)
     cited = [(line, cited_numbers(line, shown)) for line in text.split("\n")]
     facts = [LearnedFact(text=LINE_MARK.sub("", line), document=numbers[0]) for line, numbers in cited if numbers]
-    return RecordRound(learnings=facts, is_complete=bool(facts))
+    return RecordRound(learnings=facts, is_complete=True) if facts else None
 
 
 def asked(form: RecordRound, call_id: str) -> AIMessage:

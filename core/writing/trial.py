@@ -11,6 +11,7 @@ from ...prompts import fenced_knowledge
 from ..models.abilities import judges_soundly, remember_judging
 from ..models.resolve import is_named
 from ..run.context import Context
+from ..run.errors import ToolsMissing
 from .fill_in import Filler
 from .forms import JudgeUnits
 
@@ -60,9 +61,13 @@ async def is_sound(context: Context, filler: Filler) -> bool:
         return known
     units = [{"unit": number, "says": one.says, "cites": [one.source]} for number, one in enumerate(STATEMENTS, 1)]
     knowledge = fenced_knowledge(sources=list(SOURCES), units=units)
-    form = await filler.ask_if_possible(
-        JudgeUnits, "verifier", "verify_report", (), asked="verdicts", knowledge=knowledge
-    )
+    try:
+        form = await filler.ask_if_possible(
+            JudgeUnits, "verifier", "verify_report", (), asked="verdicts", knowledge=knowledge
+        )
+    except ToolsMissing:
+        # A report that nobody can judge is better than none.
+        return False
     if form is None:
         return True
     accepted = {one.unit for one in form.verdicts if one.verdict == "supported"}

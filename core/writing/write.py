@@ -18,6 +18,7 @@ from ..evidence.citations.markers import Marker, plain_prose
 from ..evidence.citations.scanner import scan
 from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
 from ..evidence.text.continuation import join_continuation
+from ..evidence.text.repetition import without_loop
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import ask_model
 from ..models.ladder.reply import split
@@ -259,7 +260,7 @@ class TextWriter:
         A text without citations gets those of the sources that say the same, or is requested once more.
         """
         # That the report begins within a thought shows when the thought ends, after its words were streamed.
-        text = plain_prose(split(self._events.raw).text.strip(), known)
+        text = without_loop(plain_prose(split(self._events.raw).text.strip(), known))
         state, refused = self._state, frozenset(self.refused)
         findings = {**state.findings, **mark_withheld(state.findings, refused)}.values()
         if not known or cited_numbers(text, known) or not (self._is_quick or _has_findings(state, findings)):

@@ -11,9 +11,10 @@ from typing_extensions import override
 from ...core.evidence.checking.units import states_figures, units_of
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
+from ...core.evidence.text.repetition import without_loop
 from ...core.models.ask import Reply
 from ...core.models.request import Request
-from ...core.models.resolve import is_small
+from ...core.models.resolve import EXTRACTIVE, is_small, with_model
 from ...core.records.research import Contradiction, Finding
 from ...core.run.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.run.concurrency import Failed
@@ -27,14 +28,14 @@ from ...core.writing.attribution import known_from, with_found_citations
 from ...core.writing.continued import ContinuedEvents, ask_for_prose
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn
-from ...core.writing.write import ask_to_cite
+from ...core.writing.write import ask_to_cite, write_silently
 from ...prompts import render
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
 from ...tools.results import results_in, shortener, shrunk
 
 NOTHING_CONSULTED = "it consulted no source"
-UNCITED = "its model named no source for what it wrote"
+UNCITED = "its model named no source for what it wrote, so quotations stand in for it"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
@@ -71,16 +72,20 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         raise RunFailed(state.reason or NOTHING_CONSULTED)
     request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
-    text, was_cut = plain_prose(reply.message.text.strip(), known), was_cut_off(reply.message)
+    text, was_cut = without_loop(plain_prose(reply.message.text.strip(), known)), was_cut_off(reply.message)
+    fault = CUT_OFF if was_cut else ""
     if known and not was_cut and not cited_numbers(text, known):
         shown = known_from(results_in(await turn.pages.fill_in(results_in_order(state.notes))))
         text = await asyncio.to_thread(with_found_citations, text, shown)
         if not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, turn.context, turn.events)
-        has_figures = any(states_figures(unit.text) for unit in units_of(text, ()))
         # Figures without a source are of no use, unless they belong to what was looked for and is missing.
-        if has_figures and not (cited_numbers(text, known) or state.missing or declared):
-            raise ModelFailed(UNCITED)
+        is_useless = is_small("researcher", turn.context) or any(states_figures(one.text) for one in units_of(text, ()))
+        if is_useless and not (cited_numbers(text, known) or state.missing or declared):
+            context = with_model("researcher", EXTRACTIVE, turn.context)
+            text, fault = (await write_silently(request, context, turn.events)).text, UNCITED
+            if not cited_numbers(text, known):
+                raise ModelFailed(UNCITED)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     documents = [document(state.sources[key]) for key in cited]
     turn.emit(FindingCitedDocuments(placement=turn.tab, cited_docs=documents), SectionEnd(placement=turn.tab))
@@ -88,8 +93,8 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         **assignment_of(state.task),
         text=text,
         sources=tuple(state.numbered),
-        ended="partial" if was_cut else state.ended or "done",
-        reason=state.reason or (CUT_OFF if was_cut else ""),
+        ended="partial" if fault else state.ended or "done",
+        reason=state.reason or fault,
         missing=state.missing or declared,
         contradictions=state.contradictions or disputed,
         failures=tuple(state.failures),

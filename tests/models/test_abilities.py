@@ -32,7 +32,13 @@ from deep_research.core.run.events.packets import Placement
 
 Patch = pytest.MonkeyPatch
 CALL = use(("save_word", {"word": "amber"}))
-NOTHING_LEARNED: dict[str, Any] = {"quirks": [], "output_tokens": None, "judges": None, "window": None}
+NOTHING_LEARNED: dict[str, Any] = {
+    "quirks": [],
+    "output_tokens": None,
+    "judges": None,
+    "window": None,
+    "calls_tools": True,
+}
 TEXT = say('<tool name="save_word">{"word": "amber"}</tool>')
 
 
@@ -57,20 +63,24 @@ def led_to(server: OpenAIServer, monkeypatch: Patch) -> None:
 async def test_a_model_is_tried_once_by_all_who_ask_at_the_same_time(tmp_path: Path, monkeypatch: Patch) -> None:
     with openai_server(only_text) as server:
         led_to(server, monkeypatch)
-        found = await asyncio.gather(*(ability_of(caller(tmp_path), may_try=True) for _ in range(3)))
+        found = await asyncio.gather(*(ability_of(caller(tmp_path), may_try=True, has_tools=True) for _ in range(3)))
         assert [ability.rung for ability in found] == ["tags"] * 3
         assert len(server.requests) == 3, "one for each of the rungs native, schema, tags"
-        assert await ability_of(caller(tmp_path / "elsewhere"), may_try=True) == found[0]
+        assert await ability_of(caller(tmp_path / "elsewhere"), may_try=True, has_tools=True) == found[0]
         assert len(server.requests) == 6, "another folder knows nothing"
 
 
 async def test_nothing_is_tried_where_no_tools_are_needed_or_all_is_known(tmp_path: Path, monkeypatch: Patch) -> None:
     with openai_server([]) as server:
         led_to(server, monkeypatch)
-        assert (await ability_of(caller(tmp_path), may_try=False)).rung == "native"
-        assert (await ability_of(caller(tmp_path, tool_calls="tags"), may_try=True)).rung == "tags"
-        assert (await ability_of(caller(tmp_path, models=ScriptedChatModel(replies=[])), may_try=True)).rung == "native"
-        assert (await ability_of(caller(tmp_path, models="openai:gpt-5-mini"), may_try=True)).rung == "native"
+        assert (await ability_of(caller(tmp_path), may_try=False, has_tools=True)).rung == "native"
+        assert (await ability_of(caller(tmp_path, tool_calls="tags"), may_try=True, has_tools=True)).rung == "tags"
+        assert (
+            await ability_of(caller(tmp_path, models=ScriptedChatModel(replies=[])), may_try=True, has_tools=True)
+        ).rung == "native"
+        assert (
+            await ability_of(caller(tmp_path, models="openai:gpt-5-mini"), may_try=True, has_tools=True)
+        ).rung == "native"
         assert server.requests == []
 
 
@@ -92,8 +102,8 @@ async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_tha
             **NOTHING_LEARNED,
         },
     }
-    assert await ability_of(caller(tmp_path), may_try=False) == inside
-    assert await ability_of(caller(tmp_path, tool_calls="schema"), may_try=False) == Ability("schema")
+    assert await ability_of(caller(tmp_path), may_try=False, has_tools=True) == inside
+    assert await ability_of(caller(tmp_path, tool_calls="schema"), may_try=False, has_tools=True) == Ability("schema")
 
 
 async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None:
@@ -125,5 +135,5 @@ async def test_what_was_learned_about_a_server_is_known_before_the_first_call(
         model = resolve_model("researcher", asked.context)
         kept = Ability(quirks=("single_calls", "turns"), output_tokens=8192)
         await save_ability(location_of(model, "researcher", asked.context), kept)
-        assert await ability_of(asked, may_try=True) == kept
+        assert await ability_of(asked, may_try=True, has_tools=True) == kept
         assert model.learned == Learned(frozenset(kept.quirks), 8192)  # type: ignore[attr-defined]  # ours alone learn

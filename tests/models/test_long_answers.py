@@ -35,7 +35,8 @@ class Endless(str):
         return sys.maxsize
 
     def __getitem__(self, place: Any) -> str:
-        return WORDS[:8]
+        # Nothing is said twice: what repeats itself is ended before.
+        return f"{place.start:7} "
 
 
 @pytest.mark.fault(18, logs="WARNING core.models.caller")

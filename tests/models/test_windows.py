@@ -136,12 +136,12 @@ async def test_the_window_is_kept_with_the_ability_and_holds_where_the_server_sa
     assert len(server.asked) == 2, "a process asks once"
     events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
     caller = Caller("researcher", context, retry_budget_of("q", context.limits), events)
-    await ability_of(caller, may_try=True)
+    await ability_of(caller, may_try=True, has_tools=True)
     assert [one["window"] for one in json.loads((tmp_path / "models.json").read_text("utf-8")).values()] == [16_384]
     (name,) = [name for name, tokens in windows_at_servers.items() if tokens and server.url[7:-3] in name]
     windows_at_servers[name] = None
     assert window(context) is None
-    await ability_of(caller, may_try=True)
+    await ability_of(caller, may_try=True, has_tools=True)
     assert window(context) == 16_384
 
 

@@ -95,7 +95,7 @@ async def test_researchers_think_little_unless_told_otherwise(
 
 @pytest.mark.behaviour("O-42")
 async def test_findings_that_do_not_fit_the_window_shrink_to_what_they_prove(tmp_path: Path) -> None:
-    long = "Much was said about the weather there. " * 800
+    long = "".join(f"On day {day} much was said about the weather. " for day in range(800))
     run = lab(
         tmp_path,
         orchestrator=[research("task 0."), research("task 1."), REPORT],

@@ -33,15 +33,25 @@ def answer(request: Received) -> Reply:
     return listed(request) if LISTS in request.prompt else verified(request)
 
 
+def poet(request: Received) -> Reply:
+    """A small model that calls no tool."""
+    return say("I am a poet.") if "save_word" in request.prompt or "judge_units" in request.prompt else answer(request)
+
+
+def write_island(folder: Path) -> Path:
+    docs = folder / "island"
+    docs.mkdir()
+    for name, fact in FACTS.items():
+        (docs / f"{name}.md").write_text(f"# {name.title()}\n\n{fact}\n", "utf-8")
+    return docs
+
+
 @pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
 @pytest.mark.parametrize("settings", [{"tool_calls": "schema"}, {"window": 20_000, "allow_small_window": True}])
 async def test_a_small_model_notes_facts_and_writes_and_decides_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy, settings: dict[str, Any]
 ) -> None:
-    docs = tmp_path / "island"
-    docs.mkdir()
-    for name, fact in FACTS.items():
-        (docs / f"{name}.md").write_text(f"# {name.title()}\n\n{fact}\n", "utf-8")
+    docs = write_island(tmp_path)
     habit = server("tools") if "tool_calls" in settings else None
     with wire_lab(tmp_path, monkeypatch, habit=habit, docs=docs, engines=(), small="auto", **settings) as wire:
         wire.graph = build_graph(strategy, checkpointer=InMemorySaver())
@@ -53,3 +63,53 @@ async def test_a_small_model_notes_facts_and_writes_and_decides_nothing(
         systems = " ".join(request.system for request in wire.models.requests)
         assert not [sign for sign in DECIDES if sign in systems]
         assert [LISTS in one.prompt for one in wire.models.requests].count(True) == len(state.findings)
+
+
+SMALL: dict[str, Any] = {"engines": (), "small": "auto", "window": 20_000, "allow_small_window": True}
+
+
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+async def test_a_model_that_calls_no_tool_in_any_way_notes_facts_and_writes_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
+) -> None:
+    docs = write_island(tmp_path)
+    with wire_lab(tmp_path, monkeypatch, docs=docs, tool_calls="auto", trust_verifier=False, **SMALL) as wire:
+        wire.graph = build_graph(strategy, checkpointer=InMemorySaver())
+        wire.script.update(dict.fromkeys(("trial", "finding", "researcher", "verifier", "writer"), poet))
+        state = await wire.ask()
+        assert state.report and all(fact in state.report.text for fact in FACTS.values())
+        assert not [finding for finding in state.findings.values() if finding.ended == "failed"]
+
+
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+async def test_a_small_model_that_notes_nothing_leaves_the_report_to_quotations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: Strategy
+) -> None:
+    docs = write_island(tmp_path)
+    with wire_lab(tmp_path, monkeypatch, docs=docs, **SMALL) as wire:
+        wire.graph = build_graph(strategy, checkpointer=InMemorySaver())
+        silent = dict.fromkeys(("trial", "finding", "researcher", "writer"), lambda _: say("The sea is wide."))
+        wire.script.update(silent)
+        state = await wire.ask()
+        assert state.report and all(FACTS[name] in state.report.text for name in ("light", "keeper"))
+        assert "The sea is wide" not in state.report.text
+        assert any("Quotations stand in" in notice for notice in state.run.notices)
+
+
+async def test_a_text_that_repeats_itself_without_end_is_ended_and_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = write_island(tmp_path)
+    loop = "\n  * and so on"
+
+    def endless(request: Received) -> Reply:
+        reply = answer(request)
+        return say(f"{reply.text}{loop * 1000}") if WRITES in request.system else reply
+
+    with wire_lab(tmp_path, monkeypatch, docs=docs, **SMALL) as wire:
+        wire.script.update(trial=answer, finding=answer, researcher=answer, writer=endless)
+        state = await wire.ask()
+        assert state.report and all(fact in state.report.text for fact in FACTS.values())
+        assert state.report.text.count("and so on") <= 1
+        assert not any("cut off" in notice for notice in state.run.notices)
+        assert [WRITES in one.system for one in wire.models.requests].count(True) == 1

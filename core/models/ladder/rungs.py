@@ -300,6 +300,8 @@ class Ability(NamedTuple):
     """Whether it tells right from wrong as a verifier; none: not tried."""
     window: int | None = None
     """Input tokens that its server said last that it reads; none: it does not say."""
+    calls_tools: bool = True
+    """Whether it calls tools in any way; else the rung says how it is shown the results of tools."""
 
 
 class Prepared(NamedTuple):
