@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from lab import simple_research
 from langchain_core.messages import AIMessage, BaseMessage
-from openai_server import Received, Reply, say
 from scripted import calls
 
 OPENING = "The Skerry Light was lit in 1844, and Ada Moran was its best known keeper. [1]"
@@ -52,55 +51,20 @@ class CappedWriter:
     cap: int
     """Tokens of an answer, of four characters each."""
     habit: Habit = HABITS["repeats its last words"]
-    sections: Mapping[str, str] = field(default_factory=lambda: SECTIONS)
-    """What it writes under each heading of an outline."""
-    part: str = ""
     place: int = 0
-    stopped: int = 0
-    """Where the report stood when its outline was asked for."""
     asked: list[str] = field(default_factory=list)
     """What was asked for, in words of its own."""
 
-    def answer(self, reminder: str) -> tuple[str, bool]:
-        """The next piece, and whether it was cut off."""
-        self._choose(reminder)
-        before, rest = self.part[: self.place], self.part[self.place :]
-        piece = rest[: self.cap * 4]
-        self.place += len(piece)
-        return (self.habit(before, piece) if before else piece), len(piece) < len(rest)
-
     def scripted(self, messages: list[BaseMessage], _: dict[str, Any]) -> AIMessage:
         """As a reply of a scripted model."""
-        text, was_cut = self.answer(messages[-1].text)
-        return calls(text=text, finish_reason="length" if was_cut else "stop")
-
-    def received(self, request: Received) -> Reply:
-        """As a reply of a server."""
-        text, was_cut = self.answer(str(request.messages[-1]["content"]))
-        return say(text, finish="length" if was_cut else "")
-
-    def _choose(self, reminder: str) -> None:
-        heading = next((heading for heading in self.sections if f"the section “{heading}” now" in reminder), "")
-        if "last words once more" in reminder:
-            self.asked.append("continuation")
-            if self.part != WHOLE and self.stopped:
-                rest = WHOLE[self.stopped :].partition("\n\n##")[0]
-                self.part, self.place, self.stopped = WHOLE[: self.stopped] + rest, self.stopped, 0
-            return
-        if "List now" in reminder:
-            self.stopped = self.place
-            missing = [each for each in self.sections if f"## {each}" not in self.part[: self.place]]
-            self._begin("outline", "\n".join(f"- {each} [1]" for each in missing))
-        elif heading:
-            self._begin(heading, self.sections[heading])
-        elif "what stands before the sections" in reminder:
-            self._begin("opening", OPENING)
-        else:
-            self._begin("report", WHOLE)
-
-    def _begin(self, asked: str, part: str) -> None:
-        self.asked.append(asked)
-        self.part, self.place = part, 0
+        is_continued = "last words once more" in messages[-1].text
+        self.asked.append("continuation" if is_continued else "report")
+        self.place = self.place if is_continued else 0
+        before, rest = WHOLE[: self.place], WHOLE[self.place :]
+        piece = rest[: self.cap * 4]
+        self.place += len(piece)
+        text = self.habit(before, piece) if before else piece
+        return calls(text=text, finish_reason="length" if len(piece) < len(rest) else "stop")
 
 
 def researched() -> list[Any]:

@@ -151,9 +151,7 @@ class Limits(KnownNames, BaseSettings):
     report_tokens: int = Field(default=20_000, ge=16)
     """Output tokens of the report."""
     max_continuations: int = Field(default=4, ge=0)
-    """Times that a report, or a section of it, which was cut off at the output limit is continued."""
-    max_sections: int = Field(default=10, ge=1)
-    """Sections of a report that its model cannot write as a whole, each in up to `max_continuations` + 1 calls."""
+    """Times that a report or a finding which was cut off at the output limit is continued."""
     max_opinions: int = Field(default=24, ge=0)
     """Calls of the verifier's model while a report is checked, each for as many clauses and cells as
     `form_tokens` has room for, 80 by default."""

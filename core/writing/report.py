@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +21,6 @@ from ..evidence.citations.rendering import plain_citations, said_above, write_do
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import comparison_table, missing_of, not_read, notes_of, own_actions
 from ..evidence.text.continuation import Continuation
-from ..evidence.text.sentences import sentences_of
 from ..evidence.text.similarity import independent, reprints
 from ..records.report import Audit, Disagreement, Draft, Report
 from ..records.sources import Source
@@ -46,8 +44,6 @@ from ..run.store.pages import Pages
 from ..run.transcripts import REASONING
 from .basis import disagreement, disagreement_of
 from .examination import Examined
-
-_COMPLETE = re.compile(r"[.!?…。！？:][\"'”’»)\]」』*_]*$")
 
 
 def piece_packets(piece: Piece, place: Placement) -> Iterator[CitationInfo | MessageDelta]:
@@ -102,10 +98,8 @@ class ReportEvents(ProseEvents):
         self.raw = ""
         """The text as the model wrote it, as far as it was shown."""
         self.draft = ""
-        """The same, with all of the section that is being written."""
+        """The same, with the heading of the section that is being written."""
         self._heading = ""
-        self._line: str | None = None
-        """The last line of a section that is being written, as far as it has come."""
         self._seam = Continuation("")
 
     @override
@@ -124,31 +118,16 @@ class ReportEvents(ProseEvents):
         self._seam = Continuation(self.draft)
 
     def begin_section(self, heading: str) -> None:
-        """Begin a section with this heading, which is shown if it says anything that the text so far does not.
-
-        Without a heading it goes on where the text so far ends.
-        """
+        """Begin a section with this heading, which is shown if it says anything that the text so far does not."""
         breaks = len(self.raw) - len(self.raw.rstrip("\n"))
         gap = "\n" * max(0, 2 - breaks) if self.raw else ""
-        self._heading = f"{gap}## {heading}\n\n" if heading else ""
-        self._line = ""
+        self._heading = f"{gap}## {heading}\n\n"
         self.draft = self.raw + self._heading
         self._seam = Continuation(self.draft)
-
-    def end_section(self, *, was_cut: bool) -> None:
-        """End a section; of one that `was_cut` off, the last sentence is left out."""
-        if self._line is not None:
-            line, self._line = self._line, None
-            last = sentences_of(line)[-1:] if was_cut else []
-            if last and not _COMPLETE.search(last[0].text):
-                line = line[: line.rindex(last[0].raw)].rstrip()
-            self._keep(line)
-            self.draft = self.raw
 
     def finish(self) -> None:
         """Emit what is still held back of the report, at its end."""
         self._take(self._seam.finish())
-        self.end_section(was_cut=False)
         self._show(self.citations.finish())
 
     def stream(self, words: str) -> None:
@@ -158,13 +137,6 @@ class ReportEvents(ProseEvents):
 
     def _take(self, words: str) -> None:
         self.draft += words
-        if self._line is not None:
-            # The end of the section may be left out, so each line is passed on when it ends.
-            whole, line_break, self._line = (self._line + words).rpartition("\n")
-            words = whole + line_break
-        self._keep(words)
-
-    def _keep(self, words: str) -> None:
         if self._heading and words.strip():
             words, self._heading = self._heading + words.lstrip(), ""
         if words and not self._heading:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -14,8 +13,7 @@ from ...prompts import fence, render
 from ...state import ResearchState
 from ..evidence.checking.proof import Known
 from ..evidence.citations.citing import by_number, cited_numbers
-from ..evidence.citations.markers import Marker, plain_prose
-from ..evidence.citations.scanner import scan
+from ..evidence.citations.markers import plain_prose
 from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
 from ..evidence.text.continuation import join_continuation
 from ..evidence.text.repetition import without_loop
@@ -23,7 +21,7 @@ from ..evidence.text.sentences import cited_sentences
 from ..models.ask import ask_model
 from ..models.ladder.reply import split
 from ..models.request import Request
-from ..models.resolve import EXTRACTIVE, is_small, profile_of, with_model
+from ..models.resolve import EXTRACTIVE, is_small, with_model
 from ..records.research import Finding
 from ..records.sources import Source
 from ..run.context import Context
@@ -33,7 +31,6 @@ from ..run.events.call import CallEvents, SilentEvents
 from ..run.logs import log_failure
 from ..run.store.pages import Pages
 from ..run.transcripts import (
-    CHARACTERS_PER_TOKEN,
     broke_off,
     earlier_findings,
     mark_withheld,
@@ -56,63 +53,25 @@ TITLE = 100
 """Characters of a source's title."""
 
 
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
-_DECORATION = " \t*_`:–—-"
-NOTHING = "none"
-"""What stands for an empty outline."""
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
 UNCITED = "The report names none of the sources that were read."
 STANDS_IN = (
     "The writer's model named none of the sources that were read. Quotations stand in for its report; another "
     "model may do better (models)."
 )
-WORDS_PER_TOKEN = 0.5
-"""Words that a token surely holds, whatever the language."""
-LEAST_WORDS = 20
-"""Words that a section is given at least."""
 LAST_CHARACTERS = 60
 """How much of a text a model is reminded of that is to continue it."""
-
-
-class PlannedSection(NamedTuple):
-    """A section that is to be written."""
-
-    heading: str
-    """Its heading; empty for a passage without one."""
-    numbers: tuple[int, ...] = ()
-    """The sources that it rests on."""
-
-
-def read_outline(text: str, known: Collection[int], most: int) -> list[PlannedSection]:
-    """Return the sections of an outline in their order, each once, at most `most`; `known` are the numbers of sources.
-
-    If some lines are list entries or headings, the others count as words around it.
-    """
-    lines = [line for line in text.split("\n") if line.strip()]
-    entries = [line for line in lines if _ITEM.match(line)] or lines
-    sections = (PlannedSection(_heading(line), cited_numbers(line, known)) for line in entries)
-    by_heading = {section.heading.casefold(): section for section in sections}
-    return [section for heading, section in by_heading.items() if heading.strip(".") not in ("", NOTHING)][:most]
-
-
-def _heading(line: str) -> str:
-    words = "".join("" if isinstance(part, Marker) else part for part in scan(_ITEM.sub("", line, count=1)))
-    return " ".join(words.split()).strip(_DECORATION)
 
 
 class Asked(NamedTuple):
     """What is to be written now."""
 
-    part: Literal["report", "continuation", "outline", "opening", "section"]
-    """All of it, the next words of what was cut off, the list of its sections, what stands before these, or one."""
+    part: Literal["report", "continuation", "section"]
+    """All of it, the next words of what was cut off, or the section under a heading."""
     is_again: bool = False
     """Whether the last answer was empty."""
-    section: PlannedSection | None = None
-    """The section that is written, or continued."""
-    outline: Sequence[PlannedSection] = ()
-    """All sections of a report that is written one by one."""
-    most_words: int = 0
-    """Words that the model can write of this part; 0 if that is not limited."""
+    heading: str = ""
+    """Heading of the section that is written, or continued."""
 
 
 def report_request(
@@ -138,12 +97,11 @@ def report_request(
         *with_findings(research_calls(state.transcript), findings),
         *(text_only(state.messages[progress.seen_messages :]) if progress.opening else []),
         *partial,
-        HumanMessage(_reminder(state, context, asked, draft, has_findings=_has_findings(state, findings.values()))),
+        HumanMessage(_reminder(state, asked, draft, has_findings=_has_findings(state, findings.values()))),
     ]
-    most = limits.form_tokens if asked.part == "outline" else limits.report_tokens
     facts = facts_of_run(state, context)
     shorten = first_passages if run.is_quick else cited_sentences
-    return Request("writer", run.id, messages, shorten, max_tokens=most, facts=facts, is_long=True)
+    return Request("writer", run.id, messages, shorten, max_tokens=limits.report_tokens, facts=facts, is_long=True)
 
 
 def first_passages(text: str, share: float) -> str:
@@ -163,7 +121,7 @@ def first_passages(text: str, share: float) -> str:
     return "\n".join([opening, *kept, closing])
 
 
-def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, *, has_findings: bool) -> str:
+def _reminder(state: ResearchState, asked: Asked, draft: str, *, has_findings: bool) -> str:
     run, pairs = state.run, disagreement_in_thread(state)
     missing = missing_of(run, state.findings.values(), state.memory.values())
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
@@ -172,15 +130,8 @@ def _reminder(state: ResearchState, context: Context, asked: Asked, draft: str, 
         "reminder",
         asked=asked.part,
         again=asked.is_again,
-        section=asked.section,
-        outline=asked.outline,
-        most_words=asked.most_words,
-        most_sections=context.limits.max_sections,
-        has_draft=bool(draft),
         last_words=last_words(draft),
         request=run.question,
-        used=cited_numbers(draft, by_number(state.sources.values())),
-        is_start=asked.part in ("report", "opening"),
         stop_reason=run.stop_reason,
         has_findings=has_findings,
         is_quick=run.is_quick,
@@ -224,11 +175,7 @@ def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:
 
 
 class TextWriter:
-    """Has the report of a run written.
-
-    A call that is cut off is continued. Where that cannot carry the whole report, because the model writes too little
-    at once, an outline is made, and each of its sections is written by itself.
-    """
+    """Has the report of a run written; a call that is cut off is continued."""
 
     def __init__(self, state: ResearchState, context: Context, events: ReportEvents) -> None:
         self._state, self._context, self._events = state, context, events
@@ -292,16 +239,7 @@ class TextWriter:
             return CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
         if self._facts:
             return await self._write_from_facts()
-        limits, output = self._context.limits, profile_of("writer", self._context).output
-        capacity = output * (1 + limits.max_continuations) if output else limits.report_tokens
-        if capacity >= limits.report_tokens:
-            if not await self._passage(Asked("report")):
-                return ""
-            capacity = len(self._events.draft) // CHARACTERS_PER_TOKEN
-            # Who has written as much as was allowed has said too much, and not been stopped too early.
-            if capacity >= limits.report_tokens:
-                return CUT_OFF
-        return await self._write_by_section(capacity)
+        return CUT_OFF if await self._passage(Asked("report")) else ""
 
     async def _write_from_facts(self) -> str:
         """Write the answer from all facts and, where these are many, a section on those of each topic."""
@@ -309,35 +247,9 @@ class TextWriter:
         is_much = len(self._facts) > 1 and sum(map(len, self._facts.values())) > AT_ONCE
         cut = [await self._passage(Asked("report"))]
         for topic in self._facts if is_much else ():
-            cut.append(await self._section(Asked("section", section=PlannedSection(topic))))
+            self._events.begin_section(topic)
+            cut.append(await self._passage(Asked("section", heading=topic)))
         return CUT_OFF if any(cut) else ""
-
-    async def _write_by_section(self, tokens: int) -> str:
-        """Write what is missing part by part; `tokens` is what all calls for one part can bring."""
-        outline, is_whole = await self._outline()
-        share = self._context.limits.report_tokens / (1 + len(outline))
-        words = max(LEAST_WORDS, int(min(tokens, share) * WORDS_PER_TOKEN))
-        first = Asked("continuation" if self._has_draft else "opening", outline=outline, most_words=words)
-        cut = [await self._section(first)]
-        cut += [await self._section(Asked("section", False, section, outline, words)) for section in outline]
-        return CUT_OFF if any(cut) or not is_whole else ""
-
-    async def _outline(self) -> tuple[list[PlannedSection], bool]:
-        """Return the missing sections, and whether these are all of them; those of the plan if there is no outline."""
-        request = await self._request(Asked("outline"))
-        known = by_number(self._state.sources.values())
-        text, was_cut = await write_silently(request, self._context, self._events)
-        most = self._context.limits.max_sections
-        outline = read_outline(text.rpartition("\n")[0] if was_cut else text, known, most)
-        if outline or self._has_draft or self._state.plan is None:
-            return outline, not was_cut or len(outline) == most
-        return [PlannedSection(step) for step in self._state.plan.steps], True
-
-    async def _section(self, asked: Asked) -> bool:
-        self._events.begin_section(asked.section.heading if asked.section else "")
-        was_cut = await self._passage(asked)
-        self._events.end_section(was_cut=was_cut)
-        return was_cut
 
     async def _passage(self, asked: Asked) -> bool:
         """Have a part written; return whether it is still cut off after all continuations.
@@ -380,12 +292,10 @@ class TextWriter:
     async def _request(self, asked: Asked, draft: str | None = None) -> Request:
         """Return the call for a part; reading all findings for their citations takes a while."""
         draft = self._events.draft if draft is None else draft
+        state, context = self._state, self._context
         if self._facts and asked.part != "continuation":
-            heading = asked.section.heading if asked.section else ""
-            return await asyncio.to_thread(facts_request, self._state, self._context, heading, is_again=asked.is_again)
-        return await asyncio.to_thread(
-            report_request, self._state, self._context, asked, draft, frozenset(self.refused)
-        )
+            return await asyncio.to_thread(facts_request, state, context, asked.heading, is_again=asked.is_again)
+        return await asyncio.to_thread(report_request, state, context, asked, draft, frozenset(self.refused))
 
 
 class Written(NamedTuple):
