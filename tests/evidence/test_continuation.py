@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.text.continuation import Continuation, join_continuation
 
-LIGHT = "The Skerry Light was lit for the first time in 1844. Ada Moran was its keeper, and there is a harbour. [12]"
 WORDS = st.lists(st.from_regex(r"[a-z]{2,8}", fullmatch=True), min_size=8, max_size=20, unique=True)
 
 
@@ -44,12 +43,6 @@ def test_it_does_not_matter_how_a_continuation_was_streamed(before: str, pieces:
     assert before + streamed == join_continuation(before, "".join(pieces))
 
 
-def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
-    seam = Continuation(LIGHT)
-    assert [seam.feed(words) for words in (" Then", " she", " left", ".")] == ["", " Then she", " left", "."]
-    assert Continuation("").feed("It ") == "It "
-
-
 @pytest.mark.parametrize(
     ("before", "after", "whole"),
     [
@@ -77,15 +70,3 @@ def test_what_is_certain_to_be_new_is_passed_on_at_once() -> None:
 )
 def test_halves_are_put_together_as_they_belong(before: str, after: str, whole: str) -> None:
     assert join_continuation(before, after) == whole
-
-
-@pytest.mark.parametrize(
-    ("again", "added"),
-    [
-        (LIGHT[:70], ""),
-        ("Skerry Light was lit for the first time", ""),
-        ("Skerry Light was lit for the first", " Skerry Light was lit for the first"),
-    ],
-)
-def test_a_continuation_that_begins_anew_and_never_comes_to_the_end_adds_nothing(again: str, added: str) -> None:
-    assert join_continuation(f"{LIGHT} And so on and on", again) == f"{LIGHT} And so on and on{added}"
