@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from ..evidence.language import IN_TEXT, detect_language, language_by_words
 from ..evidence.text.sentences import split_passages
-from ..evidence.text.stems import ALGORITHMS, stemmer_version, tokens_of, words_and_pieces
+from ..evidence.text.stems import STEMMED, stemmer_version, tokens_of, words_and_pieces
 from ..reading.records import readers
 from ..run.errors import DatabaseUnusable
 
@@ -252,7 +252,7 @@ def stemmed_in(text: str) -> str:
     code = language_by_words(words, IN_TEXT)
     if not code and len(text) >= LEAST and len(pieces) < PIECES_SHARE * len(words):
         code = detect_language(text[:IDENTIFIED])
-    return code if code in ALGORITHMS else ""
+    return code if code in STEMMED else ""
 
 
 class _Row(NamedTuple):

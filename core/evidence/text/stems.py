@@ -14,43 +14,13 @@ from zlib import crc32
 
 from .words import STOP_WORDS, UNSPACED, marks, stem, stems, tokens
 
-ALGORITHMS = {
-    "ar": "arabic",
-    "bs": "serbian",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fa": "persian",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hr": "serbian",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "nn": "norwegian",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-}
-"""Snowball algorithms by language; all others use the English one, as English names are everywhere."""
-OTHERWISE = "english"
+STEMMED = frozenset((
+    "ar", "bs", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fa", "fi", "fr", "ga", "hi", "hr", "hu", "hy", "id",
+    "it", "lt", "ne", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sr", "sv", "ta", "tr",
+))  # fmt: skip
+"""Languages with a Snowball algorithm; all others use the English one, as English names are everywhere."""
+_RELATIVES = {"bs": "sr", "hr": "sr", "nn": "no"}
+"""Languages whose words are cut by the algorithm of another one."""
 TAG = "_"
 """Stands between a language and a stem of it, so that words of two languages never count as one; in no word."""
 CACHED = 60_000
@@ -100,7 +70,7 @@ class _Stems(dict[str, str]):
         super().__init__()
         self._tag = f"{language}{TAG}" if language else ""
         # Its own cache would duplicate this one.
-        self._stemmer = Stemmer.Stemmer(ALGORITHMS.get(language, OTHERWISE), 0)
+        self._stemmer = Stemmer.Stemmer(_RELATIVES.get(language, language or "en"), 0)
         self._lock = Lock()
 
     def __missing__(self, word: str) -> str:
@@ -118,7 +88,7 @@ class _Stems(dict[str, str]):
 
 
 def _stems_of(language: str) -> _Stems:
-    return _stems(language if language in ALGORITHMS else "")
+    return _stems(language if language in STEMMED else "")
 
 
 @cache
@@ -229,7 +199,7 @@ class QuestionWords:
             language: ISO 639-1 code of its language. In English and languages without rules nothing is counted:
                 `words.stem` covers these forms.
         """
-        if language not in ALGORITHMS:
+        if language not in STEMMED:
             return Counter()
         roots = self._roots_in(language)
         return Counter(roots[root] for word in sought_words(text) if (root := index_term(word, language)) in roots)
