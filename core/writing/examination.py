@@ -272,9 +272,8 @@ class Examination:
             return []
         name = profile_of("verifier", self._context).name
         return [
-            f"The verifier's model {name!r} could not tell right statements from wrong ones when it was tried. So it "
-            "was not asked: what no source says word for word counts as not verified. Name another (setting models, "
-            "role verifier)."
+            f"The statements were looked up word for word, without the verifier's model {name!r}: it could not tell "
+            "right from wrong when it was tried. Another can be named (setting models, role verifier)."
         ]
 
     def _units(self) -> list[Unit]:

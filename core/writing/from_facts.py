@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from ...prompts import fence, render
@@ -16,9 +18,21 @@ from .facts import facts_of_run
 
 AT_ONCE = 12
 """Facts that are written about in one call."""
+MOST_OTHERS = 3
+"""Quotations of sources that a list of facts does not cite, at most."""
 HEADING = 80
 """Characters of a heading."""
 NOTICE = "The writer's model was asked for little at once: it wrote from lists of facts (setting small)."
+
+
+def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
+    """Return a list of facts with the quotations of sources that it does not cite: small models overlook the second.
+
+    `quoted` is what the model that quotes writes, `known` are the numbers of sources.
+    """
+    own = {*cited_numbers(text, known)}
+    others = [line for line in quoted.split("\n") if (cited := cited_numbers(line, known)) and not own & {*cited}]
+    return "\n".join([text, *(line for line in others if not line.startswith("|"))][: 1 + MOST_OTHERS])
 
 
 def noted_by_topic(state: ResearchState) -> dict[str, str]:

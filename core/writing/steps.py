@@ -40,6 +40,7 @@ from .attribution import known_from, with_found_citations
 from .facts import facts_of_step
 from .fill_in import Filler
 from .forms import Judged, LearnedFact, RecordRound
+from .from_facts import MOST_OTHERS
 from .turn import AnyTurn, BranchTurn
 from .write import write_silently
 
@@ -124,14 +125,12 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
     notes = await turn.pages.fill_in(state.notes)
     opening = [HumanMessage(text) for text in (task.step.task, given_to(task)) if text]
     said = behind_documents(opening, notes)
+    listed = list[LearnedFact]()
     if is_small("researcher", context):
-        if not state.has_results:
-            return None
-        if listed := await _listed(state, turn, filler, said, notes):
-            return listed
-        # Quotations are better than nothing.
+        listed = await _listed(state, turn, filler, said, notes) if state.has_results else []
+        # What to search for, and what else the sources say, goes by rules.
         filler = filler.without_model("researcher")
-    return await filler.ask_if_possible(
+    form = await filler.ask_if_possible(
         RecordRound,
         "researcher",
         "study",
@@ -146,12 +145,17 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
         has_results=state.has_results,
         gaps=fenced_knowledge(gaps=as_gaps(gaps_of(state)[: limits.max_elements])),
     )
+    if not form or not listed:
+        return form
+    known = {fact.document for fact in listed}
+    others = [fact for fact in form.learnings if fact.document not in known][:MOST_OTHERS]
+    return form.model_copy(update={"learnings": [*listed, *others]})
 
 
 async def _listed(
     state: StepState, turn: AnyTurn, filler: Filler, said: Sequence[AnyMessage], notes: Sequence[AnyMessage]
-) -> RecordRound | None:
-    """Have the facts in the results listed, a line each, and nothing more searched for; returns none for no facts."""
+) -> list[LearnedFact]:
+    """Have the facts in the results listed, a line each."""
     task, context = state.task, turn.context
     asked_for = {"task": task.step.task, "language": task.language, "is_small": True, "again": False}
     messages = [
@@ -165,12 +169,11 @@ async def _listed(
         text = (await write_silently(request, context, turn.events)).text
     except DeepResearchError as error:
         filler.fail(failure_of(error))
-        return None
+        return []
     shown = known_from(results_in(notes))
     text = await asyncio.to_thread(with_found_citations, text, shown)
     cited = [(line, cited_numbers(line, shown)) for line in text.split("\n")]
-    facts = [LearnedFact(text=LINE_MARK.sub("", line), document=numbers[0]) for line, numbers in cited if numbers]
-    return RecordRound(learnings=facts, is_complete=True) if facts else None
+    return [LearnedFact(text=LINE_MARK.sub("", line), document=numbers[0]) for line, numbers in cited if numbers]
 
 
 def asked(form: RecordRound, call_id: str) -> AIMessage:

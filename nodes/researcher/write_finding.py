@@ -27,6 +27,7 @@ from ...core.run.transcripts import contradictions_in, count_withheld, missing_i
 from ...core.writing.attribution import known_from, with_found_citations
 from ...core.writing.continued import ContinuedEvents, ask_for_prose
 from ...core.writing.facts import facts_of_researcher
+from ...core.writing.from_facts import with_other_sources
 from ...core.writing.turn import BranchTurn
 from ...core.writing.write import ask_to_cite, write_silently
 from ...prompts import render
@@ -73,19 +74,20 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
     request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
     text, was_cut = without_loop(plain_prose(reply.message.text.strip(), known)), was_cut_off(reply.message)
-    fault = CUT_OFF if was_cut else ""
+    fault, is_listed = CUT_OFF if was_cut else "", is_small("researcher", turn.context)
     if known and not was_cut and not cited_numbers(text, known):
         shown = known_from(results_in(await turn.pages.fill_in(results_in_order(state.notes))))
         text = await asyncio.to_thread(with_found_citations, text, shown)
         if not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, turn.context, turn.events)
         # Figures without a source are of no use, unless they belong to what was looked for and is missing.
-        is_useless = is_small("researcher", turn.context) or any(states_figures(one.text) for one in units_of(text, ()))
+        is_useless = is_listed or any(states_figures(one.text) for one in units_of(text, ()))
         if is_useless and not (cited_numbers(text, known) or state.missing or declared):
-            context = with_model("researcher", EXTRACTIVE, turn.context)
-            text, fault = (await write_silently(request, context, turn.events)).text, UNCITED
+            text, fault = await _quoted(request, turn), UNCITED
             if not cited_numbers(text, known):
                 raise ModelFailed(UNCITED)
+    if is_listed and not fault and cited_numbers(text, known):
+        text = with_other_sources(text, await _quoted(request, turn), known)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     documents = [document(state.sources[key]) for key in cited]
     turn.emit(FindingCitedDocuments(placement=turn.tab, cited_docs=documents), SectionEnd(placement=turn.tab))
@@ -102,6 +104,12 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         seconds=turn.seconds,
         actions=tuple(state.actions),
     )
+
+
+async def _quoted(request: Request, turn: BranchTurn[FindingEvents]) -> str:
+    """Return the finding as the model that quotes writes it."""
+    context = with_model("researcher", EXTRACTIVE, turn.context)
+    return (await write_silently(request, context, turn.events)).text
 
 
 async def _ask_twice(

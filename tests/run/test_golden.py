@@ -82,6 +82,7 @@ def once(form: str, rule: Rule, task: str = "") -> dict[str, Rule]:
 
 
 OPENED = form("open_url", urls=["docs:light/lighthouse.md"])
+MUCH = "".join(f"On page {page} much is said. " for page in range(999))
 THREE: dict[str, Any] = {
     "light task": [think("The tower first."), search("Skerry Light 1844"), OPENED, REPORT, "It was lit in 1844. [1]"],
     "keeper task": [search("Ada Moran"), missing("her death"), "She kept it from 1901 to 1932. [1]"],
@@ -147,7 +148,7 @@ ORCHESTRATED = {
     ),
     "small window": orchestrated(
         orchestrator=[TWO, REPORT],
-        researcher={**THREE, "light task": [search("light"), REPORT, f"{'Much is said. ' * 999}Lit in 1844. [1]"]},
+        researcher={**THREE, "light task": [search("light"), REPORT, f"{MUCH}Lit in 1844. [1]"]},
         profile={"max_input_tokens": 3_000},
         small="off",
         limits={"min_window": 1_000, "report_tokens": 300, "results_tokens": 200},
