@@ -42,7 +42,8 @@ format: install-dev ## Put the code into its format
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-docs: install-dev ## Rewrite what the docs take from the code: rows and tests, drawings, packets
+docs: install-dev ## Rewrite what the docs take from the code: rows and tests, drawings, packets, the demo's report
+	@.venv/bin/python tests/excerpt.py
 	@.venv/bin/python tests/behaviour.py
 	@.venv/bin/python tests/drawing.py
 	@.venv/bin/python tests/packet_schema.py

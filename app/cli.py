@@ -336,7 +336,7 @@ def refresh(
 @REPORT_FORMAT
 @DATA_DIR
 def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) -> int:
-    """Show a run on the reference of Python; no key, no network."""
+    """Show a run on short articles about lighthouses; no key, no network."""
     from .commands import run_demo
 
     return run_demo(data_dir, _output(out, output_format))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from pydoc_data.topics import topics
 from typing import Any
 
 from ..core.evidence.memory.observations import own_actions
@@ -40,10 +40,12 @@ from .terminal import (
 from .words import DONE, FAILED, WAITING, Strategy
 
 QUESTION = (
-    "When is a default parameter value evaluated, what does the global statement do, and how are class variables "
-    "shared by instances?"
+    "When was the light on the Bell Rock shown for the first time, why was Smeaton's tower given up, and which "
+    "lighthouse is the tallest in Ireland?"
 )
 """What `demo` asks."""
+DOCUMENTS = Path(__file__).with_name("lighthouses")
+"""What it is asked of: five short articles and a table."""
 
 Step = Callable[[RunBook, Progress], Awaitable[StoredRun]]
 Outlet = Output | PacketLines
@@ -103,25 +105,23 @@ def resume_run(
 
 
 def run_demo(data_dir: Path | None, output: Output) -> int:
-    """Answer a question over the language reference, which is kept so that the citations can be opened."""
+    """Answer a question over articles on lighthouses, which are kept so that the citations can be opened."""
     name = _new_name(None, data_dir)
 
     def work() -> int:
         folder = data_folder(data_dir)
-        documents = folder / "demo" / "python-reference"
-        write_documents(documents)
-        say(f"Question: {QUESTION}\nDocuments: {len(topics)} topics of the Python language reference in {documents}")
+        documents = folder / "demo" / DOCUMENTS.name
+        shutil.copytree(DOCUMENTS, documents, dirs_exist_ok=True)
+        say(f"Question: {QUESTION}\nDocuments: {documents}")
         given = {"data_dir": folder, "docs": (documents,), "models": "extractive", "clarify": "off", "engines": ()}
-        return _start(name, QUESTION, given, output, "orchestrated")
+        code = _start(name, QUESTION, given, output, "orchestrated")
+        say(
+            f'\nOpen it in the browser:  {name.command("open")}\nAsk your own documents:  deep-research ask "…" '
+            "--docs FOLDER\nHave a model write:      set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+        )
+        return code
 
     return reported(work, name)
-
-
-def write_documents(folder: Path) -> None:
-    """Write each topic of the language reference as a text file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for topic, text in topics.items():
-        (folder / f"{topic}.txt").write_text(text, encoding="utf-8")
 
 
 def _lines(outlet: Outlet) -> PacketLines | None:

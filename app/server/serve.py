@@ -35,7 +35,7 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
     given = settings_from_options(**options) | ({"data_dir": data_dir.absolute()} if data_dir else {})
     context = read_context(given)
     folder = context.data_dir.absolute()
-    demo = folder / "demo" / "python-reference"
+    demo = folder / "demo" / "lighthouses"
     if not context.docs and demo.is_dir():
         say("No documents are given (--docs): those of `deep-research demo` can be searched.")
         given["docs"] = (demo,)

@@ -53,6 +53,7 @@ def wanted_files() -> set[str]:
     for package in PACKAGES[1:]:
         files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
     data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
+    data += (ROOT / "app" / "lighthouses").iterdir()
     data += (ROOT / "core").glob("*/*/*.toml")
     page = (ROOT / "app" / "server" / "page").iterdir()
     data += (path for path in page if path.suffix in (".html", ".css", ".js", ".svg"))

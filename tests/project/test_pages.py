@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from excerpt import excerpt
 from lab import write_documents
 from pages import PAGES, README, ROOT, broken_links, commands, on_server, scripts
 
@@ -87,17 +88,6 @@ def test_a_script_of_the_docs_runs_verbatim(number: int, printed: list[str]) -> 
 
 
 @pytest.mark.slow
-def test_the_excerpt_is_a_real_one(tmp_path: Path) -> None:
-    from deep_research import research
-    from deep_research.app.commands import QUESTION, write_documents
-
-    folder = tmp_path / "reference"
-    folder.mkdir()
-    write_documents(folder)
-    report = research(QUESTION, docs=[folder], models="extractive", data_dir=tmp_path / "data").report.text
-    excerpt = "\n".join(
-        line.removeprefix(">").strip() for line in README.read_text("utf-8").splitlines() if line.startswith(">")
-    )
-    if sys.version_info[:2] == (3, 11):
-        assert excerpt.split() == report.split()[: len(excerpt.split())]
-    assert len(re.findall(r"\[\d\]", excerpt)) >= 3
+def test_the_excerpt_is_a_real_one() -> None:
+    assert excerpt() in README.read_text("utf-8"), "run make docs"
+    assert len(re.findall(r"\[\d\]", excerpt())) >= 3

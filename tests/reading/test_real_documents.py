@@ -9,7 +9,7 @@ import pytest
 from traceable import quotations, stands_in_its_file
 
 from deep_research import Context, build_graph
-from deep_research.app.commands import QUESTION, write_documents
+from deep_research.app.commands import DOCUMENTS, QUESTION
 
 pytestmark = pytest.mark.slow
 
@@ -23,10 +23,7 @@ async def report_on(question: str, folder: Path, data: Path) -> str:
 
 
 async def test_the_demo_cites_at_least_three_documents_and_each_sentence_is_found_in_its_own(tmp_path: Path) -> None:
-    folder = tmp_path / "reference"
-    folder.mkdir()
-    write_documents(folder)
-    found = quotations(await report_on(QUESTION, folder, tmp_path / "data"))
+    found = quotations(await report_on(QUESTION, DOCUMENTS, tmp_path / "data"))
     assert len(found) >= 5
     assert len({quotation.path for quotation in found}) >= 3
     assert [quotation for quotation in found if not stands_in_its_file(quotation)] == []
