@@ -114,7 +114,7 @@ class StoredRun(NamedTuple):
         if self.is_planned:
             known = self.waiting.get("estimate")
             line = f"\n\nEstimated: {estimate_line(Estimate(**known))}." if known else ""
-            return f"{self.waiting['plan']}{line}\n\n{REVIEW}"
+            return f"{self.waiting['plan']}{line}\n\n{self.waiting.get('note') or REVIEW}"
         return str(self.waiting.get("question", ""))
 
     @property

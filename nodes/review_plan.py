@@ -7,19 +7,25 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
-from ..core.models.resolve import settings_of
+from ..core.models.resolve import is_extractive, settings_of
 from ..core.run.context import Context
 from ..core.writing.answers import NO_COMMENT, ask, end_run, request, reviewed
 from ..state import ResearchState, StateUpdate
 
+ONLY_LISTS = (
+    "Is this plan good? Write yes, or the whole plan as a numbered list: no model is at work that follows a wish."
+)
 QUESTION = "Is this plan good? Approve it, edit it, or say what should be different."
 
 
 async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Pause until the plan is approved, edited, rejected or ended."""
     assert state.plan is not None
-    plan, limits = state.plan, settings_of(runtime).limits
+    plan, context = state.plan, settings_of(runtime)
+    limits = context.limits
     asked: dict[str, Any] = {"type": "plan", "plan": plan.text, "steps": list(plan.steps)}
+    if is_extractive("planner", context):
+        asked["note"] = ONLY_LISTS
     if state.run.estimate:
         asked["estimate"] = state.run.estimate.model_dump()
     asked |= request("research_plan", {"plan": plan.text}, QUESTION, ("approve", "edit", "reject", "respond"))
