@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 from langchain_core.messages import HumanMessage, SystemMessage
 
@@ -10,7 +11,8 @@ from ...prompts import fence, render
 from ...state import ResearchState
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.memory.learned import own_learnings
-from ..evidence.text.sentences import cited_sentences
+from ..evidence.text.quantities import figures_of
+from ..evidence.text.sentences import LINE_MARK, cited_sentences
 from ..models.request import Request
 from ..run.context import Context
 from ..run.conversation import text_only
@@ -19,7 +21,8 @@ from .facts import facts_of_run
 AT_ONCE = 12
 """Facts that are written about in one call."""
 MOST_OTHERS = 3
-"""Quotations of sources that a list of facts does not cite, at most."""
+"""Quotations of sources that a list of facts does not cite, and facts that an answer leaves out, at most."""
+_MARKER = re.compile(r"\[[\d, ]+\]")
 HEADING = 80
 """Characters of a heading."""
 NOTICE = "The writer's model was asked for little at once: it wrote from lists of facts (setting small)."
@@ -33,6 +36,13 @@ def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
     own = {*cited_numbers(text, known)}
     others = [line for line in quoted.split("\n") if (cited := cited_numbers(line, known)) and not own & {*cited}]
     return "\n".join([text, *(line for line in others if not line.startswith("|"))][: 1 + MOST_OTHERS])
+
+
+def left_out(facts: Mapping[str, Sequence[str]], text: str) -> str:
+    """Return the facts with figures that the text lacks, as list items: small models pass over what contradicts."""
+    said, lines = figures_of(text), [line for each in facts.values() for line in each]
+    found = [line for line in lines if not figures_of(_MARKER.sub("", line)) <= said][:MOST_OTHERS]
+    return "\n".join(f"- {LINE_MARK.sub('', line)}" for line in found)
 
 
 def noted_by_topic(state: ResearchState) -> dict[str, str]:

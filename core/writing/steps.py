@@ -164,7 +164,8 @@ async def _listed(
         HumanMessage(render("write_finding", "reminder", **asked_for)),
     ]
     most = context.limits.finding_tokens
-    request = Request("researcher", task.question_id, messages, shortener(task.step.task), max_tokens=most)
+    shorten = shortener(task.step.task)
+    request = Request("researcher", task.question_id, messages, shorten, max_tokens=most, is_long=True)
     try:
         text = (await write_silently(request, context, turn.events)).text
     except DeepResearchError as error:

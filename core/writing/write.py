@@ -41,7 +41,7 @@ from ..run.transcripts import (
 from .attribution import with_found_citations
 from .basis import disagreement_in_thread, intent_of, report_basis, source_texts
 from .facts import facts_of_run
-from .from_facts import AT_ONCE, NOTICE, facts_by_topic, facts_request
+from .from_facts import AT_ONCE, NOTICE, facts_by_topic, facts_request, left_out
 from .report import ReportEvents
 
 _SEEN = {
@@ -242,13 +242,17 @@ class TextWriter:
         return CUT_OFF if await self._passage(Asked("report")) else ""
 
     async def _write_from_facts(self) -> str:
-        """Write the answer from all facts and, where these are many, a section on those of each topic."""
+        """Write the answer from all facts; below it, a section on each topic of many, or those left out."""
         self.notices = [NOTICE]
         is_much = len(self._facts) > 1 and sum(map(len, self._facts.values())) > AT_ONCE
         cut = [await self._passage(Asked("report"))]
         for topic in self._facts if is_much else ():
             self._events.begin_section(topic)
             cut.append(await self._passage(Asked("section", heading=topic)))
+        rest = "" if is_much else left_out(self._facts, self._events.raw)
+        if rest and cited_numbers(self._events.raw, by_number(self._state.sources.values())):
+            self._events.pass_on(f"\n\n{rest}")
+            self._events.settle()
         return CUT_OFF if any(cut) else ""
 
     async def _passage(self, asked: Asked) -> bool:

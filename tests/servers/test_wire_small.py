@@ -107,9 +107,30 @@ async def test_a_text_that_repeats_itself_without_end_is_ended_and_said_once(
         return say(f"{reply.text}{loop * 1000}") if WRITES in request.system else reply
 
     with wire_lab(tmp_path, monkeypatch, docs=docs, **SMALL) as wire:
-        wire.script.update(trial=answer, finding=answer, researcher=answer, writer=endless)
+        wire.script.update(trial=endless, finding=answer, researcher=answer, writer=endless)
         state = await wire.ask()
         assert state.report and all(fact in state.report.text for fact in FACTS.values())
-        assert state.report.text.count("and so on") <= 1
+        assert state.report.text.count("and so on") == 1
         assert not any("cut off" in notice for notice in state.run.notices)
         assert [WRITES in one.system for one in wire.models.requests].count(True) == 1
+
+
+async def test_facts_with_figures_that_the_answer_leaves_out_stand_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = write_island(tmp_path)
+    (docs / "minutes.md").write_text(
+        "# Minutes\n\nBy the council's records the Skerry Light was lit in 1845.\n", "utf-8"
+    )
+
+    def forgetful(request: Received) -> Reply:
+        if WRITES not in request.system:
+            return answer(request)
+        [fact] = re.findall(r"- (The Skerry Light was lit for the first time.*\[\d+\])", request.prompt)
+        return say(fact)
+
+    with wire_lab(tmp_path, monkeypatch, docs=docs, **SMALL) as wire:
+        wire.script.update(trial=forgetful, finding=answer, researcher=answer, writer=forgetful)
+        state = await wire.ask()
+        assert state.report and state.report.text.startswith("The Skerry Light was lit for the first time in 1844. [")
+        assert "\n- Ada Moran kept the Skerry Light from 1901 to 1932. [" in state.report.text

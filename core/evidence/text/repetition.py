@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LOOP, LONGEST = 2000, 500
+LOOP, LONGEST = 1200, 400
 """Characters that have to repeat one another for a loop, and of what is repeated at most."""
 
 
