@@ -46,9 +46,10 @@ LINE_MARK = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)]|>)\s+)+")
 """What stands before the words of a line: marks of lists and quotations."""
 _HEADING_MARK = re.compile(r"\s{0,3}#{1,6}\s")
 _ORDINAL = re.compile(
-    r"\b(?:a[mb]|bis|beim?|de[nmrs]|die|das|im|nach|seit|vo[mnr]|zu[mr]?)(?: zum| dem)? \d{1,2}$", re.IGNORECASE
+    r"(?:^\s*|\b(?:a[mb]|bis|beim?|de[nmrs]|die|das|im|nach|seit|vo[mnr]|zu[mr]?)(?: zum| dem)? )\d{1,2}$",
+    re.IGNORECASE,
 )
-"""A German ordinal: am 3. März, im 19. Jahrhundert."""
+"""A German ordinal: am 3. März, im 19. Jahrhundert; or the number of an item, at the beginning."""
 _OPENING = re.compile(r"[\"'“„«(¿¡「『*_]*[^\W_a-zß-öø-ÿ]|…")
 _NEAR = 60
 """Characters around a full stop by which it is classified."""
