@@ -107,7 +107,7 @@ def _found(state: ResearchState) -> tuple[Found, ...]:
     return tuple(
         Found(
             step.task,
-            "\n\n".join(
+            " ".join(
                 f"{one.text} [{numbers[one.source]}]" for one in own if one.step == step.id and numbers.get(one.source)
             ),
         )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deep_research.core.models.extractive.layout import Quoted, laid_out, read
+from deep_research.core.models.extractive.layout import laid_out, quotes_in, with_quotes
 from deep_research.core.models.extractive.units import Unit, units_of
 
 WORDS = st.lists(st.sampled_from(("kiln", "river", "Osk", "salt", "42", "oven", "Brandt")), min_size=2, max_size=6)
@@ -63,20 +63,17 @@ def test_where_the_lines_of_a_paragraph_are_broken_changes_nothing(paragraph: st
     assert units_of(fill(paragraph, width)) == units_of(paragraph)
 
 
-QUOTABLE = st.text("abc Ä9.,:;()-", min_size=1, max_size=30).map(lambda text: f"a{text}".strip())
-NUMBERS = st.integers(1, 30)
-PROSE = st.builds(Quoted, QUOTABLE, NUMBERS, st.just(""), st.just(False))
-ROW = st.builds(
-    Quoted, CELLS.map(" | ".join), NUMBERS, st.sampled_from(["Item | Price", "Year | Salt in tonnes"]), st.just(False)
-)
+ROWS = TABLE.filter(lambda table: table.count("\n") > 1)
 
 
-@given(st.lists(PROSE | ROW, min_size=1, max_size=4), st.lists(PROSE | ROW, min_size=1, max_size=4))
-def test_what_a_finding_says_and_its_sections_are_read_back_from_it(first: list[Quoted], second: list[Quoted]) -> None:
-    finding = (
-        f"Nothing was found.\n\n{laid_out(first, 'Source')}\n\n## Related passages\n\n{laid_out(second, 'Source')}"
-    )
-    assert read(finding) == ("Nothing was found.", [("", first), ("Related passages", second)])
+@given(st.lists(PARAGRAPH | ITEMS | ROWS, min_size=1, max_size=4).map("\n\n".join))
+def test_what_a_finding_quotes_is_read_back_from_it_and_can_be_left_out(text: str) -> None:
+    chosen = [unit._replace(number=number) for number, unit in enumerate(units_of(text), 1)]
+    blocks = laid_out(chosen, "Source").split("\n\n")
+    quotes = [quote for block in blocks for quote in quotes_in(block)]
+    assert [int(re.findall(r"\[(\d+)\]", quote)[-1]) for quote in quotes] == [unit.number for unit in chosen]
+    assert [with_quotes(block, quotes_in(block)) for block in blocks] == blocks
+    assert not any(with_quotes(block, ()) for block in blocks)
 
 
 @pytest.mark.parametrize(

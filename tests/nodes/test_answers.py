@@ -137,17 +137,6 @@ def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path,
     assert not any(f"## {labels('en').sources}" in one.markdown for one in (answered, refused))
 
 
-def test_the_section_that_is_asked_for_is_told_whole_and_in_its_order(tmp_path: Path) -> None:
-    section = (
-        "Telephone your manager before eight.",
-        "A message by mail is not enough.",
-        "After that, sick pay applies for a sick cabinet maker in the office.",
-    )
-    handbook = f"# Handbook\n\n## Sick leave\n\n{' '.join(section)}\n\n## Pay\n\nPay day is the 26th.\n"
-    text = ask(tmp_path, "Who pays a cabinet maker in the office on sick leave?", handbook_md=handbook)
-    assert text.startswith(" ".join(f"{sentence} [1]" for sentence in section))
-
-
 def test_who_is_meant_by_several_pronouns_in_a_row_is_told_once(tmp_path: Path) -> None:
     text = ask(tmp_path, "Where does Per Moen live?", staff_md=STAFF)
     assert text.startswith("Per Moen is the cook. [1] He lives in Velm. [1]")

@@ -18,16 +18,13 @@ LONGEST_ITEM, FEWEST_ITEMS = 16, 4
 AMOUNTS = frozenset({"many", "much", "long", "often", "viele", "viel", "lange"})
 """Words that only say that an amount is wanted."""
 _ASKS = (
-    "how|wie|wieviele?|combien|comment|cu[aá]nt[oa]s?|quant[oaie]|hoeveel|сколько|when|wann|quand|cu[aá]ndo|quando|"
-    "wanneer|когда|who|whom|whose|wer|wem|wen|wessen|qui|qui[eé]n(?:es)?|chi|quem|кто|кого|where|woher|wohin|wo|où|"
-    "d[oó]nde|dove|onde|waar|где|куда|what|which|why|welche[mnrs]?|warum|weshalb|wieso|quel(?:le)?s?|pourquoi|qué|"
-    "cu[aá]l(?:es)?|cómo|quale|quali|perch[eé]|quais|wat|welke?|waarom|hoe|что|какой|почему|как"
+    r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w?|wie\w*|wo\w{0,3}|combien|comment|"
+    r"o[uù]|pourquoi|quand|quel\w*|qui|c[oó]mo|cu[aá]\w+|d[oó]nde|qué|qui[eé]n\w*)(?!\w)"
 )
 """The words that ask."""
-_ASKING = re.compile(rf"(?<!\w)(?:(?:{_ASKS})(?!\w)|多少|几|いつ|谁|哪里|だれ|どこ|什么|什麼|哪|何)", re.IGNORECASE)
 _AND = r"(?:and|or|but|und|oder|et|ou|y|e|sowie)"
 _BEFORE = "at|by|for|from|in|of|on|to|until|with|ab|auf|aus|bis|mit|von|à|de|en|con|per"
-_NEXT = re.compile(rf"(?:,?\s+{_AND}|,)\s+(?=(?:(?:{_BEFORE})\s+)?(?:{_ASKS})(?!\w))", re.IGNORECASE)
+_NEXT = re.compile(rf"(?:,?\s+{_AND}|,)\s+(?=(?:(?:{_BEFORE})\s+)?{_ASKS})", re.IGNORECASE)
 _MARK = re.compile(r"(?:(?<=\s)|^)\(?(\d{1,2}|[a-h])[).]\s+(?=\S)|^\s*[-*•–]\s+", re.MULTILINE)
 _LAST = re.compile(rf"\s+{_AND}\s+", re.IGNORECASE)
 _OUTER_AND = re.compile(rf"^\s*{_AND}\s+|[\s,;.]+{_AND}[\s,;.]*$", re.IGNORECASE)
@@ -42,6 +39,10 @@ class Part(NamedTuple):
     """In the asker's words; a question, which wants an answer, ends in a question mark; a topic does not."""
     context: str = ""
     """What it is about, as far as its own words do not say."""
+    place: int = 1
+    """Its place among the parts of the request."""
+    total: int = 1
+    """How many parts the request has."""
 
     @property
     def is_question(self) -> bool:
@@ -60,35 +61,33 @@ def split(request: str) -> list[Part]:
         points[-1] = next(iter(split_sentences(points[-1])), "")
         if not is_long or 2 * len(" ".join(points).split()) > len(request.split()):
             *before, last = split_sentences(request[: marks[0].start()]) or [""]
-            return [
-                Part(text, f"{last.rstrip(' :')} {_names_in(before)}".strip()) for one in points if (text := _item(one))
-            ]
-    lines = [" ".join(line.split()) for line in request.splitlines()]
-    said = [one for line in lines for one in split_sentences(line) if any(map(str.isalnum, one))] or [request]
+            context = f"{last.rstrip(' :')} {_names_in(before)}".strip()
+            return [Part(text, context) for text in map(_item, points) if text]
+    said = [one for one in split_sentences(request) if any(map(str.isalnum, one))] or [request]
     asked = [one for one in said if _IS_QUESTION.search(one) and content_words(one)]
     if is_long and said[-1] not in asked:
         return [Part(" ".join(request.split()))]
     for one in said:
-        head, colon, tail = one.partition(":")
-        items = _items(tail) if colon else [] if asked else _items(one)
-        if len(items) < FEWEST_ITEMS - bool(colon) or max(len(item.split()) for item in items) > LONGEST_ITEM:
-            continue
-        if not colon:
-            words = items[0].split()
-            items[0] = " ".join(words[max((n for n, word in enumerate(words, 1) if word in STOP_WORDS), default=0) :])
-        context = f"{head if colon else ''} {_names_in([other for other in said if other != one])}".strip()
-        return [Part(item, context) for item in items if item]
+        head, colon, tail = one.partition(":") if ":" in one else ("", "", one)
+        items = _items(tail) if colon or not asked else []
+        if len(items) >= FEWEST_ITEMS - bool(colon) and max(len(item.split()) for item in items) <= LONGEST_ITEM:
+            if not colon:
+                # Before the first item stands what is to be done.
+                words = items[0].split()
+                start = max((place for place, word in enumerate(words, 1) if word in STOP_WORDS), default=0)
+                items[0] = " ".join(words[start:])
+            context = f"{head} {_names_in([other for other in said if other != one])}".strip()
+            return [Part(item, context) for item in items if item]
     if not asked:
         main = max(said, key=lambda one: len(content_words(one)))
-        asked = [f"{main.strip(_ENDS)}?"] if _ASKING.match(main) else [main]
+        asked = [f"{main.strip(_ENDS)}?" if re.match(_ASKS, main, re.IGNORECASE) else main]
     others = [one for one in said if one not in asked]
     # A question of one word is not understood without what is said beside it, as in the reply to a question back.
     around = _names_in(others) if len(content_words(" ".join(asked))) > 1 else " ".join(others)
-    pieces = [piece.strip(" ,;") for one in asked for piece in _NEXT.split(one)]
-    pieces = [piece for piece in pieces if content_words(piece)]
+    pieces = [piece.strip(" ,;") for one in asked for piece in _NEXT.split(one) if content_words(piece)]
     if len(pieces) < 2:
         main = next(iter(pieces), asked[0])
-        return [Part(main if main.endswith(("?", "？")) else main.strip(_ENDS) or main, around)]
+        return [Part(main if _IS_QUESTION.search(main) else main.strip(_ENDS) or main, around)]
     return [Part(f"{piece.strip(_ENDS)}?", " ".join([*asked, around]).strip()) for piece in pieces]
 
 
