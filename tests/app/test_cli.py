@@ -176,7 +176,7 @@ def test_a_plan_that_no_model_made_is_changed_by_a_list_alone_and_the_question_s
     assert (asked.code, "no model is at work that follows a wish" in asked.err) == (3, True)
     again = desk.call("resume", "plan", "Leave out the keeper")
     assert (again.code, "no model is at work that follows a wish" in again.err) == (3, True)
-    assert desk.call("resume", "plan", "1. When was the Skerry Light lit?").code == 0
+    assert desk.call("resume", "plan", "1. When was the Skerry Light lit?\n2. Who kept it?").code == 0
 
 
 def test_with_yes_nothing_is_asked_and_the_report_states_what_was_assumed(desk: Desk) -> None:

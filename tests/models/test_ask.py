@@ -66,7 +66,8 @@ async def test_a_prompt_is_made_shorter_once(tmp_path: Path, monkeypatch: Patch)
         found = request.prompt.count("Found:")
         return hand_out(list(FACTS)[found]) if found < 2 else END
 
-    wordy = "The sea rose. [1] " * 100 + "The wind blew. " * 900
+    wordy = "".join(f"Wave {wave} came. [1] " for wave in range(100))
+    wordy += "".join(f"In hour {hour} the wind blew. " for hour in range(600))
     script = {
         "orchestrator": orchestrator,
         "finding": lambda request: (

@@ -114,7 +114,7 @@ def next_tasks(facts: Facts) -> list[Call]:
     tried = [read_task(task).text for task in facts.tried]
     tasks = {read_task(task).text: task for task in _tasks(facts)}
     open_tasks = [tasks[text] for text in tasks if text not in done and tried.count(text) < MOST_REFUSALS]
-    calls = [Call(tool_names.RESEARCH_AGENT, {"task": task}) for task in open_tasks[:3]]
+    calls = [Call(tool_names.RESEARCH_AGENT, {"task": one, "title": one.partition(" (")[0]}) for one in open_tasks[:3]]
     return calls or [Call(tool_names.GENERATE_REPORT, {})]
 
 
