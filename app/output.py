@@ -102,7 +102,7 @@ def end_line(stored: StoredRun) -> str:
         *([counts_line(report.audit)] if report.audit else []),
         f"{counted(len(gaps), 'gap')}, named under Notes" if gaps else "no gaps",
         f"{in_words(run.active_seconds)}, {spent_line(state.spending)}",
-        *([f"estimated: {estimate_line(run.estimate)}"] if run.estimate else []),
+        *([f"estimated: {estimate_line(run.estimate)}"] if run.estimate and run.estimate.calls else []),
     ]
     return f"Done: {'; '.join(parts)}."
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, get_args
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage, HumanMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatResult
 from langgraph.config import get_config
 
 from deep_research.app.server import graphs as server
@@ -29,17 +28,6 @@ PAUSE = 0.02
 
 class NotedModel(ExtractiveChatModel):
     """Writes each call into a file before it answers, and answers when it is let."""
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        await self._note(messages)
-        async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
-            yield chunk
 
     async def _agenerate(
         self,

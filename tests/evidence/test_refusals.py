@@ -64,7 +64,8 @@ def test_a_refusal_stands_alone_and_without_marks(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     question = "Who carved the oak ceiling of Hall 7 of Brandt, and with which light?"
     ended = desk.call("ask", question, "--docs", str(desk.docs), "--thread", "hall", "--yes")
-    refused = ended.out.partition("\n\n")[0]
+    heading, refused, *_ = ended.out.split("\n\n")
+    assert heading == "## Who carved the oak ceiling of Hall 7 of Brandt?"
     assert ended.code == 0
     assert is_refusal(refused)
     assert "Hall 7 of Brandt" in refused

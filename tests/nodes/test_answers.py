@@ -61,7 +61,7 @@ def headings(text: str) -> list[str]:
 
 
 def opening(text: str) -> str:
-    return text.partition("\n\n")[0]
+    return next(block for block in text.split("\n\n") if not block.startswith("#"))
 
 
 @pytest.mark.parametrize(

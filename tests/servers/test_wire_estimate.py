@@ -48,7 +48,7 @@ def test_an_estimate_stops_at_the_plan_and_resume_carries_it_out(desk: WireDesk)
     assert resumed.code == 0 and all(fact in resumed.out for fact in FACTS.values())
     assert roles(desk).count("planner") == 1
     done = resumed.err.splitlines()[-1]
-    assert done.startswith("Done: ") and done.endswith(f"; estimated: {line.removeprefix('Estimated: ')}.")
+    assert done.startswith("Done: ") and "estimated" not in done, "nothing was known"
     assert re.search(r"^Estimate +at most", desk.desk.call("show", "skerry").out, re.MULTILINE)
 
 

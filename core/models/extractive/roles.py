@@ -197,7 +197,6 @@ def write_report(facts: Facts) -> str:
         refusals = dict.fromkeys(blocks[0] for _, blocks in found) or [_nothing_on([facts.request], labels)]
         nearest = next((blocks[1:] for _, blocks in found if blocks[1:]), [])
         return "\n\n".join([f"{labels.unanswered} {' '.join(refusals)}", *nearest])
-    has_headings = len(found) > 1 and not all(part.is_question for part, _ in found)
     report, told = list[str](), set[str]()
     for place, (part, blocks) in enumerate(found):
         # What comes nearest is shown only where nothing is answered.
@@ -209,7 +208,7 @@ def write_report(facts: Facts) -> str:
             own += [heading, with_quotes(block, new)] if new else []
             heading = block if block.startswith("## ") else "" if new else heading
         title = part.text[:1].upper() + part.text[1:].rstrip(".")
-        report += [f"## {title}", *own] if own and has_headings else own
+        report += [f"## {title}", *own] if own and len(found) > 1 else own
     return "\n\n".join(filter(None, report))
 
 
