@@ -88,7 +88,7 @@ class Progress(ABC):
         self.typed: list[str] = []
         """What the user has typed and no run has been told yet."""
         self.is_researching = False
-        """Whether researchers are at work, or will be again."""
+        """Whether researchers are at work whom words can steer."""
 
     def __enter__(self) -> Self:
         return self
@@ -106,7 +106,8 @@ class Progress(ABC):
         if self.title and not isinstance(packet, packets.ChatHeartbeat):
             self.print(self.title)
             self.title = ""
-        if isinstance(packet, packets.ResearchAgentStart | packets.StepStarted):
+        # A quick answer has one search and nobody who would decide anew.
+        if isinstance(packet, packets.ResearchAgentTitle | packets.StepStarted):
             self.is_researching = True
         elif is_report_start(packet):
             self.is_researching = False

@@ -20,10 +20,9 @@ from ..core.run.context import Context, Watch
 from ..core.run.conversation import question_of, subject_of
 from ..core.run.decisions import PENDING
 from ..core.run.events.call import document, step_failed
-from ..core.run.events.packets import Activity, ResearchAgentStart, ResearchAgentTitle
+from ..core.run.events.packets import Activity, ResearchAgentStart
 from ..core.run.limits import Limits
 from ..core.run.spending import terms
-from ..core.run.transcripts import titles_of
 from ..core.writing.turn import begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
@@ -61,8 +60,7 @@ async def look_up(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     step = StepState([task], iteration=1, queries=queries, open_next=tuple(addresses))
     work = SearchRound(step, turn.context, turn.pages, turn.events.bill, turn.emitter, Watch(turn.context.clock, 0.0))
     begun = Activity(placement=place, text=SMALL if run.depth == "auto" else QUICK, icon="lightbulb")
-    title = ResearchAgentTitle(placement=place, title=titles_of([(task.id, task.text)], [])[task.id])
-    turn.emit(begun, ResearchAgentStart(placement=place, research_task=task.text), title)
+    turn.emit(begun, ResearchAgentStart(placement=place, research_task=task.text))
     async with turn.paid():
         reason = await work.do(is_only=True) or work.lasting_fault()
         results = results_in(await turn.pages.fill_in(work.notes))

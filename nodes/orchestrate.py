@@ -178,9 +178,9 @@ def _send_out(
     turn: Turn,
     transcript: Sequence[AnyMessage],
 ) -> StateUpdate:
-    """Return the tasks of the next round, each with its share of what is left, and those that wait for others.
+    """Return the tasks of the next round, each with its share of the remaining budget, and those that have to wait.
 
-    `transcript` holds the calls that asked for them.
+    `transcript` holds the calls that asked for the tasks.
     """
     limits = turn.context.limits
     now = dispatched_now(tasks, limits, state.spending)

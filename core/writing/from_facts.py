@@ -29,7 +29,7 @@ NOTICE = "The writer's model was asked for little at once: it wrote from lists o
 
 
 def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
-    """Return a list of facts with the quotations of sources that it does not cite: small models overlook the second.
+    """Return a list of facts, with quotations of sources that it does not cite: small models overlook a second source.
 
     `quoted` is what the model that quotes writes, `known` are the numbers of sources.
     """
@@ -39,7 +39,7 @@ def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
 
 
 def left_out(facts: Mapping[str, Sequence[str]], text: str) -> str:
-    """Return the facts with figures that the text lacks, as list items: small models pass over what contradicts."""
+    """Return, as list items, facts whose figures the text lacks: small models skip facts that contradict others."""
     said, lines = figures_of(text), [line for each in facts.values() for line in each]
     found = [line for line in lines if not figures_of(_MARKER.sub("", line)) <= said][:MOST_OTHERS]
     return "\n".join(f"- {LINE_MARK.sub('', line)}" for line in found)
@@ -61,7 +61,7 @@ def noted_by_topic(state: ResearchState) -> dict[str, str]:
 
 
 def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
-    """Return the lines that cite a source of what was noted, each once."""
+    """Return the distinct noted lines that cite a source, by topic."""
     known, seen, facts = by_number(state.sources.values()), set[str](), dict[str, list[str]]()
     for topic, text in noted_by_topic(state).items():
         lines = [line.strip() for line in text.split("\n") if cited_numbers(line, known)]

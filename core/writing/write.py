@@ -67,7 +67,7 @@ class Asked(NamedTuple):
     """What is to be written now."""
 
     part: Literal["report", "continuation", "section"]
-    """All of it, the next words of what was cut off, or the section under a heading."""
+    """The whole report, the continuation of one that was cut off, or one section."""
     is_again: bool = False
     """Whether the last answer was empty."""
     heading: str = ""

@@ -78,7 +78,8 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
     if known and not was_cut and not cited_numbers(text, known):
         shown = known_from(results_in(await turn.pages.fill_in(results_in_order(state.notes))))
         text = await asyncio.to_thread(with_found_citations, text, shown)
-        if not cited_numbers(text, known):
+        # Small models that cite nothing do not cite when asked again either.
+        if not is_listed and not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, turn.context, turn.events)
         # Figures without a source are of no use, unless they belong to what was looked for and is missing.
         is_useless = is_listed or any(states_figures(one.text) for one in units_of(text, ()))

@@ -208,3 +208,15 @@ def test_a_command_whose_model_is_slow_says_that_it_waits(desk: Desk, command: t
             said = lines_until(process, "waiting for the model's answer to ")
             assert any("Trying out how fake-1 calls tools" in line or "trying it out" in line for line in said)
         held.may_answer.set()
+
+
+def test_words_are_taken_by_researchers_at_work_and_neither_before_nor_in_a_quick_answer_nor_in_the_report() -> None:
+    view = PlainLines("")
+    view.typed.append("Mind the gannets.")
+    told(view, p.PlanStart(placement=TOP), p.ResearchAgentStart(placement=AGENT, research_task="The light"))
+    assert view.steering() == ""
+    told(view, p.ResearchAgentTitle(placement=AGENT, title="The light"))
+    assert (view.steering(), view.steering()) == ("Mind the gannets.", "")
+    view.typed.append("And the terns.")
+    told(view, p.MessageStart(placement=TOP, final_documents=[], pre_answer_processing_seconds=1.0))
+    assert (view.steering(), view.typed) == ("", ["And the terns."])

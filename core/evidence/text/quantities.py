@@ -74,7 +74,7 @@ class Number(NamedTuple):
 class Calculation(NamedTuple):
     """How numbers follow from others, as a model wrote it down, a line each: (48 - 40) / 40 = 20 %.
 
-    A count is the list of what is counted: Ash, Birch, Elm = 3.
+    A count lists the counted items: Ash, Birch, Elm = 3.
     """
 
     lines: tuple[str, ...] = ()

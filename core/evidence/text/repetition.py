@@ -1,15 +1,15 @@
-"""Finds where a text that a model writes begins to repeat itself without end."""
+"""Detects a text that repeats itself endlessly, as small models write it."""
 
 from __future__ import annotations
 
 LOOP, LONGEST = 1200, 400
-"""Characters that have to repeat one another for a loop, and of what is repeated at most."""
+"""Minimum length of a loop, and maximum length of the passage that it repeats, in characters."""
 
 
 def loop_start(text: str) -> int | None:
-    """Return where the first repetition begins, in a text that ends in a loop; none for any other text.
+    """Return the index where the first repetition begins if the text ends in a loop; else None.
 
-    The last `LOOP` characters of it are one passage of at most `LONGEST` characters, over and over.
+    In a loop, the last `LOOP` characters repeat one passage of at most `LONGEST` characters.
     """
     tail = text[-LOOP:]
     if len(tail) < LOOP:
@@ -24,5 +24,5 @@ def loop_start(text: str) -> int | None:
 
 
 def without_loop(text: str) -> str:
-    """Return the text up to the end of what it repeats, once."""
+    """Return the text with the passage that it repeats at its end only once."""
     return text[: loop_start(text.rstrip())].rstrip()

@@ -75,7 +75,7 @@ def _quotes(chosen: Sequence[Unit]) -> list[Quote]:
         if is_item and unit.lead and len(text.split()) <= FEW_WORDS:
             text = f"{unit.lead} {text}"
         outer, _, heading = unit.heading.rpartition(" › ")
-        # A record is of what the heading below the title names, and anything of the day or month that it names.
+        # The heading below the title names the record, or the day or month of any other unit.
         is_dated = any(len(date.iso) > len("2024") for date in dates_in(heading))
         is_named = (is_dated or (unit.kind == "record" and outer)) and (number, heading) not in said
         if heading and (is_named or not any(map(str.isalpha, text))):

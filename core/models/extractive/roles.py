@@ -164,7 +164,7 @@ def queries_for(part: Part) -> list[str]:
 
 
 def answer_to(facts: Facts) -> tuple[list[Unit], list[Unit], list[str]]:
-    """Return what answers a task, what else leads to it, and the names of what is missing."""
+    """Return the units that answer a task, further units that lead to it, and the names that no document holds."""
     part = read_task(facts.task)
     chooser, stated = Chooser(facts.documents, part), _LENGTH.search(f"{part.text} {part.context}")
     usual = OF_BRIEF if not part.is_question else OF_QUESTION if part.total == 1 else OF_QUESTIONS
