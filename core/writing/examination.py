@@ -364,7 +364,10 @@ class Examination:
         if said is None:
             if unit.kind in _NAMES or not (unit.is_cited or states_figures(unit.text)):
                 return None
-            return self._verifier.check(unit).model_copy(update={"repair": self._repairs.get(unit.text)})
+            check = self._verifier.check(unit).model_copy(update={"repair": self._repairs.get(unit.text)})
+            # Without a judge to trust, only what a source says word for word is supported.
+            is_doubtful = self._is_sound is False and not self._is_settled(unit)
+            return check.model_copy(update={"verdict": "unsupported"}) if is_doubtful else check
         said = _founded(unit, said, held)
         if not is_wrong(unit, said) and (said.verdict != "supported" or not unit.is_cited):
             return None

@@ -60,6 +60,18 @@ async def test_a_judge_that_does_not_tell_right_from_wrong_supports_nothing(
     assert kept["judges"] == (not verdict)
 
 
+async def test_a_single_statement_that_no_source_says_is_marked_though_its_judge_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DEEP_RESEARCH_TRUST_VERIFIER")
+    with wire_lab(tmp_path, monkeypatch) as wire:
+        wrong = "The Skerry Light was lit for the first time in 1866. [1]"
+        wire.script.update(verifier=judge("supported"), writer=lambda _: say(wrong))
+        state = await wire.ask()
+        assert state.report and {one.shown for one in state.report.verdicts} == {"not_verified"}
+        assert "in 1866. [1] *(not verified)*" in state.messages[-1].text
+
+
 def sizes(verifier: ScriptedChatModel) -> list[int]:
     return [len(units_shown(one.text)[0]) for one in verifier.calls]
 
