@@ -59,6 +59,11 @@ class ResearchState:
     report: Report | None = None
 
     @property
+    def title(self) -> str:
+        """Title of the report; empty where no model has planned."""
+        return self.plan.title if self.plan else ""
+
+    @property
     def has_typed_plan(self) -> bool:
         """Whether the steps of a typed plan are researched, and not a question that one search answers."""
         return self.run.strategy == "planned" and not self.run.is_quick

@@ -64,7 +64,7 @@ def run_json(stored: StoredRun) -> str:
 def run_line(stored: StoredRun, shown: str) -> str:
     """Return one run in one line, `shown` by the beginning of its id."""
     name = f"[{stored.name}] " if stored.name else ""
-    words = " ".join(clean(name + stored.question).split())
+    words = " ".join(clean(name + stored.title).split())
     status = "running in another process" if stored.runner else stored.status
     changed = datetime.fromisoformat(stored.changed).astimezone() if stored.changed else None
     return f"{shown}  {f'{changed:%Y-%m-%d %H:%M}' if changed else ' ' * 16}  {status:20} {words[:80]}"
@@ -126,6 +126,7 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
     return {
         "thread": stored.thread,
         "name": stored.name,
+        "title": stored.title,
         "question": clean(stored.question),
         "depth": _depth(run) if run.id else "",
         "status": stored.status,

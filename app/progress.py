@@ -168,12 +168,23 @@ def describe(packet: AnyPacket) -> str:
             return f"going on where it broke off: {shorten(packet.reason)}"
         case packets.PacketError():
             return shorten(packet.message)
+        case packets.ReportGraded():
+            return _grades_line(packet)
         case packets.ReportAudited():
             return counts_line(packet.audit)
         case packets.EstimateMade():
             return f"estimated: {estimate_line(packet.estimate)}"
         case _:
             return _describe_step(packet)
+
+
+def _grades_line(packet: packets.ReportGraded) -> str:
+    left = [grade for grade in packet.grades if grade.verdict != "answered"]
+    line = f"{len(packet.grades) - len(left)} of {counted(len(packet.grades), 'point')} of the request answered"
+    if not left:
+        return line
+    named = "; ".join(shorten(grade.requirement) for grade in left)
+    return f"{line}; {'looking for more on' if packet.is_researched else 'open'}: {named}"
 
 
 def describe_index(packet: packets.DocumentsIndexed) -> str:

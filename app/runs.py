@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 from langchain_core.messages import HumanMessage
@@ -23,11 +24,12 @@ from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
 from ..core.records.research import Estimate
 from ..core.run.context import ROLES, Context
-from ..core.run.conversation import DRAFT, check_question, clean, mark_of
+from ..core.run.conversation import DRAFT, check_question, clean, mark_of, subject_of
 from ..core.run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
 from ..core.run.events.log import read_failure
 from ..core.run.events.packets import AnyPacket
 from ..core.run.limits import Limits
+from ..core.run.plan_text import TITLE_CHARACTERS
 from ..core.run.settings import read_context
 from ..core.run.store.database import Database, open_database, place_of_runs
 from ..core.run.store.lease import Lease
@@ -132,6 +134,11 @@ class StoredRun(NamedTuple):
     def report(self) -> str:
         """The report as it was given to the user; empty if there is none."""
         return clean(self.state.messages[-1].text) if self.state.report else ""
+
+    @property
+    def title(self) -> str:
+        """Title of the report; where no model has planned, what the question says first."""
+        return clean(self.state.title or shorten(subject_of(self.question), TITLE_CHARACTERS, placeholder="…"))
 
     @property
     def question(self) -> str:

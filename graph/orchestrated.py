@@ -7,10 +7,12 @@ from functools import cache, partial
 from langgraph.graph import END, START, StateGraph
 
 from ..core.run.context import Context
+from ..nodes.add_to_report import add_to_report
 from ..nodes.ask_user import ask_user
 from ..nodes.begin import begin
 from ..nodes.clarify import clarify
 from ..nodes.collect import collect
+from ..nodes.grade_report import grade_report
 from ..nodes.look_up import look_up
 from ..nodes.orchestrate import orchestrate
 from ..nodes.plan import plan
@@ -26,6 +28,7 @@ from .routing import (
     route_after_ask_user,
     route_after_begin,
     route_after_clarify,
+    route_after_grade_report,
     route_after_plan,
     route_after_review_plan,
 )
@@ -36,11 +39,13 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     """Return the uncompiled graph, built once per process; compiling does not change it."""
     graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
     graph.add_node("begin", partial(begin, strategy="orchestrated"))
-    for node in (clarify, ask_user, look_up, plan, review_plan, orchestrate, collect, write_report):
+    for node in (clarify, ask_user, look_up, plan, review_plan, orchestrate, collect):
         graph.add_node(node)
     graph.add_node(
         "researcher", compile_drawable(build_researcher_graph(), name="researcher_graph"), error_handler=record_failure
     )
+    for node in (write_report, grade_report, add_to_report):
+        graph.add_node(node)
     graph.add_node("verify_report", verify_report, error_handler=hand_over_unchecked)
 
     graph.add_edge(START, "begin")
@@ -50,9 +55,13 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_edge("look_up", "write_report")
     graph.add_conditional_edges("plan", route_after_plan)
     graph.add_conditional_edges("review_plan", route_after_review_plan)
-    graph.add_conditional_edges("orchestrate", dispatch_tasks, ["researcher", "orchestrate", "write_report"])
+    graph.add_conditional_edges(
+        "orchestrate", dispatch_tasks, ["researcher", "orchestrate", "write_report", "add_to_report"]
+    )
     graph.add_edge("researcher", "collect")
     graph.add_edge("collect", "orchestrate")
-    graph.add_edge("write_report", "verify_report")
+    graph.add_edge("write_report", "grade_report")
+    graph.add_conditional_edges("grade_report", route_after_grade_report)
+    graph.add_edge("add_to_report", "grade_report")
     graph.add_edge("verify_report", END)
     return graph

@@ -7,6 +7,7 @@ from functools import cache, partial
 from langgraph.graph import END, START, StateGraph
 
 from ..core.run.context import Context
+from ..nodes.add_to_report import add_to_report
 from ..nodes.ask_user import ask_user
 from ..nodes.begin import begin
 from ..nodes.clarify import clarify
@@ -14,6 +15,7 @@ from ..nodes.collect import collect
 from ..nodes.cross_check import cross_check
 from ..nodes.digest import digest
 from ..nodes.frame_report import frame_report
+from ..nodes.grade_report import grade_report
 from ..nodes.look_up import look_up
 from ..nodes.orient import orient
 from ..nodes.plan_steps import plan_steps
@@ -29,6 +31,8 @@ from .routing import (
     route_after_ask_user,
     route_after_begin_planned,
     route_after_clarify,
+    route_after_cross_check,
+    route_after_grade_planned_report,
     route_after_plan,
     route_after_review_steps,
 )
@@ -42,7 +46,7 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_node("begin", partial(begin, strategy="planned"))
     for before in (orient, clarify, ask_user, look_up, summarize, plan_steps, review_plan, schedule):
         graph.add_node(before)
-    for after in (collect, digest, cross_check, frame_report, write_report):
+    for after in (collect, digest, cross_check, frame_report, write_report, grade_report, add_to_report):
         graph.add_node(after)
     graph.add_node("step", step_in_its_slot(), error_handler=record_failure)
     graph.add_node("verify_report", verify_report, error_handler=hand_over_unchecked)
@@ -64,8 +68,10 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_edge("step", "collect")
     graph.add_edge("collect", "digest")
     graph.add_edge("digest", "schedule")
-    graph.add_edge("cross_check", "frame_report")
+    graph.add_conditional_edges("cross_check", route_after_cross_check)
     graph.add_edge("frame_report", "write_report")
-    graph.add_edge("write_report", "verify_report")
+    graph.add_edge("write_report", "grade_report")
+    graph.add_conditional_edges("grade_report", route_after_grade_planned_report)
+    graph.add_edge("add_to_report", "grade_report")
     graph.add_edge("verify_report", END)
     return graph

@@ -9,7 +9,7 @@ from langgraph.types import Send
 
 from ..core.run.branches import ResearcherState, StepState
 from ..core.run.conversation import last_mark
-from ..core.run.schedule import plan_text
+from ..core.run.plan_text import plan_text
 from ..state import ResearchState
 
 
@@ -58,10 +58,10 @@ def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrat
     return "orchestrate" if state.plan.review == "approved" else "plan"
 
 
-def dispatch_tasks(state: ResearchState) -> Sequence[Send] | Literal["orchestrate", "write_report"]:
+def dispatch_tasks(state: ResearchState) -> Sequence[Send] | Literal["orchestrate", "write_report", "add_to_report"]:
     """Send one researcher for each task, or go on to the report or to another turn of the orchestrator."""
     if state.progress.decision == "report":
-        return "write_report"
+        return "add_to_report" if state.draft else "write_report"
     if state.tasks:
         return [Send("researcher", {"task": task}) for task in state.tasks]
     return "orchestrate"
@@ -97,7 +97,27 @@ def route_after_review_steps(state: ResearchState) -> Literal["plan_steps", "sch
 
 def _is_settled(state: ResearchState) -> bool:
     """Whether the steps are those of the plan that the user has seen last."""
-    return state.plan is not None and state.plan.review != "rejected" and state.plan.text == plan_text(state.steps)
+    return state.plan is not None and state.plan.review != "rejected" and state.plan.text == _text_of(state)
+
+
+def route_after_cross_check(state: ResearchState) -> Literal["frame_report", "add_to_report"]:
+    """Write the report, or add to the one that is there."""
+    return "add_to_report" if state.draft else "frame_report"
+
+
+def route_after_grade_report(state: ResearchState) -> Literal["orchestrate", "verify_report"]:
+    """Research what the draft leaves open if that was prepared, else check it."""
+    return "orchestrate" if state.progress.waiting else "verify_report"
+
+
+def route_after_grade_planned_report(state: ResearchState) -> Literal["schedule", "verify_report"]:
+    """Do as `route_after_grade_report`, where research is a matter of steps."""
+    return "verify_report" if all(step.is_over for step in state.steps) else "schedule"
+
+
+def _text_of(state: ResearchState) -> str:
+    plan = state.plan
+    return plan_text(state.steps, plan.title, plan.requirements) if plan else ""
 
 
 def dispatch_steps(state: ResearchState) -> Sequence[Send] | Literal["schedule", "cross_check"]:

@@ -79,7 +79,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     notices = dict.fromkeys((*state.run.notices, *tracing_notices(context)))
     run = state.run.model_copy(update={"entry": entry, "status": "running", "notices": tuple(notices)})
     await _note_user(state.messages, runtime, run)
-    update = StateUpdate(run=run, tasks=[], messages=_changed(state.messages, drop))
+    update = StateUpdate(run=run, tasks=[], draft=None, messages=_changed(state.messages, drop))
     if entry == "plan_reply" and state.plan:
         reply = [message.text for message in state.messages if isinstance(message, HumanMessage)][-1]
         answer = Answer("respond", clean(reply).strip())

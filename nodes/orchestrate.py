@@ -58,15 +58,18 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateU
     max_cycles = context.limits.max_cycles_reasoning if reasons else context.limits.max_cycles
     steering = _steering(state)
     limit = limit_reached(context.limits, state.spending, state.run.active_seconds)
-    if not limit and progress.cycle >= max_cycles - 1:
+    if not limit and not state.draft and progress.cycle >= max_cycles - 1:
         limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
     if limit:
-        unresearched = progress.waiting[:MOST_GAPS]
+        # What a draft leaves open is noted by its checklist.
+        unresearched = () if state.draft else progress.waiting[:MOST_GAPS]
         gaps = [gap_of(task, state.run.id, progress.cycle, call, about=task) for call, task in unresearched]
         progress = progress.model_copy(update={"decision": "report", "waiting": ()})
         return {**turn.costs(stop_reason=limit), "progress": progress, "memory": {gap.key: gap for gap in gaps}}
     if progress.waiting and not steering:
         return {**turn.costs(stop_reason=""), **_send_out(progress.waiting, progress, state, turn, state.transcript)}
+    if state.draft and not steering:
+        return {**turn.costs(), "progress": progress.model_copy(update={"decision": "report"}), "tasks": []}
     named = [address for message in steering for address in addresses_in(clean(message.text))]
     await Addresses(turn.pages, state.run.id).allow(named)
     await note_user(turn.pages, state.messages, state.run)

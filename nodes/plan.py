@@ -11,10 +11,11 @@ from typing_extensions import override
 from ..core.models.ask import Reply
 from ..core.models.request import Request
 from ..core.run.context import Context
-from ..core.run.conversation import latest_messages, marked, read_plan
+from ..core.run.conversation import latest_messages, marked
 from ..core.run.errors import NoPlan
 from ..core.run.events.call import stop_packet
 from ..core.run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
+from ..core.run.plan_text import read_plan
 from ..core.run.transcripts import THOUGHTS_ALONE
 from ..core.writing.continued import ContinuedEvents, ask_for_prose
 from ..core.writing.estimate import estimate

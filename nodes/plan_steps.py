@@ -17,7 +17,7 @@ from ..core.run.conversation import latest_messages, marked
 from ..core.run.errors import ModelFailed, NoPlan
 from ..core.run.events.call import stop_packet
 from ..core.run.events.packets import EstimateMade, PlanDelta, PlanStart, SectionEnd
-from ..core.run.schedule import plan_text, read_steps
+from ..core.run.plan_text import MOST_REQUIREMENTS, TITLE_CHARACTERS, plan_text, read_steps
 from ..core.writing.estimate import estimate
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import MakePlan, PlannedStep
@@ -40,9 +40,17 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> StateUp
     steps = typed_steps(form.steps, most, "" if state.learnings else state.run.question)
     kinds = ", ".join(f"{step.id} {step.kind}" for step in steps)
     logging.getLogger(__name__).info("The plan of %s has %d steps: %s", state.run.id, len(steps), kinds)
-    text = plan_text(steps)
+    title = " ".join(form.title.split())[:TITLE_CHARACTERS]
+    requirements = tuple(one for one in form.requirements if one.strip())[:MOST_REQUIREMENTS]
+    text = plan_text(steps, title, requirements)
     named = sum(bool(step.title.strip() or step.task.strip()) for step in form.steps)
-    written = Plan(text=text, steps=tuple(step.title for step in steps), left_out=max(0, named - len(steps)))
+    written = Plan(
+        text=text,
+        title=title,
+        steps=tuple(step.title for step in steps),
+        requirements=requirements,
+        left_out=max(0, named - len(steps)),
+    )
     turn.emit(PlanStart(placement=place), PlanDelta(placement=place, content=text), SectionEnd(placement=place))
     cost = await estimate(turn.pages, replace(state, plan=written, steps=steps), context)
     if cost is not None:

@@ -46,7 +46,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
             notices = (*notices, *examination.notices)
             if state.run.is_quick and not is_extractive("writer", context):
                 notices = (*notices, await asyncio.to_thread(examination.looked_up))
-    status = "completed_with_gaps" if draft.has_gaps else "completed"
+    status = "completed_with_gaps" if draft.has_gaps or draft.open_grades else "completed"
     update = turn.update(status=status, notices=(*state.run.notices, *notices))
     state = replace(state, run=update["run"], spending={**state.spending, **turn.spending}, report=report)
     if was_checked:
@@ -81,4 +81,12 @@ def _audited(
     examined = examined._replace(claims=claims)
     audit = audit_of(state, examined, texts, failures)
     claims = with_independence(claims, audit.reprints)
-    return Report(text=text, sources=examined.sources, claims=claims, verdicts=examined.verdicts, audit=audit)
+    draft = state.draft
+    return Report(
+        text=text,
+        sources=examined.sources,
+        claims=claims,
+        verdicts=examined.verdicts,
+        audit=audit,
+        grades=draft.grades if draft else (),
+    )

@@ -127,6 +127,7 @@ UNCHECKED = REPORT.model_copy(update={"claims": (), "audit": None})
 def finished(**fields: Any) -> Finished:
     """A finished report; `fields` are put in place of its own."""
     whole = Finished(
+        title=QUESTION,
         question=QUESTION,
         date="4 March 2026",
         language_code="en",
@@ -192,6 +193,7 @@ def harmful(words: str) -> Finished:
     missed = NotRead(path=words, reason=words, code="x")
     audit = AUDIT.model_copy(update={"open_gaps": (words,), "not_read": (missed,)})
     return Finished(
+        title=words,
         question=words,
         date=words,
         language_code="en",

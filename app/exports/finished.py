@@ -32,6 +32,8 @@ _UNREADABLE = re.compile(
 class Finished(NamedTuple):
     """A report with all that belongs to it."""
 
+    title: str
+    """Its title."""
     question: str
     """The question as asked."""
     date: str
@@ -56,6 +58,7 @@ def finished_report(stored: StoredRun) -> Finished:
     assert report is not None
     gaps = {f"Not found: {gap}" for gap in report.audit.open_gaps} if report.audit else set()
     return Finished(
+        title=stored.title,
         question=run.question,
         date=run.date,
         language_code=run.language_code,

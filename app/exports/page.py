@@ -31,7 +31,7 @@ def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
     numbers = {key: number for number, key in enumerate(finished.report.sources, 1)}
     return render_page(
         "page.html",
-        title=finished.question,
+        title=finished.title,
         language=finished.language_code,
         direction="rtl" if is_right_to_left(finished.language_code) else "ltr",
         finished=finished,

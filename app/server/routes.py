@@ -181,6 +181,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
     shown = {
         "thread": stored.thread,
         "name": stored.name,
+        "title": stored.title,
         "question": stored.question,
         "graph": GRAPHS[stored.strategy],
         "status": stored.status,
@@ -272,9 +273,9 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
         stored = await book.read(thread)
     except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hide the others
         log_failure(__name__, error, "The run %s cannot be read", thread)
-        return {"thread": thread, "status": "unreadable", "question": clean(" ".join(str(error).split()))}
+        return {"thread": thread, "status": "unreadable", "title": "", "question": clean(" ".join(str(error).split()))}
     data = run_data(stored)
-    return {name: data[name] for name in ("thread", "name", "question", "graph", "status", "changed")}
+    return {name: data[name] for name in ("thread", "name", "title", "question", "graph", "status", "changed")}
 
 
 async def _run(request: Request) -> StoredRun:

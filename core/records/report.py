@@ -12,6 +12,17 @@ ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
 Repair = Literal["rewritten", "cited anew", "hedged"]
 
 
+class Grade(Record):
+    """Whether the draft of a report meets a requirement of the checklist."""
+
+    requirement: str
+    """The item of the checklist."""
+    verdict: Literal["answered", "partly", "not answered"]
+    """How much of it the draft says; what the draft says to be unknown counts as not answered."""
+    missing: str = ""
+    """What is still to be found out, in words that can be understood alone; empty if it is answered."""
+
+
 class Draft(Record):
     """A report as its writer wrote it, before it is checked."""
 
@@ -27,6 +38,19 @@ class Draft(Record):
     """Markers that named no source and were removed."""
     has_gaps: bool
     """Whether research has left something open or out."""
+    grades: tuple[Grade, ...] = ()
+    """How it meets the checklist, in the order of its items; empty until it is graded."""
+    is_graded: bool = False
+    """Whether `grades` are those of this text."""
+    rounds: int = 0
+    """Rounds of research that were begun for items of the checklist that it left open."""
+    findings: tuple[str, ...] = ()
+    """Ids of the findings that it was written from."""
+
+    @property
+    def open_grades(self) -> list[Grade]:
+        """Grades of the items that it does not answer, or only in part."""
+        return [grade for grade in self.grades if grade.verdict != "answered"]
 
 
 class CitedPassage(Record):
@@ -178,3 +202,5 @@ class Report(Record):
     """What the check made of each unit of the draft."""
     audit: Audit | None = None
     """The account of it; none if it was not checked."""
+    grades: tuple[Grade, ...] = ()
+    """How it meets the checklist; empty without one."""

@@ -200,6 +200,10 @@ class Plan(Record):
     """As the model wrote it, or as the user edited it."""
     steps: tuple[str, ...]
     """Its numbered steps, one to six."""
+    title: str = ""
+    """Title of the report; empty where the planner gave none."""
+    requirements: tuple[str, ...] = ()
+    """The checklist: what the report has to say, each by itself; empty where the planner made none."""
     left_out: int = 0
     """Steps that it had beyond the limit."""
     review: Literal["none", "approved", "rejected"] = "none"

@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ..records.research import Entry, Plan, Run, Value
+from ..records.research import Entry, Run, Value
 from ..records.sources import NotRead
 from .errors import QuestionRefused
 
@@ -35,8 +35,6 @@ LONG = 200
 """Characters from which on a question is named by its first sentence."""
 _END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
-_NUMBERED = re.compile(r"^\s*(?:\*\*)?\d{1,2}[.)、．](?:\*\*)?\s*(?=\S)")
-_BULLET = re.compile(r"^\s*[-*•]\s+(?=\S)")
 
 
 def mark_of(message: AnyMessage) -> str:
@@ -216,23 +214,3 @@ def clean_nested(value: Value) -> Value:
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         copy = str(value)
     return copy  # type: ignore[return-value]  # a number that is too long aside, each gives back what it got
-
-
-def read_plan(text: str, max_steps: int) -> Plan:
-    """Parse a plan; the text stays as written unless it has more than `max_steps` steps."""
-    steps = _items(text, _NUMBERED) or _items(text, _BULLET) or [" ".join(text.split())]
-    left_out = max(0, len(steps) - max_steps)
-    if left_out:
-        steps = steps[:max_steps]
-        text = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-    return Plan(text=text.strip(), steps=tuple(steps), left_out=left_out)
-
-
-def _items(text: str, mark: re.Pattern[str]) -> list[str]:
-    items: list[str] = []
-    for line in text.splitlines():
-        if mark.match(line):
-            items.append(mark.sub("", line).strip().strip("*").strip())
-        elif items and line.strip():
-            items[-1] = f"{items[-1]} {line.strip()}"
-    return items

@@ -97,6 +97,8 @@ class Limits(KnownNames, BaseSettings):
     """Times that a researcher may make the very same call; the next time it has to write."""
     max_plan_steps: int = Field(default=6, ge=1)
     """Steps of a plan."""
+    checklist_rounds: int = Field(default=1, ge=0)
+    """Rounds of research on what the draft of a report leaves open of the request's checklist; 0: it is not graded."""
     max_seconds: float = Field(default=1800, gt=0)
     """Active seconds until no more research is dispatched and the report is written."""
     max_seconds_planned: float = Field(default=300, gt=0)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from ..records.plan import PlanStep, StepOutcome, Suggestion
 from .limits import Limits
-
-_ENTRY = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)](?:\*\*)?\s*")
-_REMARK = re.compile(r"\((?:thought alone)?(?:; )?(?:builds on [\d., ]+)?\)$")
-_NUMBER = re.compile(r"\d+(?:\.\d+)*")
 
 NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
 """Why a thought was skipped."""
@@ -112,58 +107,6 @@ def revise_steps(
         for number, (title, task, searches) in enumerate(added[:room], 1)
     ]
     return [*set_status(steps, changed), *new]
-
-
-def plan_text(steps: Sequence[PlanStep]) -> str:
-    """Return the plan as the user reads it: a numbered line for each step, its task and dependencies below."""
-    return "\n".join(
-        f"{number}. {step.title}\n   {' '.join(step.task.split())}{_remark(step)}"
-        for number, step in enumerate(steps, 1)
-    )
-
-
-def read_steps(text: str, most: int) -> list[PlanStep]:
-    """Parse a plan that the user has edited, in the form of `plan_text`; a line without a task is its own task.
-
-    The steps that a step builds on go by the numbers in the text.
-    """
-    steps: list[PlanStep] = []
-    ids: dict[str, str] = {}
-    for number, lines in _numbered(text)[:most]:
-        title, task = lines[0], " ".join(lines[1:]) or lines[0]
-        remark = _REMARK.search(task)
-        told = remark.group() if remark else ""
-        task = task.removesuffix(told).strip() or title
-        builds_on = _NUMBER.findall(told.partition("builds on")[2])
-        steps.append(
-            PlanStep(
-                id=str(len(steps) + 1),
-                title=title.removesuffix(told).strip()[:80] or task[:80],
-                task=task,
-                requires_search="thought alone" not in told,
-                depends_on=tuple(ids[one] for one in builds_on if one in ids),
-            )
-        )
-        ids[number] = steps[-1].id
-    return steps
-
-
-def _numbered(text: str) -> list[tuple[str, list[str]]]:
-    """Return the entries of a numbered list: number as written and lines; lines before the list stand alone."""
-    entries: list[tuple[str, list[str]]] = []
-    for line in filter(str.strip, text.splitlines()):
-        found = _ENTRY.match(line)
-        if found or not entries:
-            entries.append((found.group(1) if found else "", [line[found.end() :].strip() if found else line.strip()]))
-        else:
-            entries[-1][1].append(line.strip())
-    return [(number, lines) for number, lines in entries if lines[0]]
-
-
-def _remark(step: PlanStep) -> str:
-    builds_on = f"builds on {', '.join(step.depends_on)}" if step.depends_on else ""
-    remarks = [remark for remark in ("" if step.requires_search else "thought alone", builds_on) if remark]
-    return f" ({'; '.join(remarks)})" if remarks else ""
 
 
 def _family(steps: Sequence[PlanStep], step_id: str) -> list[PlanStep]:

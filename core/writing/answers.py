@@ -14,9 +14,10 @@ from ...state import ResearchState, StateUpdate
 from ..evidence.citations.labels import all_labels, labels
 from ..records.research import Plan
 from ..run.context import Context
-from ..run.conversation import clean, fault_in, marked, read_plan
+from ..run.conversation import clean, fault_in, marked
 from ..run.errors import QuestionRefused
 from ..run.events.call import stop_packet
+from ..run.plan_text import join_plan, read_plan, split_plan
 from .turn import begin_turn
 
 Decision = Literal["approve", "edit", "reject", "respond", "end"]
@@ -94,11 +95,14 @@ def _decided(decisions: Any) -> dict[str, Any]:
 def reviewed(plan: Plan, answer: Answer, max_steps: int) -> Plan:
     """Return the plan as the answer leaves it: approved, edited, or rejected with a comment.
 
-    Of words, an approval approves, a numbered list is an edited plan, and anything else is a comment.
+    Of words, an approval approves, a numbered list is an edited plan, and anything else is a comment. An edited plan
+    without a title or a checklist keeps the one that it had.
     """
-    is_words = answer.decision == "respond"
-    if answer.decision == "edit" or (is_words and _is_list(answer.text)):
-        return read_plan(answer.text, max_steps).model_copy(update={"review": "approved"})
+    is_words, parts = answer.decision == "respond", split_plan(answer.text)
+    if answer.decision == "edit" or (is_words and _is_list(parts.steps)):
+        known = split_plan(plan.text)
+        edited = parts._replace(title=parts.title or known.title, checklist=parts.checklist or known.checklist)
+        return read_plan(join_plan(edited), max_steps).model_copy(update={"review": "approved"})
     if answer.decision == "approve" or (is_words and is_approval(answer.text)):
         return plan.model_copy(update={"review": "approved"})
     return plan.model_copy(update={"review": "rejected", "comment": answer.text})

@@ -16,7 +16,6 @@ from ..records.plan import Fact, Learning, Observation
 from ..records.report import Report
 from ..records.sources import Source
 from ..run import tool_names
-from ..run.conversation import subject_of
 from ..run.events.call import final_document
 from ..run.events.packets import Contradiction, ContradictionsFound, Placement, ReportFraming, Sources
 from ..run.store.pages import Pages
@@ -87,12 +86,6 @@ def _results(state: ResearchState) -> Iterator[_Result]:
         )
         text = "\n".join([head, *own, *behind])
         yield _Result(ANALYSIS, "What follows from it", "What follows from it", text)
-
-
-def intent_of(state: ResearchState) -> str:
-    """Return what the user wants of the report: the summary of the conversation, or an answer to the question."""
-    summary = state.brief.summary.strip()
-    return summary if summary != state.run.question else f"An answer to the question: {subject_of(summary)}"
 
 
 def framing_packets(state: ResearchState, place: Placement) -> list[ReportFraming | Sources]:

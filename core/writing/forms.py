@@ -40,8 +40,12 @@ class PlannedStep(Form):
 class MakePlan(Form):
     """Hand in the plan."""
 
+    title: str = ""
+    """Title of the report, ten words at most."""
     steps: list[PlannedStep]
     """The steps in their order; the first has the number 1."""
+    requirements: list[str] = Field(default_factory=list)
+    """The checklist: what the report has to say to answer the request, one thing an item."""
 
     @field_validator("steps")
     @classmethod
@@ -208,6 +212,39 @@ class RecordInconsistencies(Form):
     """The pairs; none if there are none."""
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the learnings answer after all."""
+
+
+class RequirementGrade(Form):
+    """Whether the report meets a requirement."""
+
+    number: int
+    """Number of the requirement."""
+    verdict: Literal["answered", "partly", "not answered"]
+    missing: str = ""
+    """Unless it is answered: what is still to be found out, in a sentence that can be understood alone."""
+
+
+class GradeReport(Form):
+    """Hand in the grades."""
+
+    grades: list[RequirementGrade]
+    """One for each requirement, by its number."""
+
+
+class Addition(Form):
+    """A passage that the report lacks."""
+
+    after: int
+    """Number of the block behind which it stands; 0: at the beginning."""
+    text: str
+    """The passage in Markdown, with its citations such as [3]; a new section begins with its heading."""
+
+
+class AddToReport(Form):
+    """Hand in what the report lacks."""
+
+    additions: list[Addition]
+    """The passages; none where the new findings add nothing."""
 
 
 class JudgedUnit(Form):

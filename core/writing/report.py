@@ -17,7 +17,7 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.verification import read_sources
 from ..evidence.citations.citing import CitationStream, Cited, Piece, by_number, without_unknown
 from ..evidence.citations.labels import labels
-from ..evidence.citations.rendering import plain_citations, said_above, write_document
+from ..evidence.citations.rendering import plain_citations, said_above, title_line, write_document
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import comparison_table, missing_of, not_read, notes_of, own_actions
 from ..evidence.text.continuation import Continuation
@@ -85,10 +85,12 @@ class ReportEvents(ProseEvents):
     Between two calls `settle` is called, so that what the next one repeats is not shown twice.
     """
 
-    def __init__(self, sources: Mapping[str, Source], emitter: Emitter, place: Placement, seconds: float) -> None:
-        """Take the thread's sources, the place, and the active seconds before the report."""
+    def __init__(
+        self, sources: Mapping[str, Source], emitter: Emitter, place: Placement, seconds: float, title: str = ""
+    ) -> None:
+        """Take the thread's sources, the place, the active seconds before the report, and its title."""
         super().__init__(emitter, place)
-        self.sources, self.seconds_before = sources, seconds
+        self.sources, self.seconds_before, self._title = sources, seconds, title_line(title)
         keys = {number: source.key for number, source in by_number(sources.values()).items()}
         self.citations = CitationStream(keys)
         self.message_id = f"report-{uuid.uuid4()}"
@@ -144,6 +146,8 @@ class ReportEvents(ProseEvents):
             self._show(self.citations.feed(words))
 
     def _show(self, pieces: list[Piece]) -> None:
+        if pieces and self._title and not self.written:
+            self.stream(f"{self._title}\n\n")
         for piece in pieces:
             words = f"[{piece.number}]" if isinstance(piece, Cited) else piece.text
             self.written += words
@@ -155,6 +159,15 @@ def draft_message(state: ResearchState, draft: Draft, reader: str | None, events
     """Return the draft as a message, under the id under which it was streamed."""
     thought = events.thoughts.strip() or state.progress.thought
     return _message(state, unchecked(draft), reader, DRAFT, thought).model_copy(update={"id": events.message_id})
+
+
+def changed_draft_messages(state: ResearchState, draft: Draft, reader: str | None) -> list[BaseMessage]:
+    """Return the message of a draft that was added to, in the place of the draft before."""
+    before = next((message for message in reversed(state.messages) if mark_of(message) == DRAFT), None)
+    if before is None:
+        return []
+    thought = str(before.additional_kwargs.get(REASONING, ""))
+    return [_message(state, unchecked(draft), reader, DRAFT, thought).model_copy(update={"id": before.id})]
 
 
 def report_messages(state: ResearchState, report: Report, reader: str | None) -> list[BaseMessage]:
@@ -176,7 +189,7 @@ def _message(state: ResearchState, report: Report, reader: str | None, mark: str
     words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
     numbers = {key: number for number, key in enumerate(report.sources, 1)}
     table = comparison_table(disagreement_of(state, report), words, numbers)
-    document = write_document(report, cited, notes_of(state), words, bool(state.sources), table, reader)
+    document = write_document(report, cited, notes_of(state), words, bool(state.sources), table, reader, state.title)
     more = {REASONING: thought} if thought else {}
     return marked(document, mark, **{NUMBERS: [source.number for source in cited]}, **more)
 
@@ -189,7 +202,7 @@ def reader_of(context: Context, pages: Pages) -> str | None:
 
 def unchecked(draft: Draft) -> Report:
     """Return the draft as the report, without a check."""
-    return Report(text=sanitized(without_unknown(draft.text)), sources=draft.sources)
+    return Report(text=sanitized(without_unknown(draft.text)), sources=draft.sources, grades=draft.grades)
 
 
 def audit_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,8 @@ async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(tm
     written = run.asked("report")[0].reminder
     number = next(source.number for source in state.sources.values() if source.title == "New guide")
     assert all(words in written for words in (OLD, NEW, "2001-05-01", "2019-03-04", f"[{number}] is newer"))
-    assert written.count("New guide") == 1, "a title may hold anything: it stands in the list of sources, as data"
+    prose = re.sub(r"<(data-\w+)>.*?</\1>", "", written, flags=re.DOTALL)
+    assert "New guide" not in prose, "a title may hold anything: it stands in the list of sources, as data"
     [packet] = run.of_type("contradictions_found")
     [told] = packet["contradictions"]
     claims = {told["claim"]: told["document_id"], told["other_claim"]: told["other_document_id"]}

@@ -95,8 +95,7 @@ async def test_main_message_and_all_sources_are_told_before_the_first_word_of_th
         "record_analysis": lambda _: {"statements": ["It is old.", "All say so."]},
     }
     run, state = await finished(tmp_path, rules)
-    wanted = f"What the user wants of it: An answer to the question: {QUESTION}"
-    assert wanted in run.asked("report")[0].reminder
+    assert f"The request:\n{QUESTION}" in run.asked("report")[0].reminder
     [framing] = run.of_type("report_framing")
     assert (framing["main_message"], framing["reasoning"]) == ("It is old.", "All say so.")
     [sources] = run.of_type("sources")

@@ -9,7 +9,8 @@ from lab import QUESTION
 from planned_lab import Asked, finished, first_sentences, plan, planned_lab, step, verdict
 
 from deep_research.core.records.plan import PlanStep
-from deep_research.core.run.schedule import plan_text, read_steps, restore_skipped, revise_steps, skip_pending
+from deep_research.core.run.plan_text import plan_text, read_steps
+from deep_research.core.run.schedule import restore_skipped, revise_steps, skip_pending
 
 STEPS = [
     PlanStep(id="1", title="The light", task="When was it lit?", requires_search=True),

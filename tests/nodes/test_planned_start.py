@@ -185,7 +185,7 @@ async def test_what_the_conversation_comes_to_is_told_and_the_writer_knows_it(tm
     assert [message.text for message in run.asked("record_summary")[0].messages[1:-1]] == [QUESTION, ASK, ANSWER]
     assert [packet["summary"] for packet in run.of_type("summary")] == ["Of the lights at Skerry, the old one."]
     assert state.brief.summary == "Of the lights at Skerry, the old one."
-    wanted = "What the user wants of it: Of the lights at Skerry, the old one."
+    wanted = "What the conversation comes to: Of the lights at Skerry, the old one."
     assert wanted in run.asked("report")[0].reminder
     assert await run.is_told_again()
 

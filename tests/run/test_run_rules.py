@@ -13,9 +13,10 @@ from scripted import call, calls
 
 from deep_research.core.records.research import Plan, Progress, Run
 from deep_research.core.run.context import Context
-from deep_research.core.run.conversation import marked, read_plan
+from deep_research.core.run.conversation import marked
 from deep_research.core.run.decisions import decide
 from deep_research.core.run.limits import Limits
+from deep_research.core.run.plan_text import read_plan
 from deep_research.core.run.transcripts import read_calls, results_for
 from deep_research.core.writing.answers import read_answer, reviewed
 from deep_research.core.writing.facts import facts_of_run

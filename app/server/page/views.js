@@ -37,7 +37,7 @@ export function runList(runs, current) {
   if (!runs.length) return [h("p", { class: "quiet" }, "No runs yet.")];
   return [h("ul", {}, runs.map((run) => h("li", { "data-key": run.thread },
     h("a", { href: `#/run/${run.thread}`, "aria-current": run.thread === current ? "page" : null },
-      h("span", { class: "line" }, run.question || "…"),
+      h("span", { class: "line" }, run.title || run.question || "…"),
       h("span", { class: "quiet" }, dot(run.status), `${STATES[run.status] ?? run.status}`, run.changed ? ` · ${day(run.changed)}` : "")))))];
 }
 
@@ -168,7 +168,8 @@ export function runView(view) {
   const { run, story } = view;
   const doing = run.status === "running" ? view.passing || (story.isWriting && !story.stop ? story.activity || "Writing the report" : story.activity) : "";
   return [
-    h("h1", { class: "question", dir: "auto" }, run.question || "…"),
+    h("h1", { class: "question", dir: "auto" }, run.title || run.question || "…"),
+    run.title && run.title !== run.question && h("p", { class: "quiet", dir: "auto" }, run.question),
     meta(view), run.estimate && run.status !== "waiting" && h("p", { class: "quiet estimate", "data-key": "estimate" }, `Estimated: ${run.estimate}`), actions(view),
     view.failure && view.failure !== run.failure && h("p", { class: "failure", role: "alert", "data-key": "failure" }, view.failure),
     run.failure && run.status === "failed" && h("p", { class: "failure", "data-key": "failed" }, run.failure),

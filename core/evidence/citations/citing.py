@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -159,13 +159,14 @@ def bracketed(marker: Marker) -> str:
     return "".join(f"{gap}[{number}]" for gap, number in zip(marker.separators, marker.numbers, strict=True))
 
 
-def numbered_draft(text: str, sources: Mapping[int, str]) -> tuple[str, tuple[str, ...]]:
-    """Return a text numbered in order of first use, and the keys of the sources that it cites.
+def numbered_draft(text: str, sources: Mapping[int, str], first: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]:
+    """Return a text numbered in order of first use, and the keys of the sources by these numbers.
 
     `sources` are the keys by the numbers in the text. Numbers that are not among them are removed, but `[0]`, which
-    stands for no source, stays.
+    stands for no source, stays. The sources `first` (keys) come before all others, whether the text cites them or not.
     """
-    stream, order = CitationStream({**sources, UNKNOWN: ""}), dict[str, int]()
+    stream = CitationStream({**sources, UNKNOWN: ""})
+    order = {key: number for number, key in enumerate(first, 1)}
     words = list[str]()
     for piece in [*stream.feed(text), *stream.finish()]:
         if not isinstance(piece, Cited):

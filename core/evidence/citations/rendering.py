@@ -281,8 +281,9 @@ def write_document(
     was_researched: bool,
     table: str = "",
     reader: str | None = None,
+    title: str = "",
 ) -> str:
-    """Return the report in Markdown.
+    """Return the report in Markdown, below its title if it has one.
 
     `cited` are its sources in the order of their numbers, `notes` what a reader should know about the run, `table` one
     of claims that contradict each other, which follows the answer if related passages come after it. `was_researched`
@@ -294,10 +295,15 @@ def write_document(
     if above := said_above(report, labels, was_researched=was_researched):
         parts.insert(0, f"*{above}*")
     body = sanitized("\n\n".join(part for part in parts if part), links_of(cited, reader))
-    parts = [body, source_list(cited, labels, reader).strip()]
+    parts = [title_line(title), body, source_list(cited, labels, reader).strip()]
     if notes:
         parts.append("\n".join([f"## {labels.notes}", "", *(f"- {plain_line(note)}" for note in notes)]))
     return "\n\n".join(part for part in parts if part)
+
+
+def title_line(title: str) -> str:
+    """Return the title as a heading of the first level; empty without one."""
+    return f"# {plain_line(title)}" if title else ""
 
 
 def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:

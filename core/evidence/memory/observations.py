@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from ....state import ResearchState
 from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
+from ...records.report import Grade
 from ...records.research import Action, Finding, Run
 from ...records.sources import NotRead, Source
 from ..citations.labels import Labels
@@ -294,6 +295,7 @@ def notes_of(state: ResearchState) -> list[str]:
         notes.append(state.plan.remark)
     notes += gaps_of(run, findings)
     notes += [_line("Not done", step.title, step.reason) for step in state.steps if step.status == "skipped"]
+    notes += [f"Not answered in full: {grade.requirement.rstrip('.')}." for grade in open_grades_of(state)]
     notes += [f"Not found: {gap}" for gap in missing_of(run, findings, state.memory.values())]
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
@@ -309,6 +311,11 @@ def notes_of(state: ResearchState) -> list[str]:
             broken[why] = f"{broken[why]}, {queries}" if why in broken else words
     notes += [_line("A search failed", words) for words in [*broken.values()][:LISTED]]
     return [*notes, *run.notices, *unread_notes(not_read(state))]
+
+
+def open_grades_of(state: ResearchState) -> list[Grade]:
+    """Return the items of the checklist that the report leaves open."""
+    return [grade for grade in (state.report.grades if state.report else ()) if grade.verdict != "answered"]
 
 
 def redacted_notes(actions: Iterable[Action]) -> list[str]:

@@ -11,7 +11,17 @@ from ...records.sources import short_hash
 from .packets import Activity, Icon, Placement
 
 ActivityKind = Literal[
-    "understand", "clarify", "summarize", "plan", "search", "analyze", "adapt", "cross_check", "frame", "verify"
+    "understand",
+    "clarify",
+    "summarize",
+    "plan",
+    "search",
+    "analyze",
+    "adapt",
+    "cross_check",
+    "frame",
+    "grade",
+    "verify",
 ]
 
 

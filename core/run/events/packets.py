@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...records.plan import StepKind
-from ...records.report import Audit
+from ...records.report import Audit, Grade
 from ...records.research import Estimate
 from ...records.sources import Extent, NotRead
 
@@ -66,6 +66,16 @@ class ReportRevised(Packet):
     """Its body in Markdown, with citations `[n]`."""
     citations: list[ReportCitation]
     """All that it cites, in the order of the numbers."""
+
+
+class ReportGraded(Packet):
+    """How the draft of the report meets the checklist of the request."""
+
+    type: Literal["report_graded"] = "report_graded"
+    grades: list[Grade]
+    """A grade for each item, in their order."""
+    is_researched: bool
+    """Whether one more round of research follows on what is open."""
 
 
 class ReportAudited(Packet):
@@ -465,6 +475,7 @@ AnyPacket = Annotated[
     | CitationInfo
     | NotesAdded
     | ReportRevised
+    | ReportGraded
     | ReportAudited
     | PacketError
     | Activity

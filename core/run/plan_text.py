@@ -1,0 +1,142 @@
+"""A plan as text, as models write it and users edit it: a title, numbered steps, and a checklist for the report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from textwrap import shorten
+from typing import NamedTuple
+
+from ..records.plan import PlanStep
+from ..records.research import Plan
+
+TITLE_CHARACTERS = 100
+MOST_REQUIREMENTS = 20
+CHECKLIST = "Checklist"
+"""Heading of the checklist where code writes it; a model may write it in another language."""
+_HEADING = re.compile(r"^\s*#{1,6}\s+(.+?)[\s#*]*$")
+_NUMBERED = re.compile(r"^\s*(?:\*\*)?\d{1,2}[.)、．](?:\*\*)?\s*(?=\S)")
+_BULLET = re.compile(r"^\s*[-*•]\s+(?=\S)")
+_ENTRY = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)](?:\*\*)?\s*")
+_REMARK = re.compile(r"\((?:thought alone)?(?:; )?(?:builds on [\d., ]+)?\)$")
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+
+
+class PlanParts(NamedTuple):
+    """The parts of a plan's text."""
+
+    title: str
+    """The heading above the steps; empty without one."""
+    steps: str
+    """The list of steps."""
+    checklist: str
+    """The heading of the checklist and the items below it, as written; empty without one."""
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """The items of the checklist."""
+        return tuple(_items(self.checklist, _BULLET)[:MOST_REQUIREMENTS])
+
+
+def split_plan(text: str) -> PlanParts:
+    """Return the parts of a plan; the checklist is a last heading below which only bullets stand."""
+    lines = text.strip().splitlines()
+    headings = [place for place, line in enumerate(lines) if _HEADING.match(line)]
+    title = ""
+    if headings[:1] == [0]:
+        # The pattern has matched this line.
+        title = shorten(_HEADING.sub(r"\1", lines[headings.pop(0)]).strip("* "), TITLE_CHARACTERS, placeholder="…")
+    below = headings[-1] if headings else len(lines)
+    items = [line for line in lines[below + 1 :] if line.strip()]
+    if not items or not _BULLET.match(items[0]) or any(map(_NUMBERED.match, items)):
+        below = len(lines)
+    return PlanParts(title, "\n".join(lines[bool(title) : below]).strip(), "\n".join(lines[below:]).strip())
+
+
+def join_plan(parts: PlanParts) -> str:
+    """Return the text of a plan with these parts."""
+    title = f"# {parts.title}" if parts.title else ""
+    return "\n\n".join(filter(None, (title, parts.steps, parts.checklist)))
+
+
+def checklist_of(requirements: Sequence[str]) -> str:
+    """Return the checklist of a plan as text; empty without requirements."""
+    items = "\n".join(f"- {' '.join(one.split())}" for one in requirements if one.strip())
+    return f"## {CHECKLIST}\n\n{items}" if items else ""
+
+
+def read_plan(text: str, max_steps: int) -> Plan:
+    """Parse a plan; the text stays as written unless it has more than `max_steps` steps."""
+    parts = split_plan(text)
+    steps = _items(parts.steps, _NUMBERED) or _items(parts.steps, _BULLET) or [" ".join(parts.steps.split())]
+    left_out = max(0, len(steps) - max_steps)
+    if left_out:
+        steps = steps[:max_steps]
+        listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+        text = join_plan(parts._replace(steps=listed))
+    return Plan(
+        text=text.strip(), title=parts.title, steps=tuple(steps), requirements=parts.requirements, left_out=left_out
+    )
+
+
+def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence[str] = ()) -> str:
+    """Return a typed plan as the user reads it: a numbered line for each step, its task and dependencies below."""
+    listed = "\n".join(
+        f"{number}. {step.title}\n   {' '.join(step.task.split())}{_remark(step)}"
+        for number, step in enumerate(steps, 1)
+    )
+    return join_plan(PlanParts(title, listed, checklist_of(requirements)))
+
+
+def read_steps(text: str, most: int) -> list[PlanStep]:
+    """Parse the steps of a plan that the user has edited, in the form of `plan_text`.
+
+    A line without a task is its own task. The steps that a step builds on go by the numbers in the text.
+    """
+    steps: list[PlanStep] = []
+    ids: dict[str, str] = {}
+    for number, lines in _numbered(split_plan(text).steps)[:most]:
+        title, task = lines[0], " ".join(lines[1:]) or lines[0]
+        remark = _REMARK.search(task)
+        told = remark.group() if remark else ""
+        task = task.removesuffix(told).strip() or title
+        builds_on = _NUMBER.findall(told.partition("builds on")[2])
+        steps.append(
+            PlanStep(
+                id=str(len(steps) + 1),
+                title=title.removesuffix(told).strip()[:80] or task[:80],
+                task=task,
+                requires_search="thought alone" not in told,
+                depends_on=tuple(ids[one] for one in builds_on if one in ids),
+            )
+        )
+        ids[number] = steps[-1].id
+    return steps
+
+
+def _items(text: str, mark: re.Pattern[str]) -> list[str]:
+    items: list[str] = []
+    for line in text.splitlines():
+        if mark.match(line):
+            items.append(mark.sub("", line).strip().strip("*").strip())
+        elif items and line.strip():
+            items[-1] = f"{items[-1]} {line.strip()}"
+    return items
+
+
+def _numbered(text: str) -> list[tuple[str, list[str]]]:
+    """Return the entries of a numbered list: number as written and lines; lines before the list stand alone."""
+    entries: list[tuple[str, list[str]]] = []
+    for line in filter(str.strip, text.splitlines()):
+        found = _ENTRY.match(line)
+        if found or not entries:
+            entries.append((found.group(1) if found else "", [line[found.end() :].strip() if found else line.strip()]))
+        else:
+            entries[-1][1].append(line.strip())
+    return [(number, lines) for number, lines in entries if lines[0]]
+
+
+def _remark(step: PlanStep) -> str:
+    builds_on = f"builds on {', '.join(step.depends_on)}" if step.depends_on else ""
+    remarks = [remark for remark in ("" if step.requires_search else "thought alone", builds_on) if remark]
+    return f" ({'; '.join(remarks)})" if remarks else ""

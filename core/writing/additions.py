@@ -1,0 +1,70 @@
+"""What a draft lacks of its checklist: which items are open, and how passages are added while the rest stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..evidence.citations.markers import code_lines
+from ..records.report import Draft, Grade
+from .forms import RequirementGrade
+
+
+def merge_grades(requirements: Sequence[str], known: Iterable[Grade], given: Sequence[RequirementGrade]) -> list[Grade]:
+    """Return a grade for each requirement: the one that was given, else the one that is known, else "answered".
+
+    The numbers of the given ones count, from 1, the requirements that were to be graded: all of them, or those that
+    are known to be open. What a model does not grade does not send anybody out.
+    """
+    before = {grade.requirement: grade for grade in known}
+    asked = to_grade(requirements, before.values())
+    now = {
+        asked[one.number - 1]: Grade(
+            requirement=asked[one.number - 1],
+            verdict=one.verdict,
+            missing="" if one.verdict == "answered" else " ".join(one.missing.split()) or asked[one.number - 1],
+        )
+        for one in given
+        if 0 < one.number <= len(asked)
+    }
+    return [
+        now.get(one) or before.get(one) or Grade(requirement=one, verdict="answered")
+        for one in dict.fromkeys(requirements)
+    ]
+
+
+def to_grade(requirements: Sequence[str], known: Iterable[Grade]) -> list[str]:
+    """Return the requirements that are to be graded: all the first time, then those that are open."""
+    answered = {grade.requirement for grade in known if grade.verdict == "answered"}
+    return [one for one in dict.fromkeys(requirements) if one not in answered]
+
+
+def open_tasks(draft: Draft) -> list[tuple[str, str]]:
+    """Return the requirement and the task for each item that the draft leaves open, each task once."""
+    tasks = {grade.missing: grade.requirement for grade in reversed(draft.open_grades)}
+    return [(requirement, task) for task, requirement in reversed(tasks.items())]
+
+
+def blocks_of(text: str) -> list[str]:
+    """Return the paragraphs, headings, lists and tables of a text: what empty lines outside of code divide."""
+    lines = text.split("\n")
+    blocks, begun = list[str](), list[str]()
+    for line, is_code in zip([*lines, ""], [*code_lines(lines), False], strict=True):
+        if line.strip() or is_code:
+            begun.append(line)
+        elif begun:
+            blocks.append("\n".join(begun))
+            begun = []
+    return blocks
+
+
+def insert_blocks(text: str, additions: Mapping[int, Sequence[str]]) -> str:
+    """Return a text with passages inserted behind those of its blocks with these numbers, from 1; 0: before all.
+
+    Nothing else changes: without the passages the text is what it was.
+    """
+    pieces, end = [f"{one}\n\n" for one in additions.get(0, ())], 0
+    for number, block in enumerate(blocks_of(text), 1):
+        start = text.index(block, end)
+        pieces += [text[end:start], block, *(f"\n\n{one}" for one in additions.get(number, ()))]
+        end = start + len(block)
+    return "".join([*pieces, text[end:]])

@@ -1,0 +1,90 @@
+"""Adds to the draft what the last round of research has brought; nothing else in it changes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from langgraph.runtime import Runtime
+
+from ..core.evidence.citations.citing import by_number, number_finding, numbered_draft
+from ..core.evidence.citations.draft import clean_draft
+from ..core.evidence.citations.markers import settle_fences
+from ..core.evidence.citations.rendering import plain_citations, without_marks
+from ..core.evidence.citations.sanitizing import sanitized
+from ..core.records.report import Draft
+from ..core.records.research import Finding
+from ..core.run.context import Context
+from ..core.run.events.packets import ReportCitation, ReportRevised
+from ..core.writing.additions import blocks_of, insert_blocks
+from ..core.writing.forms import AddToReport
+from ..core.writing.report import changed_draft_messages, reader_of
+from ..core.writing.turn import Turn, begin_turn
+from ..core.writing.write import describe_sources
+from ..prompts import fence, fenced_knowledge
+from ..state import ResearchState, StateUpdate
+
+
+async def add_to_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+    """Have passages written for what is open, and insert them; without new findings the draft stays."""
+    turn, draft = await begin_turn(state, runtime), state.draft
+    assert draft is not None
+    found = [one for one in state.findings.values() if one.question_id == state.run.id and one.id not in draft.findings]
+    if not any(one.text for one in found):
+        return {}
+    async with turn.paid():
+        form = await _ask(state, draft, found, turn)
+    extended = await asyncio.to_thread(_extended, state, draft, form) if form else draft
+    extended = extended.model_copy(update={"findings": tuple(state.findings)})
+    if extended.text == draft.text:
+        return {**turn.update(), "draft": extended}
+    citations = [ReportCitation(citation_number=n, document_id=key) for n, key in enumerate(extended.sources, 1)]
+    turn.emit(ReportRevised(placement=turn.place, content=plain_citations(extended.streamed), citations=citations))
+    update = turn.update()
+    state = replace(state, run=update["run"])
+    reader = reader_of(turn.context, turn.pages)
+    messages = await asyncio.to_thread(changed_draft_messages, state, extended, reader)
+    return {**update, "draft": extended, "messages": messages}
+
+
+async def _ask(state: ResearchState, draft: Draft, found: list[Finding], turn: Turn) -> AddToReport | None:
+    numbers = {source.key: source.number for source in state.sources.values() if source.number}
+    shown, _, _ = number_finding(draft.text, dict(enumerate(draft.sources, 1)), numbers)
+    blocks = [{"block": number, "text": text} for number, text in enumerate(blocks_of(shown), 1)]
+    texts = [{"task": one.task, "text": one.numbered or one.text} for one in found if one.text]
+    return await turn.filler.ask_if_possible(
+        AddToReport,
+        "writer",
+        "add_to_report",
+        [],
+        instructions=turn.context.instructions,
+        request=state.run.question,
+        requirements=fence("\n".join(f"- {grade.requirement}" for grade in draft.open_grades)),
+        knowledge=fenced_knowledge(report=blocks, findings=texts),
+        sources=describe_sources(state),
+    )
+
+
+def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
+    """Return the draft with the passages, which are cleaned as a draft is; sources that are new get new numbers."""
+    known = by_number(state.sources.values())
+    keys = {number: source.key for number, source in known.items()}
+    count, sources, removed = len(blocks_of(draft.text)), draft.sources, draft.removed_markers
+    passages = dict[int, list[str]]()
+    for one in form.additions:
+        cleaned, dropped = clean_draft(settle_fences(without_marks(one.text)), known)
+        text, sources = numbered_draft(settle_fences(sanitized(cleaned)), keys, sources)
+        removed += dropped
+        if text.strip():
+            passages.setdefault(min(max(one.after, 0), count), []).append(text.strip())
+    text = insert_blocks(draft.text, passages)
+    return draft.model_copy(
+        update={
+            "text": text,
+            "sources": sources,
+            "streamed": text,
+            "streamed_sources": sources,
+            "removed_markers": removed,
+            "is_graded": draft.is_graded and text == draft.text,
+        }
+    )

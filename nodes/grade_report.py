@@ -1,0 +1,95 @@
+"""Grades the draft against the checklist of the request, and prepares research on what it leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage
+from langchain_core.messages.tool import tool_call
+from langgraph.runtime import Runtime
+
+from ..core.models.resolve import is_extractive, is_small
+from ..core.records.report import Draft
+from ..core.run import tool_names
+from ..core.run.context import Context
+from ..core.run.decisions import PENDING
+from ..core.run.events.packets import ReportGraded
+from ..core.run.schedule import revise_steps
+from ..core.run.spending import limit_reached
+from ..core.run.transcripts import results_for
+from ..core.writing.additions import merge_grades, open_tasks, to_grade
+from ..core.writing.forms import GradeReport
+from ..core.writing.turn import Turn, begin_turn
+from ..prompts import fence
+from ..state import ResearchState, StateUpdate
+from ..tools.offer import offered_tools
+
+NOT_GRADED = "The report was not compared with the checklist of the request: the verifier's model gave no grades."
+
+
+async def grade_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+    """Have the draft graded; begin one more round of research on what is open, if limits allow."""
+    turn, draft = await begin_turn(state, runtime), state.draft
+    assert draft is not None
+    requirements = state.plan.requirements if state.plan else ()
+    if not requirements or draft.is_graded or not _can_grade(turn.context):
+        return {}
+    turn.announce("grade")
+    async with turn.paid():
+        form = await _ask(to_grade(requirements, draft.grades), draft, turn)
+    if form is None:
+        return turn.update(notices=(*state.run.notices, NOT_GRADED))
+    graded = draft.model_copy(
+        update={"grades": tuple(merge_grades(requirements, draft.grades, form.grades)), "is_graded": True}
+    )
+    is_researched = bool(graded.open_grades) and _may_research(turn, graded)
+    turn.emit(ReportGraded(placement=turn.place, grades=[*graded.grades], is_researched=is_researched))
+    update = turn.update()
+    if is_researched:
+        graded = graded.model_copy(update={"rounds": graded.rounds + 1})
+        update |= _as_steps(state, graded, turn) if state.has_typed_plan else _as_tasks(update, state, graded)
+    return {**update, "draft": graded}
+
+
+def _can_grade(context: Context) -> bool:
+    """Whether that is wanted, and the verifier's model can tell what a report says."""
+    return bool(context.limits.checklist_rounds) and not (
+        is_extractive("verifier", context) or is_small("verifier", context)
+    )
+
+
+def _may_research(turn: Turn, draft: Draft) -> bool:
+    """Whether limits allow one more round, and there is something to search."""
+    run, limits = turn.state.run, turn.context.limits
+    is_over = run.stop_reason or limit_reached(limits, turn.state.spending | turn.spending, run.active_seconds)
+    return not is_over and draft.rounds < limits.checklist_rounds and bool(offered_tools(turn.context))
+
+
+async def _ask(requirements: Sequence[str], draft: Draft, turn: Turn) -> GradeReport | None:
+    listed = "\n".join(f"{number}. {one}" for number, one in enumerate(requirements, 1))
+    return await turn.filler.ask_if_possible(
+        GradeReport,
+        "verifier",
+        "grade_report",
+        [],
+        request=turn.state.run.question,
+        report=fence(draft.text),
+        requirements=fence(listed),
+    )
+
+
+def _as_tasks(update: StateUpdate, state: ResearchState, draft: Draft) -> StateUpdate:
+    """Return the tasks as the orchestrator hands them out, with the calls by which their findings are found."""
+    prefix = f"open-{state.run.id[:8]}-{draft.rounds}"
+    waiting = tuple((f"{prefix}-{number}", task) for number, (_, task) in enumerate(open_tasks(draft), 1))
+    calls = [tool_call(name=tool_names.RESEARCH_AGENT, args={"task": task}, id=call_id) for call_id, task in waiting]
+    message = AIMessage("", tool_calls=calls)
+    results = results_for(message, {call_id: PENDING for call_id, _ in waiting})
+    progress = update["progress"].model_copy(update={"waiting": waiting, "decision": "research"})
+    return {"progress": progress, "transcript": [[message, *results]]}
+
+
+def _as_steps(state: ResearchState, draft: Draft, turn: Turn) -> StateUpdate:
+    """Return the plan with a step for each task."""
+    added = [(requirement[:80], task, True) for requirement, task in open_tasks(draft)]
+    return {"steps": revise_steps(state.steps, {}, {}, added, turn.context.limits.max_plan_steps)}

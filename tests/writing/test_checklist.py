@@ -1,0 +1,213 @@
+"""The draft is graded against the checklist of the request; what it leaves open is researched once and added."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judging_model import by_figures
+from lab import REPORT, Lab, lab, research, search
+from langchain_core.language_models import ModelProfile
+from planned_lab import finished, plan, step
+from scripted import ScriptedChatModel, call, calls
+
+from deep_research.app.embed import build_graph
+from deep_research.core.run.errors import RateLimited
+from deep_research.core.run.plan_text import read_plan, split_plan
+from deep_research.core.writing.additions import blocks_of, insert_blocks
+from deep_research.state import ResearchState
+
+CHECKLIST = ("When the light was lit", "Its keeper and her years", "Its range at sea")
+TITLE = "The Skerry Light and its keeper"
+PLAN = "\n".join([f"# {TITLE}", "", "1. History of the light", "2. Its keeper", "", "## Checklist", ""]) + "".join(
+    f"\n- {one}" for one in CHECKLIST
+)
+DRAFT = "It was lit in 1844. [1]\n\nNothing else is known."
+KEEPER, RANGE = "Who kept the Skerry Light, and when?", "How far is the Skerry Light seen?"
+ADDED = "Ada Moran kept it from 1901 to 1932. [2]"
+OPEN = [(1, "answered", ""), (2, "not answered", KEEPER), (3, "partly", RANGE)]
+STILL_OPEN = [(1, "answered", ""), (2, "not answered", RANGE)]
+
+
+def graded(*grades: tuple[int, str, str]) -> Any:
+    """The verifier grades by the numbers that it was shown."""
+    return calls(call("grade_report", grades=[{"number": n, "verdict": v, "missing": m} for n, v, m in grades]))
+
+
+def added(*additions: tuple[int, str]) -> Any:
+    """The writer hands in passages, each with the number of the block behind which it stands."""
+    return calls(call("add_to_report", additions=[{"after": after, "text": text} for after, text in additions]))
+
+
+def grader(*replies: Any) -> ScriptedChatModel:
+    """A verifier that grades by these replies, and judges by figures."""
+    scripts = {"grade_report": list(replies), "": lambda messages, _: by_figures(messages[-1].text)}
+    return ScriptedChatModel(replies=scripts, profile=ModelProfile(max_input_tokens=100_000))
+
+
+def answering(query: str, finding: str) -> list[Any]:
+    """A researcher that searches once and writes."""
+    return [search(query), REPORT, finding]
+
+
+def checklist_lab(tmp_path: Path, verifier: ScriptedChatModel, **settings: Any) -> Lab:
+    """A run whose draft answers the first of three requirements."""
+    scripts: dict[str, Any] = {
+        "planner": [PLAN],
+        "researcher": {
+            "When was": answering("Skerry Light", "It was lit in 1844. [1]"),
+            KEEPER: answering("Ada Moran", "Ada Moran kept it from 1901 to 1932. [1]"),
+            RANGE: answering("range", "Nothing is said of its range."),
+        },
+        "writer": {"add_to_report": [added((1, ADDED))], "": [DRAFT]},
+    }
+    return lab(tmp_path, **{**scripts, "verifier": verifier, **settings})
+
+
+def packets_of(run: Any, kind: str) -> list[dict[str, Any]]:
+    """The packets of a type, as they were emitted."""
+    return [one for one in run.packets if one["type"] == kind]
+
+
+def notes(state: ResearchState) -> str:
+    """The notes below the report."""
+    return state.messages[-1].text.partition("## Notes")[2]
+
+
+async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothing_else_changes(tmp_path: Path) -> None:
+    run = checklist_lab(tmp_path, grader(graded(*OPEN), graded(*STILL_OPEN)))
+    state = await run.ask()
+    assert [one.task for one in state.findings.values()] == ["When was the Skerry Light lit?", KEEPER, RANGE]
+    assert state.report and state.report.text == DRAFT.replace("[1]\n\n", f"[1]\n\n{ADDED}\n\n")
+    assert [one.verdict for one in state.report.grades] == ["answered", "answered", "not answered"]
+    # The second time, only what was open is graded, and nobody is sent out again.
+    first, second = (one.text for one in run.calls("verifier") if "grade_report" in one.tools)
+    assert all(one in first for one in CHECKLIST)
+    assert CHECKLIST[0] not in second.partition("The checklist:")[2]
+    told = packets_of(run, "report_graded")
+    assert [(len(one["grades"]), one["is_researched"]) for one in told] == [(3, True), (3, False)]
+    assert notes(state).count(CHECKLIST[2]) == 1
+    assert state.run.status == "completed_with_gaps"
+    # The orchestrator was asked for its first round and for the report, and not about the last round.
+    assert len(run.calls("orchestrator")) == 2
+    # What was added was shown in place before it was checked.
+    assert ADDED.split("[")[0] in packets_of(run, "report_revised")[0]["content"]
+    assert state.messages[-1].text.startswith(f"# {TITLE}\n\nIt was lit in 1844.")
+    assert run.all_used()
+
+
+async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_path: Path) -> None:
+    grades = [OPEN[:2], STILL_OPEN[:1]]
+    rules = {
+        "make_plan": lambda _: {**plan(step("Skerry Light"))(_), "title": TITLE, "requirements": CHECKLIST[:2]},
+        "report": lambda _: DRAFT,
+        "grade_report": lambda _: {"grades": [{"number": n, "verdict": v, "missing": m} for n, v, m in grades.pop(0)]},
+        "add_to_report": lambda asked: {"additions": [{"after": 1, "text": _cited(asked.reminder)}]},
+    }
+    run, state = await finished(tmp_path, rules)
+    assert [(one.id, one.task, one.status) for one in state.steps] == [
+        ("1", "Skerry Light", "completed"),
+        ("2", KEEPER, "completed"),
+    ]
+    assert state.report
+    before, passage, after = state.report.text.split("\n\n")
+    assert (before, after) == tuple(DRAFT.split("\n\n"))
+    assert "Ada Moran" in passage and re.search(r"\[\d\]", passage)
+    assert [one.verdict for one in state.report.grades] == ["answered", "answered"]
+    assert [one["is_researched"] for one in packets_of(run, "report_graded")] == [True, False]
+    assert state.run.status == "completed"
+    assert len([one for one in run.types() if one == "report_framing"]) <= 1
+
+
+def _cited(reminder: str) -> str:
+    """A passage that cites what the new finding does."""
+    number = re.search(r"Ada Moran[^\"]*?\[(\d+)\]", reminder)
+    assert number, reminder
+    return f"Ada Moran kept the Skerry Light from 1901 to 1932. [{number[1]}]"
+
+
+@pytest.mark.parametrize("limits", [{"checklist_rounds": 0}, {"max_searches": 1}])
+async def test_limits_hold_for_the_round_too(tmp_path: Path, limits: dict[str, int]) -> None:
+    run = checklist_lab(tmp_path, grader(graded(*OPEN)), limits=limits)
+    state = await run.ask()
+    assert len(state.findings) == 1
+    assert state.report and state.report.text == DRAFT
+    is_graded = "checklist_rounds" not in limits
+    assert bool(state.report.grades) == is_graded == bool(packets_of(run, "report_graded"))
+    assert [one in notes(state) for one in CHECKLIST] == [False, is_graded, is_graded]
+
+
+async def test_grades_that_cannot_be_read_let_the_report_go_on_with_a_note(tmp_path: Path) -> None:
+    run = checklist_lab(tmp_path, grader("I like it.", "Very much."))
+    state = await run.ask()
+    assert state.report and state.report.text == DRAFT
+    assert "was not compared with the checklist" in notes(state)
+    assert state.report.audit and state.report.audit.checked
+
+
+async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    broken = {"add_to_report": [RateLimited("busy"), RateLimited("busy")], "": [DRAFT]}
+    run = checklist_lab(
+        tmp_path,
+        grader(graded(*OPEN)),
+        graph=build_graph(checkpointer=path),
+        orchestrator=[research("When was the Skerry Light lit?"), REPORT],
+        writer=broken,
+    )
+    with pytest.raises(RateLimited):
+        await run.ask()
+    again = checklist_lab(tmp_path, grader(graded(*STILL_OPEN)), graph=build_graph(checkpointer=path))
+    state = await again.ask(None)
+    assert state.report and ADDED in state.report.text
+    # Nothing that was paid for is done again.
+    assert not again.calls("researcher") and not again.calls("orchestrator")
+    assert len(again.calls("writer")) == 1
+
+
+async def test_an_edited_checklist_is_the_one_that_counts(tmp_path: Path) -> None:
+    run = checklist_lab(tmp_path, grader(graded((1, "answered", ""))), review_plan=True)
+    await run.ask()
+    state = await run.ask("1. The history of the light\n2. Its keeper\n\n## Checklist\n\n- When the light was lit")
+    assert state.plan and state.plan.requirements == ("When the light was lit",)
+    assert state.title == TITLE
+    assert [one.requirement for one in state.report.grades] == ["When the light was lit"] if state.report else False
+
+
+async def test_without_a_checklist_nothing_is_graded(tmp_path: Path) -> None:
+    run = checklist_lab(tmp_path, grader(), planner=["1. History of the light\n2. Its keeper"])
+    state = await run.ask()
+    assert state.report and not state.report.grades
+    assert "report_graded" not in run.types()
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "requirements"),
+    [
+        (PLAN, TITLE, CHECKLIST),
+        ("1. One\n2. Two", "", ()),
+        ("# Title\n\n- one\n- two", "Title", ()),
+        ("## Phase 1\n1. One\n\n## Phase 2\n2. Two", "Phase 1", ()),
+        ("1. One\n\n**Note:** nothing.\n\n### Prüfliste\n* Wann?\n* Wo?", "", ("Wann?", "Wo?")),
+    ],
+)
+def test_the_parts_of_a_plan_are_told_apart(text: str, title: str, requirements: tuple[str, ...]) -> None:
+    parts = split_plan(text)
+    assert (parts.title, parts.requirements) == (title, requirements)
+    assert read_plan(text, 6).text == text.strip()
+
+
+LINES = st.sampled_from(["Words. [1]", "- an item", "| a | b |", "```", "", "  ", "# Heading", "\ttext"])
+
+
+@given(st.lists(LINES).map("\n".join), st.dictionaries(st.integers(0, 9), st.just(["NEW. [2]"])))
+def test_additions_change_nothing_else(text: str, additions: dict[int, list[str]]) -> None:
+    count = len(blocks_of(text))
+    longer = insert_blocks(text, additions)
+    placed = [number for number in additions if number <= count]
+    assert longer.count("NEW. [2]") == len(placed)
+    assert longer.replace("NEW. [2]\n\n", "", 1 if 0 in placed else 0).replace("\n\nNEW. [2]", "") == text
