@@ -15,6 +15,7 @@ from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import source_list, without_marks
 from ..core.evidence.citations.sanitizing import sanitized
 from ..core.evidence.memory.observations import gaps_of, missing_of
+from ..core.models.resolve import is_extractive, is_small, profile_of
 from ..core.records.report import Draft
 from ..core.records.research import Finding, Run
 from ..core.run.context import Context
@@ -23,6 +24,7 @@ from ..core.run.errors import NoReport
 from ..core.run.schedule import NOTHING_TO_THINK_OVER
 from ..core.run.transcripts import THOUGHTS_ALONE, mark_withheld
 from ..core.writing.basis import withheld_notes as left_out_of_basis
+from ..core.writing.passages import deciding_passages
 from ..core.writing.report import ReportEvents, draft_message, reader_of
 from ..core.writing.turn import begin_turn
 from ..core.writing.write import TextWriter
@@ -32,8 +34,11 @@ from ..state import ResearchState, StateUpdate
 async def write_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Have the report written; a call that is cut off is continued, an empty one is made once more."""
     turn = await begin_turn(state, runtime)
-    events = ReportEvents(state.sources, turn.emitter, turn.place, turn.state.run.active_seconds)
-    writer = TextWriter(state, turn.context, events)
+    events = ReportEvents(state.sources, turn.emitter, turn.place, turn.state.run.active_seconds, state.title)
+    has_room = not (state.run.is_quick or is_small("writer", turn.context) or is_extractive("writer", turn.context))
+    window = profile_of("writer", turn.context).window
+    passages = await deciding_passages(state, turn.pages, window) if has_room else ""
+    writer = TextWriter(state, turn.context, events, passages)
     async with turn.paid(events):
         cut = await writer.write()
         events.finish()
@@ -89,4 +94,5 @@ def _draft(
         streamed_sources=events.citations.cited,
         removed_markers=removed,
         has_gaps=has_gaps,
+        findings=tuple(state.findings),
     )

@@ -39,7 +39,7 @@ from ..run.transcripts import (
     with_findings,
 )
 from .attribution import with_found_citations
-from .basis import disagreement_in_thread, intent_of, report_basis, source_texts
+from .basis import disagreement_in_thread, report_basis, source_texts
 from .facts import facts_of_run
 from .from_facts import AT_ONCE, NOTICE, facts_by_topic, facts_request, left_out
 from .report import ReportEvents
@@ -75,9 +75,12 @@ class Asked(NamedTuple):
 
 
 def report_request(
-    state: ResearchState, context: Context, asked: Asked, draft: str, refused: Collection[str]
+    state: ResearchState, context: Context, asked: Asked, draft: str, refused: Collection[str], passages: str = ""
 ) -> Request:
-    """Return the call that writes this part after the `draft`; findings that were `refused` (ids) are withheld."""
+    """Return the call that writes this part after the `draft`; findings that were `refused` (ids) are withheld.
+
+    `passages` are those that the findings rest on, as they are shown.
+    """
     run, limits = state.run, context.limits
     findings = {**state.findings, **mark_withheld(state.findings, refused)}
     system = render(
@@ -97,7 +100,7 @@ def report_request(
         *with_findings(research_calls(state.transcript), findings),
         *(text_only(state.messages[progress.seen_messages :]) if progress.opening else []),
         *partial,
-        HumanMessage(_reminder(state, asked, draft, has_findings=_has_findings(state, findings.values()))),
+        HumanMessage(_reminder(state, asked, draft, passages, has_findings=_has_findings(state, findings.values()))),
     ]
     facts = facts_of_run(state, context)
     shorten = first_passages if run.is_quick else cited_sentences
@@ -121,7 +124,7 @@ def first_passages(text: str, share: float) -> str:
     return "\n".join([opening, *kept, closing])
 
 
-def _reminder(state: ResearchState, asked: Asked, draft: str, *, has_findings: bool) -> str:
+def _reminder(state: ResearchState, asked: Asked, draft: str, passages: str, *, has_findings: bool) -> str:
     run, pairs = state.run, disagreement_in_thread(state)
     missing = missing_of(run, state.findings.values(), state.memory.values())
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
@@ -138,15 +141,18 @@ def _reminder(state: ResearchState, asked: Asked, draft: str, *, has_findings: b
         assumptions=run.assumptions,
         # The plan may have been adapted since it was shown.
         plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or (state.plan.text if state.plan else ""),
-        intent=intent_of(state) if state.has_typed_plan else "",
-        sources=_describe_sources(state),
+        requirements="\n".join(f"- {one}" for one in state.plan.requirements) if state.plan else "",
+        has_analysis=state.has_typed_plan,
+        summary=state.brief.summary if state.has_typed_plan and state.brief.summary.strip() != run.question else "",
+        passages=passages,
+        sources=describe_sources(state),
         gaps=fence("\n".join(missing)) if missing else "",
         earlier_gaps=fence("\n".join(earlier)) if earlier else "",
         contradictions=fence("\n".join(map(contradiction_line, pairs))) if pairs else "",
     )
 
 
-def _describe_sources(state: ResearchState) -> str:
+def describe_sources(state: ResearchState) -> str:
     """Return what a reader should know of each source that findings cite: its title, its date, and what it is worth."""
     text = "\n".join(finding.numbered or "" for finding in state.findings.values())
     learned = {one.source for one in state.learnings.values()}
@@ -177,8 +183,8 @@ def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:
 class TextWriter:
     """Has the report of a run written; a call that is cut off is continued."""
 
-    def __init__(self, state: ResearchState, context: Context, events: ReportEvents) -> None:
-        self._state, self._context, self._events = state, context, events
+    def __init__(self, state: ResearchState, context: Context, events: ReportEvents, passages: str) -> None:
+        self._state, self._context, self._events, self._passages = state, context, events, passages
         self._is_quick = state.run.is_quick
         self._facts = facts_by_topic(state) if is_small("writer", context) and not self._is_quick else {}
         # What breaks is continued once, but by a further call.
@@ -299,7 +305,9 @@ class TextWriter:
         state, context = self._state, self._context
         if self._facts and asked.part != "continuation":
             return await asyncio.to_thread(facts_request, state, context, asked.heading, is_again=asked.is_again)
-        return await asyncio.to_thread(report_request, state, context, asked, draft, frozenset(self.refused))
+        # What a filter refused to read in a finding, it would refuse in its passages.
+        passages = "" if self.refused else self._passages
+        return await asyncio.to_thread(report_request, state, context, asked, draft, frozenset(self.refused), passages)
 
 
 class Written(NamedTuple):
