@@ -9,20 +9,27 @@ from langgraph.runtime import Runtime
 
 from ..core.models.ask import ask_model
 from ..core.models.request import Request
+from ..core.models.resolve import is_extractive, is_small
 from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, marked
 from ..core.run.events.call import stop_packet
 from ..core.run.events.packets import Activity, MessageDelta, MessageStart
 from ..core.writing.facts import facts_of_run
-from ..core.writing.turn import begin_turn
-from ..prompts import render
+from ..core.writing.passages import recalled_passages
+from ..core.writing.turn import Turn, begin_turn
+from ..prompts import fence, render
 from ..state import ResearchState, StateUpdate
-from ..tools.control import GENERATE_PLAN, LOOK_UP
+from ..tools.control import ANSWER_FROM_READ, GENERATE_PLAN, LOOK_UP
 from ..tools.offer import offered_tools
 from ..tools.tool import as_lines
 
 _ASKS = re.compile("[?？؟\u037e]")
+RECALLED_CHARACTERS = 12_000
+"""Passages that were read before, as the clarifier is shown them."""
+RECALLED = (
+    "Answered from what was read for earlier questions; nothing was searched. Ask for new research if you want it."
+)
 NOT_SMALL = "More than a small question: researched step by step."
 
 
@@ -32,7 +39,8 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     context, place = turn.context, turn.place
     offered = list(offered_tools(context))
     may_look_up = run.is_quick or (run.depth == "auto" and bool(offered))
-    if context.clarify == "off" and not may_look_up:
+    recalled = await _recalled(turn, state)
+    if context.clarify == "off" and not may_look_up and not recalled:
         return {}
     # Of two calls none is left to choose queries by an answer that nobody gives.
     may_ask = context.clarify == "ask" and run.is_resumable if run.is_quick else context.clarify != "off"
@@ -49,10 +57,12 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
         may_look_up=may_look_up,
         may_ask=may_ask,
         max_queries=context.limits.max_queries,
+        passages=recalled,
     )
     messages = [SystemMessage(system), *latest_messages(state.messages, context.limits.context_messages)]
     facts = facts_of_run(state, context)
     tools = [*([] if run.is_quick else [GENERATE_PLAN]), *([LOOK_UP] if may_look_up else [])]
+    tools += [ANSWER_FROM_READ] if recalled else []
     choice = "auto" if may_ask else "any"
     request = Request(
         "clarifier", run.id, messages, tools=tools, tool_choice=choice, words_name="question_to_user", facts=facts
@@ -66,18 +76,31 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     question = words if may_ask and not has_called and _ASKS.search(words) else ""
     if not question or context.clarify == "assume" or not run.is_resumable:
         queries = _queries(reply.message) if may_look_up else ()
-        is_quick = run.is_quick or bool(queries)
+        called = {call["name"] for call in reply.message.tool_calls}
+        is_recalled = bool(recalled) and called == {tool_names.ANSWER_FROM_READ}
+        is_quick = run.is_quick or bool(queries) or is_recalled
+        notices = (*run.notices, RECALLED) if is_recalled else run.notices
         if run.depth == "auto" and not is_quick:
             turn.emit(Activity(placement=place, text=NOT_SMALL, icon="lightbulb"))
         assumptions = (question,) if question else run.assumptions
         brief = state.brief.model_copy(update={"queries": queries})
-        return {**turn.costs(assumptions=assumptions, is_quick=is_quick), "brief": brief}
+        update = turn.costs(assumptions=assumptions, is_quick=is_quick, is_recalled=is_recalled, notices=notices)
+        return {**update, "brief": brief}
     if run.strategy == "planned":
         turn.announce("clarify")
     update = turn.costs(status="waiting")
     turn.emit(MessageStart(placement=place), MessageDelta(placement=place, content=question))
     turn.emit(stop_packet(update["run"], place.turn_index))
     return {**update, "messages": [marked(question, "clarification")]}
+
+
+async def _recalled(turn: Turn, state: ResearchState) -> str:
+    """Return the passages of the thread that bear on a follow-up, fenced; empty if there are none."""
+    context = turn.context
+    if state.run.entry != "follow_up" or is_small("clarifier", context) or is_extractive("clarifier", context):
+        return ""
+    found = await recalled_passages(state.run.question, state, turn.pages, RECALLED_CHARACTERS)
+    return fence("\n\n".join(f"[{state.sources[key].number}] {text}" for key, text in found)) if found else ""
 
 
 def _queries(message: AIMessage) -> tuple[str, ...]:

@@ -1,10 +1,9 @@
-"""Searches once for a small question: one round of every search tool, whose best passages become the only finding."""
+"""Finds the passages that a small question is answered from: by one round of every search tool, or in what was read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
@@ -23,6 +22,7 @@ from ..core.run.events.call import document, step_failed
 from ..core.run.events.packets import Activity, ResearchAgentStart
 from ..core.run.limits import Limits
 from ..core.run.spending import terms
+from ..core.writing.passages import Passage, recalled_passages
 from ..core.writing.turn import begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
@@ -35,20 +35,13 @@ LOOK_UP = "look-up"
 """Id of the step that stands for the only search."""
 SMALL = "A small question: answered from one search."
 QUICK = "Answered from one search."
+RECALLED = "Answered from what was read for earlier questions."
 PIECE = 2000
 """Characters of a passage; a longer one, as of a document that is read whole, is cut at a blank line."""
 
 
-class Passage(NamedTuple):
-    """A passage as it was found."""
-
-    key: str
-    """Key of its source."""
-    text: str
-
-
 async def look_up(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Search once, read the best pages, and keep the best passages; no model is asked."""
+    """Keep the best passages of one search, or of what the thread has read; no model is asked."""
     run, turn = state.run, await begin_turn(state, runtime)
     limits, place = turn.context.limits, turn.place
     said = question_of(state.messages)
@@ -59,12 +52,17 @@ async def look_up(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     queries = state.brief.queries[: limits.max_queries] or (task.text,)
     step = StepState([task], iteration=1, queries=queries, open_next=tuple(addresses))
     work = SearchRound(step, turn.context, turn.pages, turn.events.bill, turn.emitter, Watch(turn.context.clock, 0.0))
-    begun = Activity(placement=place, text=SMALL if run.depth == "auto" else QUICK, icon="lightbulb")
+    words = RECALLED if run.is_recalled else SMALL if run.depth == "auto" else QUICK
+    begun = Activity(placement=place, text=words, icon="lightbulb")
     turn.emit(begun, ResearchAgentStart(placement=place, research_task=task.text))
-    async with turn.paid():
-        reason = await work.do(is_only=True) or work.lasting_fault()
-        results = results_in(await turn.pages.fill_in(work.notes))
-    found = list(_passages(results, step, work, limits.pages_characters))
+    reason = ""
+    if run.is_recalled:
+        found = await recalled_passages(run.question, state, turn.pages, limits.pages_characters)
+    else:
+        async with turn.paid():
+            reason = await work.do(is_only=True) or work.lasting_fault()
+            results = results_in(await turn.pages.fill_in(work.notes))
+        found = list(_passages(results, step, work, limits.pages_characters))
     sources = _numbered(found, {**state.sources, **work.sources})
     finding = _finding(task, found, sources, work, reason)
     cited = [document(one) for one in sources.values()]

@@ -44,7 +44,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
             )
             examined = await examination.examine()
             notices = (*notices, *examination.notices)
-            if state.run.is_quick and not is_extractive("writer", context):
+            if state.run.is_quick and not state.run.is_recalled and not is_extractive("writer", context):
                 notices = (*notices, await asyncio.to_thread(examination.looked_up))
     status = "completed_with_gaps" if draft.has_gaps or draft.open_grades else "completed"
     update = turn.update(status=status, notices=(*state.run.notices, *notices))
@@ -60,7 +60,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
 
 def _affordable(context: Context, run: Run) -> Context:
     """Return settings that call no model, if the run ended because its budget is spent, or has had its two calls."""
-    if not run.is_quick and not any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
+    if (run.is_recalled or not run.is_quick) and not any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
         return context
     limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
     return context.model_copy(update={"limits": limits})

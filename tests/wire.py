@@ -42,7 +42,7 @@ PADDING = (
     "The harbour office keeps a log of wind and water for every day of the year, and anybody may read it there. " * 4
 )
 ROLE_SIGNS: dict[Role, str] = {
-    "clarifier": "You stand at the door",
+    "clarifier": "You are the first to read a request",
     "planner": "You plan research",
     "orchestrator": "You lead a research project",
     "researcher": "You are a careful researcher",

@@ -18,6 +18,10 @@ class LookUp(BaseModel):
     queries: Lines = Field(description="What to search for: short queries, each about one thing.")
 
 
+class AnswerFromRead(BaseModel):
+    """Have the request answered from the passages that are shown: they hold all that it asks for."""
+
+
 class ResearchAgent(BaseModel):
     """Give one topic to a research agent, which sees nothing but the task. Returns its findings with source numbers."""
 
@@ -65,6 +69,7 @@ class ThinkTool(BaseModel):
 
 GENERATE_PLAN = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
 LOOK_UP = tool_schema(tool_names.LOOK_UP, LookUp)
+ANSWER_FROM_READ = tool_schema(tool_names.ANSWER_FROM_READ, AnswerFromRead)
 RESEARCH_AGENT = tool_schema(tool_names.RESEARCH_AGENT, ResearchAgent)
 GENERATE_REPORT = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
 GENERATE_FINDING = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)

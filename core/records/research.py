@@ -299,6 +299,8 @@ class Run(Record):
     """How the latest message came in."""
     depth: Depth | None = None
     """How much the question is worth, as it was set at its start; none: `standard`."""
+    is_recalled: bool = False
+    """Whether it is answered from what was read for earlier questions of its thread; then it `is_quick`, too."""
     is_quick: bool = False
     """Whether it is answered from one search: by its depth, or since `auto` found it to be small."""
     estimate: Estimate | None = None

@@ -1,9 +1,10 @@
-"""The passages that findings rest on, so that the writer reads the sources' own words beside them."""
+"""Passages of what the thread has read: those that findings rest on, and those that bear on a further question."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ...prompts import fenced_knowledge
 from ...state import ResearchState
@@ -20,6 +21,39 @@ SHARE = 0.25
 """Maximum share of the writer's window that they take."""
 FEWER = (100, 12, 6, 3, 1)
 """Statements of each source whose passages are shown; the first number is used with which all passages fit."""
+RECALLED = 4
+"""Passages of each source that bear on a further question, at most."""
+
+
+class Passage(NamedTuple):
+    """A passage of a source."""
+
+    key: str
+    """Key of the source."""
+    text: str
+
+
+async def recalled_passages(question: str, state: ResearchState, pages: Pages, characters: int) -> list[Passage]:
+    """Return passages of the sources that the thread has numbered, those first that hold most words of a question.
+
+    They have at most so many characters together. Empty if no text is kept.
+    """
+    keys = [key for key, source in state.sources.items() if source.number]
+    texts = await source_texts(state.sources, keys, pages)
+    return await asyncio.to_thread(_recalled, question, texts, characters)
+
+
+def _recalled(question: str, texts: Mapping[str, Sequence[SourceText]], characters: int) -> list[Passage]:
+    windows = {key: own[0].windows for key, own in texts.items() if own}
+    shares = {key: one.share(question) for key, one in windows.items()}
+    found = list[Passage]()
+    for key in sorted((key for key in windows if shares[key]), key=lambda key: -shares[key]):
+        for text in windows[key].shown(windows[key].best(question, RECALLED)):
+            characters -= len(text)
+            if characters < 0:
+                return found
+            found.append(Passage(key, text))
+    return found
 
 
 async def deciding_passages(state: ResearchState, pages: Pages, window: int) -> str:

@@ -171,8 +171,8 @@ async def test_clarifier_and_orchestrator_see_the_last_five_messages_of_the_user
 @pytest.mark.parametrize(
     ("has_documents", "engines", "words"),
     [
-        (True, (), "- The user's own documents are searched."),
-        (True, ("wikipedia",), "- Both the user's own documents and the web can be searched."),
+        (True, (), "The user's own documents are searched;"),
+        (True, ("wikipedia",), "Both the user's own documents and the web can be searched."),
         (False, ("wikipedia",), ""),
     ],
 )
