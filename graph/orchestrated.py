@@ -8,6 +8,7 @@ from langgraph.graph import END, START, StateGraph
 
 from ..core.run.context import Context
 from ..nodes.add_to_report import add_to_report
+from ..nodes.analyze_findings import analyze_findings
 from ..nodes.ask_user import ask_user
 from ..nodes.begin import begin
 from ..nodes.clarify import clarify
@@ -39,7 +40,7 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     """Return the uncompiled graph, built once per process; compiling does not change it."""
     graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
     graph.add_node("begin", partial(begin, strategy="orchestrated"))
-    for node in (clarify, ask_user, look_up, plan, review_plan, orchestrate, collect):
+    for node in (clarify, ask_user, look_up, plan, review_plan, orchestrate, analyze_findings, collect):
         graph.add_node(node)
     graph.add_node(
         "researcher", compile_drawable(build_researcher_graph(), name="researcher_graph"), error_handler=record_failure
@@ -56,10 +57,13 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_conditional_edges("plan", route_after_plan)
     graph.add_conditional_edges("review_plan", route_after_review_plan)
     graph.add_conditional_edges(
-        "orchestrate", dispatch_tasks, ["researcher", "orchestrate", "write_report", "add_to_report"]
+        "orchestrate",
+        dispatch_tasks,
+        ["researcher", "orchestrate", "analyze_findings", "write_report", "add_to_report"],
     )
     graph.add_edge("researcher", "collect")
     graph.add_edge("collect", "orchestrate")
+    graph.add_edge("analyze_findings", "orchestrate")
     graph.add_edge("write_report", "grade_report")
     graph.add_conditional_edges("grade_report", route_after_grade_report)
     graph.add_edge("add_to_report", "grade_report")

@@ -58,8 +58,12 @@ def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrat
     return "orchestrate" if state.plan.review == "approved" else "plan"
 
 
-def dispatch_tasks(state: ResearchState) -> Sequence[Send] | Literal["orchestrate", "write_report", "add_to_report"]:
-    """Send one researcher for each task, or go on to the report or to another turn of the orchestrator."""
+def dispatch_tasks(
+    state: ResearchState,
+) -> Sequence[Send] | Literal["orchestrate", "analyze_findings", "write_report", "add_to_report"]:
+    """Send one researcher for each task, or go on to an analysis, the report, or another turn of the orchestrator."""
+    if state.progress.decision == "analyze":
+        return "analyze_findings"
     if state.progress.decision == "report":
         return "add_to_report" if state.draft else "write_report"
     if state.tasks:

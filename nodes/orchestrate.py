@@ -14,7 +14,7 @@ from ..core.evidence.memory.observations import contradictions, declare_missing,
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
-from ..core.models.resolve import profile_of
+from ..core.models.resolve import is_extractive, is_small, profile_of
 from ..core.records.research import Progress, Task
 from ..core.run import tool_names
 from ..core.run.context import Context
@@ -40,7 +40,7 @@ from ..core.writing.turn import Turn, begin_turn
 from ..prompts import fenced_knowledge, render
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
-from ..tools.control import GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
+from ..tools.control import ANALYZE_FINDINGS, GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
 from ..tools.passed import load_servers, passed_tools
 from ..tools.shown import note_user
@@ -102,6 +102,7 @@ def _request(
         offered=list(offered_tools(context)),
         further=list(passed_tools(context)),
         max_cycles=max_cycles,
+        max_analyses=limits.max_analyses,
         parallel=limits.max_parallel_researchers,
         documents=run.scope.documents,
         has_read_all=run.scope.reads_all,
@@ -125,10 +126,18 @@ def _request(
         HumanMessage(reminder),
     ]
     tools = [RESEARCH_AGENT, GENERATE_REPORT] if reasons else [RESEARCH_AGENT, GENERATE_REPORT, THINK_TOOL]
+    tools += [ANALYZE_FINDINGS] if _may_analyze(state, context) else []
     facts = facts_of_run(state, context)
     return Request(
         "orchestrator", run.id, messages, cited_sentences, tools, max_tokens=limits.decision_tokens, facts=facts
     )
+
+
+def _may_analyze(state: ResearchState, context: Context) -> bool:
+    """Whether there are findings that a model can think over, and analyses left."""
+    has_found = any(one.text and one.question_id == state.run.id for one in state.findings.values())
+    is_able = not (is_small("orchestrator", context) or is_extractive("orchestrator", context))
+    return has_found and is_able and len(state.progress.analyses) < context.limits.max_analyses
 
 
 def _noticed(state: ResearchState, limits: Limits) -> str:
@@ -143,6 +152,7 @@ def _noticed(state: ResearchState, limits: Limits) -> str:
 def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
     context, events, progress = turn.context, turn.events, state.progress
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
+    tools |= {tool_names.ANALYZE_FINDINGS} if _may_analyze(state, context) else set()
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     has_handed_out = not all(task.startswith(OF_PLAN) for task in state.findings)
@@ -167,6 +177,8 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
     update = StateUpdate(progress=progress, transcript=[steering, transcript], tasks=[])
     if order.decision == "research":
         update |= _send_out(order.tasks, progress, state, turn, transcript)
+    if order.decision == "analyze":
+        update["progress"] = progress.model_copy(update={"analyses": (*progress.analyses, *order.tasks)})
     if order.decision == "report" and order.missing is not None:
         own, question = own_observations(state), state.run.question
         gaps = declare_missing(order.missing, own, state.run.id, progress.cycle, about=question)

@@ -29,6 +29,12 @@ class ResearchAgent(BaseModel):
     title: str = Field(default="", description="The topic in at most six words, for the user who watches.")
 
 
+class AnalyzeFindings(BaseModel):
+    """Have the findings so far thought over, without a search: returns conclusions with the numbers of the sources."""
+
+    task: str = Field(description="What to compare, and by which criteria, or which answer to challenge.")
+
+
 class GenerateReport(BaseModel):
     """Everything has been researched, or no cycles are left: have the report written."""
 
@@ -71,6 +77,7 @@ GENERATE_PLAN = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
 LOOK_UP = tool_schema(tool_names.LOOK_UP, LookUp)
 ANSWER_FROM_READ = tool_schema(tool_names.ANSWER_FROM_READ, AnswerFromRead)
 RESEARCH_AGENT = tool_schema(tool_names.RESEARCH_AGENT, ResearchAgent)
+ANALYZE_FINDINGS = tool_schema(tool_names.ANALYZE_FINDINGS, AnalyzeFindings)
 GENERATE_REPORT = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
 GENERATE_FINDING = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)
 THINK_TOOL = tool_schema(tool_names.THINK_TOOL, ThinkTool)

@@ -14,7 +14,7 @@ from .sources import NotRead, Record
 Value = TypeVar("Value")
 RunStatus = Literal["running", "waiting", "completed", "completed_with_gaps", "ended"]
 Ending = Literal["done", "partial", "failed"]
-Decision = Literal["again", "research", "report"]
+Decision = Literal["again", "research", "analyze", "report"]
 Entry = Literal["question", "answer", "plan_reply", "follow_up", "continuation"]
 Depth = Literal["quick", "standard", "deep", "auto"]
 Strategy = Literal["orchestrated", "planned"]
@@ -160,6 +160,8 @@ class Finding(Assignment):
     """The text with the numbers of the thread; none until `collect` has seen it."""
     is_excerpt: bool = False
     """Whether the text is made of passages as they stand in their sources, which no model has looked at."""
+    is_analysis: bool = False
+    """Whether it concludes from other findings, whose sources it cites."""
     dropped_markers: int = 0
     """Markers that named no source and were removed."""
 
@@ -346,6 +348,8 @@ class Progress(Record):
     """Turn index of the next packets."""
     decision: Decision = "again"
     """What comes next."""
+    analyses: tuple[tuple[str, str], ...] = ()
+    """Call id and words of the analyses that the orchestrator has asked for; the last one may be under way."""
     waiting: tuple[tuple[str, str], ...] = ()
     """Call id and words of tasks that the orchestrator has handed out and that go out in the next rounds."""
 

@@ -19,6 +19,7 @@ RESEARCH_FIRST = "research_first"
 NOT_NEEDED = f"{NOT_RUN} the report is written now."
 THINK_ALONE = f"{NOT_RUN} a thought stands alone. Call again after it."
 ACT_NOW = f"{NOT_RUN} no more thinking in a row. Act now: research or report."
+ANALYZE_LATER = f"{NOT_RUN} research comes first. Call again when its results are there."
 RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
 SAME_TASK = f"{NOT_RUN} another call of this message has the same task; the result stands there."
 NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the plan first."
@@ -48,7 +49,7 @@ class Order(NamedTuple):
 def decide(
     calls: Calls, progress: Progress, limits: Limits, *, has_findings: bool, has_handed_out: bool = True
 ) -> Order:
-    """Decide by the precedence report, thought, research.
+    """Decide by the precedence report, thought, research, analysis.
 
     A model that never `has_handed_out` a task, as one that cannot call tools, has all steps of its plan researched.
     """
@@ -98,19 +99,23 @@ def _think(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> O
 def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> Order:
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
     tasks: list[tuple[str, str]] = []
+    analyses = [call for call in calls.accepted if call.name == tool_names.ANALYZE_FINDINGS]
+    is_analysis = len(analyses) == len(calls.accepted)
     for call in calls.accepted:
         task = read_task(call.arguments)
         if not task:
             answers[call.id] = f"{NOT_RUN} `task` has to be a text of one or two sentences."
         elif task in dict(tasks).values():
             answers[call.id] = SAME_TASK
+        elif call in analyses and not (is_analysis and call is analyses[0]):
+            answers[call.id] = ANALYZE_LATER
         else:
             tasks.append((call.id, task))
             answers[call.id] = PENDING
     if not tasks:
         return _mistaken(progress, answers, limits, is_done)
     progress = progress.model_copy(update={"thinks": 0, "mistakes": 0})
-    return Order("research", progress, answers, tuple(tasks))
+    return Order("analyze" if is_analysis else "research", progress, answers, tuple(tasks))
 
 
 def _mistaken(progress: Progress, answers: dict[str, str], limits: Limits, is_done: bool) -> Order:

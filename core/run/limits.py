@@ -88,6 +88,8 @@ class Limits(KnownNames, BaseSettings):
     """Researchers, or steps of a plan, that work at the same time; further ones wait."""
     max_iterations: int = Field(default=8, ge=1)
     """Rounds of tool use of one researcher."""
+    max_analyses: int = Field(default=2, ge=0)
+    """Times that the orchestrator may have its findings compared or challenged without a search."""
     max_thinks: int = Field(default=2, ge=1)
     """Thoughts in a row before a model is told to act."""
     max_mistakes: int = Field(default=2, ge=1)

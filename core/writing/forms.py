@@ -196,6 +196,13 @@ class RecordAnalysis(Judged):
     """What follows, a sentence each; no new facts."""
 
 
+class RecordConclusions(Form):
+    """Hand in what follows from the findings."""
+
+    conclusions: list[str]
+    """A sentence each, with the numbers of the sources that it rests on, such as [3]."""
+
+
 class Inconsistency(Form):
     """Two learnings that cannot both be true."""
 
