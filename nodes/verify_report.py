@@ -12,9 +12,11 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.verification import with_independence
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import with_marks
+from ..core.evidence.memory.observations import own_actions
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Report
 from ..core.records.research import Run
+from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.writing.basis import source_texts
 from ..core.writing.estimate import record_finished
@@ -39,8 +41,9 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
             text, notices = await into_one_language(draft.text, state.run, context, turn.events)
             draft = draft.model_copy(update={"text": text})
             texts = await source_texts(state.sources, _readable(state, draft), turn.pages)
+            made = [line for one in own_actions(state) if one.tool == tool_names.CALCULATE for line in one.inputs]
             examination = Examination(
-                draft.text, draft.sources, texts, state.sources, context, filler, state.run.language_code
+                draft.text, draft.sources, texts, state.sources, context, filler, state.run.language_code, made
             )
             examined = await examination.examine()
             notices = (*notices, *examination.notices)

@@ -15,6 +15,7 @@ from ..core.records.research import Task
 from ..core.run.context import Context
 from ..core.run.errors import NoSearchTool
 from ..prompts import render
+from .calculate import CALCULATE
 from .control import GENERATE_FINDING, THINK_TOOL
 from .internal_search import InternalSearch, InternalSearchArguments, ReadDocuments, behind_documents
 from .open_url import OpenUrl, OpenUrlArguments
@@ -94,7 +95,7 @@ def researcher_conversation(task: Task, context: Context, notes: Sequence[AnyMes
 def researcher_schemas(task: Task, context: Context) -> list[dict[str, Any]]:
     """Return the schemas of the tools that a researcher is offered in each of its calls."""
     offered = researcher_tools(context, has_read_all=task.scope.reads_all)
-    tools = [*offered.values(), GENERATE_FINDING]
+    tools = [*offered.values(), CALCULATE, GENERATE_FINDING]
     if not offered:
         return tools
     return tools if profile_of("researcher", context).reasons else [*tools, THINK_TOOL]

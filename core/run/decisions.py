@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..records.research import Contradiction, Decision, Progress, Spent, Task
@@ -150,10 +151,15 @@ class NextAction(NamedTuple):
     """What it says that its sources contradict each other on."""
 
 
-def choose_action(calls: Calls, state: ResearcherState, limits: Limits) -> NextAction:
-    """Decide by the first call of the message that is no thought: only calls of the same tool are considered."""
+def choose_action(
+    calls: Calls, state: ResearcherState, limits: Limits, calculated: Mapping[str, str] = MappingProxyType({})
+) -> NextAction:
+    """Decide by the first call of the message that is no thought: only calls of the same tool are considered.
+
+    Calculations count as thoughts; `calculated` are their results by call id.
+    """
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
-    acting = [call for call in calls.accepted if call.name != tool_names.THINK_TOOL]
+    acting = [call for call in calls.accepted if call.name not in (tool_names.THINK_TOOL, tool_names.CALCULATE)]
     if not calls.accepted:
         # The first message without any call costs a nudge, each further one an iteration.
         silent = not calls.message.tool_calls
@@ -161,12 +167,14 @@ def choose_action(calls: Calls, state: ResearcherState, limits: Limits) -> NextA
     if not acting:
         may_think = state.thinks < limits.max_thinks
         answers |= dict.fromkeys([call.id for call in calls.accepted], ACKNOWLEDGED if may_think else CALL_ANOTHER_TOOL)
+        answers |= calculated
         return NextAction(answers, iterations=0 if may_think else 1, thinks=state.thinks + may_think)
     first = acting[0]
     same = [call for call in acting if _may_join(call, first)]
     another = ONE_PLACE if first.name in tool_names.OURS else ONE_CALL
     answers |= {call.id: another if call.name == first.name else ONE_KIND for call in acting if call not in same}
     answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.name == tool_names.THINK_TOOL}
+    answers |= calculated
     if first.name == tool_names.GENERATE_REPORT:
         answers |= {call.id: ACKNOWLEDGED for call in same}
         disputed = contradictions_in(first.arguments, state.numbered)

@@ -55,6 +55,8 @@ TITLE_WORDS = 6
 LEAST_SHARE = 0.3
 """Of older results as much is left before the newest ones shrink, too."""
 CHARACTERS_PER_TOKEN = 4
+NO_WORK = (tool_names.THINK_TOOL, tool_names.CALCULATE, tool_names.GENERATE_REPORT)
+"""Tools whose calls bring nothing new."""
 """Characters that a token is taken to have where nobody counts them."""
 
 
@@ -329,7 +331,7 @@ def _works(message: AnyMessage) -> bool:
     """Whether the message asks for research or a tool of this question, not only for a thought or the report."""
     if not isinstance(message, AIMessage) or message.additional_kwargs.get(EARLIER):
         return False
-    return any(call["name"] not in (tool_names.THINK_TOOL, tool_names.GENERATE_REPORT) for call in message.tool_calls)
+    return any(call["name"] not in NO_WORK for call in message.tool_calls)
 
 
 def is_result(message: AnyMessage) -> bool:

@@ -221,6 +221,7 @@ class Examination:
         context: Context,
         filler: Filler,
         language_code: str,
+        calculations: Sequence[str] = (),
     ) -> None:
         """Take a report with markers by the numbers of its sources.
 
@@ -232,12 +233,14 @@ class Examination:
             context: The settings.
             filler: Asks the models.
             language_code: Language of the report (ISO 639-1); empty if it is not known.
+            calculations: What researchers have calculated, a line each.
         """
         self._verifier, self._context, self._filler = Verifier(texts), context, filler
         self._language_code = language_code
         self._text = text
         self._sources = [*cited, *(key for key in texts if key not in cited)]
-        self._evidence = Evidence({key: texts.get(key, ()) for key in self._sources if key}, sources, self._sources)
+        shown = {key: texts.get(key, ()) for key in self._sources if key}
+        self._evidence = Evidence(shown, sources, self._sources, calculations)
         self._judged: dict[Key, Judgement] = {}
         self._is_sound: bool | None = None
         self._repairs: dict[str, Repair] = {}

@@ -72,9 +72,17 @@ class Evidence:
     """The sources of a report, as they are shown to the models that check it."""
 
     def __init__(
-        self, texts: Mapping[str, Sequence[SourceText]], sources: Mapping[str, Source], order: Sequence[str]
+        self,
+        texts: Mapping[str, Sequence[SourceText]],
+        sources: Mapping[str, Source],
+        order: Sequence[str],
+        calculations: Sequence[str] = (),
     ) -> None:
-        """`texts` and `sources` by key; `order`: the keys by their numbers, from 1."""
+        """`texts` and `sources` by key; `order`: the keys by their numbers, from 1.
+
+        `calculations` that researchers have made may lead to a number, as those that the judge names.
+        """
+        self.calculations = tuple(calculations)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self._sources = sources
         self.numbers = {key: number for number, key in enumerate(order, 1) if key in texts}
@@ -267,7 +275,7 @@ def judgement_on_corrected(unit: Unit, before: Unit, said: Judgement, evidence: 
 
 def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> Judgement:
     """Return the judgement with what proves it; words that no source has are left out."""
-    calculation = Calculation(tuple(judged.calculations))
+    calculation = Calculation((*judged.calculations, *evidence.calculations))
     proof = prove(unit, judged.words, calculation, evidence.known(keys))
     verdict: Verdict = judged.verdict
     if verdict == "supported":

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from ...core.models.ask import Reply, ask_model, withheld_result
 from ...core.models.request import Request
-from ...core.records.research import Task
+from ...core.records.research import Action, Task
 from ...core.run import tool_names
 from ...core.run.branches import BranchUpdate, ResearcherState, ToolRequest
 from ...core.run.concurrency import Failed
@@ -25,6 +25,7 @@ from ...core.run.transcripts import call_ids, read_calls, results_for, results_i
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn
 from ...prompts import render
+from ...tools.calculate import calculated
 from ...tools.internal_search import CALL_ID
 from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
 from ...tools.passed import load_servers
@@ -64,14 +65,16 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Bra
         failures = [] if reply.is_late else [reply.reason]
         over = BranchUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
         return {**spent, **over}
-    tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
+    tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL, tool_names.CALCULATE}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
-    action = choose_action(calls, state, context.limits)
+    results = {one.id: calculated(one.arguments) for one in calls.accepted if one.name == tool_names.CALCULATE}
+    action = choose_action(calls, state, context.limits, {key: "\n".join(lines) for key, lines in results.items()})
+    done = [Action(id=key, tool=tool_names.CALCULATE, inputs=lines) for key, lines in results.items()]
     # A message without calls had no effect and is not shown again.
     has_effect = bool(action.answers or action.request)
     new: list[AnyMessage] = [withheld_result(call_id) for call_id in reply.refused]
     new += [calls.message, *results_for(calls.message, action.answers)] if has_effect else []
-    return {**_update(state, action, new), **spent, "shrunk": far}
+    return {**_update(state, action, new), **spent, "shrunk": far, "actions": done}
 
 
 def _reading(task: Task) -> BranchUpdate:
@@ -117,7 +120,9 @@ async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tupl
 
 
 def _is_research(note: AnyMessage) -> bool:
-    return isinstance(note, AIMessage) and any(call["name"] != tool_names.THINK_TOOL for call in note.tool_calls)
+    return isinstance(note, AIMessage) and any(
+        call["name"] not in (tool_names.THINK_TOOL, tool_names.CALCULATE) for call in note.tool_calls
+    )
 
 
 async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context, events: CallEvents) -> Reply:

@@ -37,6 +37,8 @@ _CAPITALISED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*) $")
 _WORD = re.compile(r"[^\W\d_]+")
 _MEASURE = re.compile(r"°?[^\W\d_]+[²³]?|[%€£$]")
 _TIMES = re.compile(r"(?<=[\d)%])\s*[x×·]\s*(?=[\d(])")
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_DECIMAL = re.compile(r"(\d+(?:\.\d+)?)\s*(%)?")
 _EXPRESSION = re.compile(r"[-+*/().\de\s]+")
 _SIGNS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -99,6 +101,18 @@ class Calculation(NamedTuple):
         return results
 
 
+def calculate(line: str) -> float | None:
+    """Return what a line of arithmetic comes to, a percentage counted as a share; none if it is no arithmetic."""
+    plain = _GROUPED.sub("", _TIMES.sub("*", _plain(line[:LONGEST_CALCULATION])).replace("÷", "/"))
+    expression = _DECIMAL.sub(lambda found: repr(float(found[1]) * (0.01 if found[2] else 1.0)), plain)
+    if not _EXPRESSION.fullmatch(expression):
+        return None
+    try:
+        return _worth(ast.parse(expression.strip(), mode="eval").body)
+    except (SyntaxError, ArithmeticError, ValueError):
+        return None
+
+
 def follows(one: Number, results: Iterable[float]) -> bool:
     """Whether a number is one of these results of calculations, rounded as it is written; a share may be in percent."""
     scale = one.value / one.figure if one.figure else 1.0
@@ -114,7 +128,8 @@ def _evaluated(line: str, percent: float, known: Sequence[float]) -> list[float]
     def literal(found: re.Match[str]) -> str:
         number = _read(found, plain)
         # 1.609 may be a number with decimals, or with grouped digits.
-        written = [number.value, float(found["figure"])] if found["figure"].count(".") == 1 else [number.value]
+        figure = found["figure"]
+        written = [number.value, float(figure)] if figure.replace(".", "", 1).isdecimal() else [number.value]
         held = [one for one in written if _is_among(one, known)]
         value = [*held, *filter(_is_free, written), number.value][0]
         are_held.append(bool(held))
