@@ -109,14 +109,18 @@ def route_after_cross_check(state: ResearchState) -> Literal["frame_report", "ad
     return "add_to_report" if state.draft else "frame_report"
 
 
-def route_after_grade_report(state: ResearchState) -> Literal["orchestrate", "verify_report"]:
-    """Research what the draft leaves open if that was prepared, else check it."""
-    return "orchestrate" if state.progress.waiting else "verify_report"
+def route_after_grade_report(state: ResearchState) -> Literal["orchestrate", "add_to_report", "verify_report"]:
+    """Research what the draft leaves open if that was prepared, add what is known already, or else check it."""
+    return "orchestrate" if state.progress.waiting else _add_or_verify(state)
 
 
-def route_after_grade_planned_report(state: ResearchState) -> Literal["schedule", "verify_report"]:
+def route_after_grade_planned_report(state: ResearchState) -> Literal["schedule", "add_to_report", "verify_report"]:
     """Do as `route_after_grade_report`, where research is a matter of steps."""
-    return "verify_report" if all(step.is_over for step in state.steps) else "schedule"
+    return _add_or_verify(state) if all(step.is_over for step in state.steps) else "schedule"
+
+
+def _add_or_verify(state: ResearchState) -> Literal["add_to_report", "verify_report"]:
+    return "add_to_report" if state.draft and state.draft.is_lacking else "verify_report"
 
 
 def _text_of(state: ResearchState) -> str:

@@ -13,10 +13,9 @@ from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import plain_citations, without_marks
 from ..core.evidence.citations.sanitizing import sanitized
 from ..core.records.report import Draft
-from ..core.records.research import Finding
 from ..core.run.context import Context
 from ..core.run.events.packets import ReportCitation, ReportRevised
-from ..core.writing.additions import blocks_of, insert_blocks
+from ..core.writing.additions import blocks_of, insert_blocks, known_findings, passage_after
 from ..core.writing.forms import AddToReport
 from ..core.writing.report import changed_draft_messages, reader_of
 from ..core.writing.turn import Turn, begin_turn
@@ -29,13 +28,13 @@ async def add_to_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
     """Have passages written for what is open, and insert them; without new findings the draft stays."""
     turn, draft = await begin_turn(state, runtime), state.draft
     assert draft is not None
-    found = [one for one in state.findings.values() if one.question_id == state.run.id and one.id not in draft.findings]
-    if not any(one.text for one in found):
-        return {}
+    is_new = any(one.text and one.id not in draft.findings for one in state.findings.values())
+    if not is_new and not any(one.is_found for one in draft.open_grades):
+        return {"draft": draft.model_copy(update={"is_lacking": False})}
     async with turn.paid():
-        form = await _ask(state, draft, found, turn)
+        form = await _ask(state, draft, turn)
     extended = await asyncio.to_thread(_extended, state, draft, form) if form else draft
-    extended = extended.model_copy(update={"findings": tuple(state.findings)})
+    extended = extended.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
     if extended.text == draft.text:
         return {**turn.update(), "draft": extended}
     citations = [ReportCitation(citation_number=n, document_id=key) for n, key in enumerate(extended.sources, 1)]
@@ -47,11 +46,10 @@ async def add_to_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
     return {**update, "draft": extended, "messages": messages}
 
 
-async def _ask(state: ResearchState, draft: Draft, found: list[Finding], turn: Turn) -> AddToReport | None:
+async def _ask(state: ResearchState, draft: Draft, turn: Turn) -> AddToReport | None:
     numbers = {source.key: source.number for source in state.sources.values() if source.number}
     shown, _, _ = number_finding(draft.text, dict(enumerate(draft.sources, 1)), numbers)
     blocks = [{"block": number, "text": text} for number, text in enumerate(blocks_of(shown), 1)]
-    texts = [{"task": one.task, "text": one.numbered or one.text} for one in found if one.text]
     return await turn.filler.ask_if_possible(
         AddToReport,
         "writer",
@@ -60,7 +58,9 @@ async def _ask(state: ResearchState, draft: Draft, found: list[Finding], turn: T
         instructions=turn.context.instructions,
         request=state.run.question,
         requirements=fence("\n".join(f"- {grade.requirement}" for grade in draft.open_grades)),
-        knowledge=fenced_knowledge(report=blocks, findings=texts),
+        words=len(draft.text.split()),
+        report=fenced_knowledge(report=blocks),
+        knowledge=known_findings(state, turn.context.limits.memory_tokens),
         sources=describe_sources(state),
     )
 
@@ -69,14 +69,16 @@ def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
     """Return the draft with the passages, which are cleaned as a draft is; sources that are new get new numbers."""
     known = by_number(state.sources.values())
     keys = {number: source.key for number, source in known.items()}
-    count, sources, removed = len(blocks_of(draft.text)), draft.sources, draft.removed_markers
+    blocks, sources, removed = blocks_of(draft.text), draft.sources, draft.removed_markers
     passages = dict[int, list[str]]()
     for one in form.additions:
         cleaned, dropped = clean_draft(settle_fences(without_marks(one.text)), known)
         text, sources = numbered_draft(settle_fences(sanitized(cleaned)), keys, sources)
         removed += dropped
         if text.strip():
-            passages.setdefault(min(max(one.after, 0), count), []).append(text.strip())
+            after = min(max(one.after, 0), len(blocks))
+            before = blocks[after - 1] if after else ""
+            passages.setdefault(after, []).append(passage_after(before, text, is_continued=one.is_continued))
     text = insert_blocks(draft.text, passages)
     return draft.model_copy(
         update={

@@ -17,7 +17,7 @@ from ..core.run.events.packets import ReportGraded
 from ..core.run.schedule import revise_steps
 from ..core.run.spending import limit_reached
 from ..core.run.transcripts import results_for
-from ..core.writing.additions import merge_grades, open_tasks, to_grade
+from ..core.writing.additions import known_findings, merge_grades, open_tasks, to_grade
 from ..core.writing.forms import GradeReport
 from ..core.writing.turn import Turn, begin_turn
 from ..prompts import fence
@@ -42,11 +42,13 @@ async def grade_report(state: ResearchState, runtime: Runtime[Context]) -> State
     graded = draft.model_copy(
         update={"grades": tuple(merge_grades(requirements, draft.grades, form.grades)), "is_graded": True}
     )
-    is_researched = bool(graded.open_grades) and _may_research(turn, graded)
+    may_add = graded.rounds < turn.context.limits.checklist_rounds
+    is_researched = may_add and bool(open_tasks(graded)) and _may_research(turn)
+    is_lacking = may_add and (is_researched or any(one.is_found for one in graded.open_grades))
     turn.emit(ReportGraded(placement=turn.place, grades=[*graded.grades], is_researched=is_researched))
     update = turn.update()
+    graded = graded.model_copy(update={"rounds": graded.rounds + is_lacking, "is_lacking": is_lacking})
     if is_researched:
-        graded = graded.model_copy(update={"rounds": graded.rounds + 1})
         update |= _as_steps(state, graded, turn) if state.has_typed_plan else _as_tasks(update, state, graded)
     return {**update, "draft": graded}
 
@@ -58,11 +60,11 @@ def _can_grade(context: Context) -> bool:
     )
 
 
-def _may_research(turn: Turn, draft: Draft) -> bool:
+def _may_research(turn: Turn) -> bool:
     """Whether limits allow one more round, and there is something to search."""
-    run, limits = turn.state.run, turn.context.limits
-    is_over = run.stop_reason or limit_reached(limits, turn.state.spending | turn.spending, run.active_seconds)
-    return not is_over and draft.rounds < limits.checklist_rounds and bool(offered_tools(turn.context))
+    run, spending = turn.state.run, turn.state.spending | turn.spending
+    is_over = run.stop_reason or limit_reached(turn.context.limits, spending, run.active_seconds)
+    return not is_over and bool(offered_tools(turn.context))
 
 
 async def _ask(requirements: Sequence[str], draft: Draft, turn: Turn) -> GradeReport | None:
@@ -74,6 +76,7 @@ async def _ask(requirements: Sequence[str], draft: Draft, turn: Turn) -> GradeRe
         [],
         request=turn.state.run.question,
         report=fence(draft.text),
+        knowledge=known_findings(turn.state, turn.context.limits.memory_tokens),
         requirements=fence(listed),
     )
 

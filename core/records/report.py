@@ -20,7 +20,9 @@ class Grade(Record):
     verdict: Literal["answered", "partly", "not answered"]
     """How much of it the draft says; what the draft says to be unknown counts as not answered."""
     missing: str = ""
-    """What is still to be found out, in words that can be understood alone; empty if it is answered."""
+    """What is still to be found out, in words that can be understood alone; empty if there is nothing to search for."""
+    is_found: bool = False
+    """Whether findings hold what the draft leaves open of it."""
 
 
 class Draft(Record):
@@ -43,7 +45,9 @@ class Draft(Record):
     is_graded: bool = False
     """Whether `grades` are those of this text."""
     rounds: int = 0
-    """Rounds of research that were begun for items of the checklist that it left open."""
+    """Times that something was to be added to it."""
+    is_lacking: bool = False
+    """Whether something is about to be added to it."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
 

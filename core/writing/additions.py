@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from ...prompts import fenced_knowledge
+from ...state import ResearchState
 from ..evidence.citations.markers import code_lines
+from ..evidence.memory.observations import missing_of
+from ..evidence.text.sentences import cited_sentences
 from ..records.report import Draft, Grade
+from ..run.transcripts import CHARACTERS_PER_TOKEN
 from .forms import RequirementGrade
+
+_LINE = re.compile(r"\s*(?:[-*+•|]|\d{1,3}[.)]\s)")
+"""How an item of a list, or a row of a table, begins."""
 
 
 def merge_grades(requirements: Sequence[str], known: Iterable[Grade], given: Sequence[RequirementGrade]) -> list[Grade]:
@@ -21,7 +30,8 @@ def merge_grades(requirements: Sequence[str], known: Iterable[Grade], given: Seq
         asked[one.number - 1]: Grade(
             requirement=asked[one.number - 1],
             verdict=one.verdict,
-            missing="" if one.verdict == "answered" else " ".join(one.missing.split()) or asked[one.number - 1],
+            missing="" if one.verdict == "answered" or one.is_found else " ".join(one.missing.split()),
+            is_found=one.is_found and one.verdict != "answered",
         )
         for one in given
         if 0 < one.number <= len(asked)
@@ -40,8 +50,17 @@ def to_grade(requirements: Sequence[str], known: Iterable[Grade]) -> list[str]:
 
 def open_tasks(draft: Draft) -> list[tuple[str, str]]:
     """Return the requirement and the task for each item that the draft leaves open, each task once."""
-    tasks = {grade.missing: grade.requirement for grade in reversed(draft.open_grades)}
+    tasks = {grade.missing: grade.requirement for grade in reversed(draft.open_grades) if grade.missing}
     return [(requirement, task) for task, requirement in reversed(tasks.items())]
+
+
+def known_findings(state: ResearchState, tokens: int) -> str:
+    """Return the findings of the question and what its researchers have not found, fenced, in so many tokens."""
+    own = [one for one in state.findings.values() if one.question_id == state.run.id and one.text]
+    room = tokens * CHARACTERS_PER_TOKEN // max(1, len(own))
+    texts = [one.numbered or one.text for one in own if not one.is_withheld]
+    shown = [text if len(text) <= room else cited_sentences(text, room / len(text)) for text in texts]
+    return fenced_knowledge(findings=shown, not_found=missing_of(state.run, own, state.memory.values()))
 
 
 def blocks_of(text: str) -> list[str]:
@@ -57,14 +76,26 @@ def blocks_of(text: str) -> list[str]:
     return blocks
 
 
+def passage_after(block: str, text: str, *, is_continued: bool) -> str:
+    """Return a passage with what sets it apart from the block before it: a space or a line break if it continues it."""
+    first, text = block.lstrip()[:1], text.strip()
+    if not is_continued or first in ("#", "`", "~") or text.startswith("#"):
+        return f"\n\n{text}"
+    is_line = _LINE.match(text) is not None
+    if is_line != (_LINE.match(block) is not None):
+        return f"\n\n{text}"
+    return f"\n{text}" if is_line else f" {text}"
+
+
 def insert_blocks(text: str, additions: Mapping[int, Sequence[str]]) -> str:
     """Return a text with passages inserted behind those of its blocks with these numbers, from 1; 0: before all.
 
-    Nothing else changes: without the passages the text is what it was.
+    A passage begins with what sets it apart from the block; see `passage_after`. Nothing else changes: without the
+    passages the text is what it was.
     """
-    pieces, end = [f"{one}\n\n" for one in additions.get(0, ())], 0
+    pieces, end = [f"{one.lstrip()}\n\n" for one in additions.get(0, ())], 0
     for number, block in enumerate(blocks_of(text), 1):
         start = text.index(block, end)
-        pieces += [text[end:start], block, *(f"\n\n{one}" for one in additions.get(number, ()))]
+        pieces += [text[end:start], block, *additions.get(number, ())]
         end = start + len(block)
     return "".join([*pieces, text[end:]])

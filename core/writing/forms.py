@@ -227,8 +227,10 @@ class RequirementGrade(Form):
     number: int
     """Number of the requirement."""
     verdict: Literal["answered", "partly", "not answered"]
+    is_found: bool = False
+    """Unless it is answered: whether the findings hold what the draft lacks."""
     missing: str = ""
-    """Unless it is answered: what is still to be found out, in a sentence that can be understood alone."""
+    """Unless it is answered or found: what is to be searched for, in a sentence that can be understood alone."""
 
 
 class GradeReport(Form):
@@ -243,6 +245,8 @@ class Addition(Form):
 
     after: int
     """Number of the block behind which it stands; 0: at the beginning."""
+    is_continued: bool = False
+    """Whether it continues the paragraph, list or table of that block."""
     text: str
     """The passage in Markdown, with its citations such as [3]; a new section begins with its heading."""
 

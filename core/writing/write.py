@@ -29,6 +29,7 @@ from ..run.conversation import text_only
 from ..run.errors import DeepResearchError
 from ..run.events.call import CallEvents, SilentEvents
 from ..run.logs import log_failure
+from ..run.plan_text import split_plan
 from ..run.store.pages import Pages
 from ..run.transcripts import (
     broke_off,
@@ -140,7 +141,8 @@ def _reminder(state: ResearchState, asked: Asked, draft: str, passages: str, *, 
         is_quick=run.is_quick,
         assumptions=run.assumptions,
         # The plan may have been adapted since it was shown.
-        plan="\n".join(f"{step.id}. {step.title}" for step in state.steps) or (state.plan.text if state.plan else ""),
+        plan="\n".join(f"{step.id}. {step.title}" for step in state.steps)
+        or (split_plan(state.plan.text).steps if state.plan else ""),
         requirements="\n".join(f"- {one}" for one in state.plan.requirements) if state.plan else "",
         has_analysis=state.has_typed_plan,
         summary=state.brief.summary if state.has_typed_plan and state.brief.summary.strip() != run.question else "",

@@ -94,6 +94,7 @@ def test_what_the_words_do_not_hold_is_named(statement: str, words: str, fault: 
         ("Revenue rose by £2.5m [1].", VOSS, ["£38.4m - £35.9m = £2.5m"]),
         ("Revenue grew by 7% [1].", VOSS, ["(38.4 - 35.9) / 35.9 = 7 %"]),
         ("Revenue grew by 7% [1].", VOSS, ["38.4 / 35.9 - 1"]),
+        ("Revenue rose by £2.5m [1].", VOSS, ["1,250.5 - 1,000", "38.4 - 35.9"]),
         ("Revenue was about £38m [1].", VOSS, ["38.4 million = 38 million"]),
         ("An adult and a van pay £40.10 [1].", ROW, ["8.60 + 31.50 = 40.10"]),
         ("Together that makes 270.9 [1].", ROW, ["8.60 × 31.50 = 270.9"]),
@@ -166,3 +167,15 @@ def test_no_other_number_is_taken_for_the_one_in_the_words(written: int, read: i
     [unit] = units_of(f"The yard built {written} boats [1].", ["a"])
     is_proved = not prove(unit, f"built {read:,} boats", Calculation(), source).fault
     assert is_proved == (written == read)
+
+
+def test_a_cell_below_a_percent_sign_may_follow_as_a_share() -> None:
+    table = "| Fare | Adult, % of half a van |\n|---|---|\n| Sanna [1] | 27.3 |"
+    units = {one.kind: one for one in units_of(table, ["a", "b"])}
+    assert prove(units["cell"], ROW, Calculation(("8.60 / 31.50 = 27.3 %",)), SOURCES).fault == ""
+    # In a head, half names what is counted, and states nothing.
+    assert "50" not in prove(units["head"], ROW, Calculation(), SOURCES).fault
+
+
+def test_who_gives_a_date_need_not_say_that_it_is_a_day() -> None:
+    assert proof("It names 12 March 2026 as the day of the accounts [1].", "Accounts of the ferry company").fault == ""

@@ -18,7 +18,7 @@ from scripted import ScriptedChatModel, call, calls
 from deep_research.app.embed import build_graph
 from deep_research.core.run.errors import RateLimited
 from deep_research.core.run.plan_text import read_plan, split_plan
-from deep_research.core.writing.additions import blocks_of, insert_blocks
+from deep_research.core.writing.additions import blocks_of, insert_blocks, passage_after
 from deep_research.state import ResearchState
 
 CHECKLIST = ("When the light was lit", "Its keeper and her years", "Its range at sea")
@@ -86,7 +86,7 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     assert [one.verdict for one in state.report.grades] == ["answered", "answered", "not answered"]
     # The second time, only what was open is graded, and nobody is sent out again.
     first, second = (one.text for one in run.calls("verifier") if "grade_report" in one.tools)
-    assert all(one in first for one in CHECKLIST)
+    assert all(one in first for one in CHECKLIST) and "It was lit in 1844. [1]" in first
     assert CHECKLIST[0] not in second.partition("The checklist:")[2]
     told = packets_of(run, "report_graded")
     assert [(len(one["grades"]), one["is_researched"]) for one in told] == [(3, True), (3, False)]
@@ -98,6 +98,33 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     assert ADDED.split("[")[0] in packets_of(run, "report_revised")[0]["content"]
     assert state.messages[-1].text.startswith(f"# {TITLE}\n\nIt was lit in 1844.")
     assert run.all_used()
+
+
+async def test_what_the_findings_hold_already_is_added_without_a_search(tmp_path: Path) -> None:
+    found = calls(call("grade_report", grades=[{"number": 2, "verdict": "not answered", "is_found": True}]))
+    run = checklist_lab(
+        tmp_path,
+        grader(found, graded((1, "answered", ""))),
+        researcher=[search("Skerry Light", "Ada Moran"), REPORT, f"It was lit in 1844. [1] {ADDED}"],
+        writer={
+            "add_to_report": [
+                calls(call("add_to_report", additions=[{"after": 2, "is_continued": True, "text": ADDED}]))
+            ],
+            "": [DRAFT],
+        },
+    )
+    state = await run.ask()
+    assert state.report and state.report.text == f"{DRAFT} {ADDED}"
+    assert len(state.findings) == 1 and state.run.status == "completed"
+    assert [one["is_researched"] for one in packets_of(run, "report_graded")] == [False, False]
+    assert run.all_used()
+
+
+async def test_what_was_looked_for_in_vain_is_not_looked_for_again(tmp_path: Path) -> None:
+    run = checklist_lab(tmp_path, grader(graded((3, "not answered", ""))))
+    state = await run.ask()
+    assert len(state.findings) == 1
+    assert notes(state).count(CHECKLIST[2]) == 1
 
 
 async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_path: Path) -> None:
@@ -204,10 +231,27 @@ def test_the_parts_of_a_plan_are_told_apart(text: str, title: str, requirements:
 LINES = st.sampled_from(["Words. [1]", "- an item", "| a | b |", "```", "", "  ", "# Heading", "\ttext"])
 
 
-@given(st.lists(LINES).map("\n".join), st.dictionaries(st.integers(0, 9), st.just(["NEW. [2]"])))
+@given(st.lists(LINES).map("\n".join), st.dictionaries(st.integers(0, 9), st.just(["\n\nNEW. [2]"])))
 def test_additions_change_nothing_else(text: str, additions: dict[int, list[str]]) -> None:
     count = len(blocks_of(text))
     longer = insert_blocks(text, additions)
     placed = [number for number in additions if number <= count]
     assert longer.count("NEW. [2]") == len(placed)
     assert longer.replace("NEW. [2]\n\n", "", 1 if 0 in placed else 0).replace("\n\nNEW. [2]", "") == text
+
+
+@pytest.mark.parametrize(
+    ("block", "text", "passage"),
+    [
+        ("One. [1]", "Two. [2]", " Two. [2]"),
+        ("- one", "- two", "\n- two"),
+        ("| a |", "| b |", "\n| b |"),
+        ("| a |", "Two.", "\n\nTwo."),
+        ("One.", "- two", "\n\n- two"),
+        ("## Head", "Two.", "\n\nTwo."),
+        ("One.", "## Head\n\nTwo.", "\n\n## Head\n\nTwo."),
+    ],
+)
+def test_a_passage_continues_a_block_of_its_kind(block: str, text: str, passage: str) -> None:
+    assert passage_after(block, text, is_continued=True) == passage
+    assert passage_after(block, text, is_continued=False) == f"\n\n{text}"

@@ -18,7 +18,7 @@ from ..text.quantities import (
     months_in,
     numbers_in,
 )
-from ..text.words import QUOTED, stems, tokens
+from ..text.words import QUOTED, dates_in, stems, tokens
 from .source_text import SourceText, comparable
 from .units import Unit
 
@@ -119,6 +119,8 @@ def unproved(
     # Who names a year need not say that it is one, but for a table that counts by the year.
     is_dated = unit.kind != "head" and any(one.is_year for one in numbers_in(wide))
     measures = measures_in(wide) | ({"year"} if is_dated else set())
+    # Who gives a date need not say that it is a day.
+    measures |= {"day"} if any(len(one.iso) == len("2026-05-04") for one in dates_in(said)) else set()
     years = {one.value for one in numbers_in(around) if one.is_year}
 
     def is_known(measure: str) -> bool:
@@ -130,10 +132,13 @@ def unproved(
 
     missing = [one for one in numbers_in(said) if not is_held(one)]
     missing = [one for one in missing if not (one.name and any(_holds(text, one.name) for text in texts))]
-    missing += [one for one in fractions_in(said) if not any(is_about(one, other) for other in held)]
+    # In the head of a table, half names what is counted, as half a year.
+    fractions = [] if unit.kind == "head" else fractions_in(said)
+    missing += [one for one in fractions if not any(is_about(one, other) for other in held)]
     named = f"{wide} {unit.text} {unit.around}"
     results = calculation.results(held, lambda words: stands_in(words, named)) if missing else []
-    if missing := [one for one in missing if not follows(one, results)]:
+    is_percent = unit.kind == "cell" and "%" in measures_in(unit.text)
+    if missing := [one for one in missing if not follows(one._replace(measure="%") if is_percent else one, results)]:
         tried = ", and the calculations given do not lead to it" if calculation.lines else ""
         return f"{round(missing[0].figure, 2):g} does not stand in those words{tried}"
     if months_in(said) - months_in(wide):

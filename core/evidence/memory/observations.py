@@ -296,7 +296,9 @@ def notes_of(state: ResearchState) -> list[str]:
     notes += gaps_of(run, findings)
     notes += [_line("Not done", step.title, step.reason) for step in state.steps if step.status == "skipped"]
     notes += [f"Not answered in full: {grade.requirement.rstrip('.')}." for grade in open_grades_of(state)]
-    notes += [f"Not found: {gap}" for gap in missing_of(run, findings, state.memory.values())]
+    # The checklist says what the request asks for; gaps of single researchers say more, and several times.
+    if not (state.report and state.report.grades):
+        notes += [f"Not found: {gap}" for gap in missing_of(run, findings, state.memory.values())]
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
         notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")
