@@ -102,7 +102,7 @@ def _request(
         offered=list(offered_tools(context)),
         further=list(passed_tools(context)),
         max_cycles=max_cycles,
-        max_analyses=limits.max_analyses,
+        max_analyses=limits.max_analyses if _may_analyze(context) else 0,
         parallel=limits.max_parallel_researchers,
         documents=run.scope.documents,
         has_read_all=run.scope.reads_all,
@@ -125,19 +125,18 @@ def _request(
         *steering,
         HumanMessage(reminder),
     ]
-    tools = [RESEARCH_AGENT, GENERATE_REPORT] if reasons else [RESEARCH_AGENT, GENERATE_REPORT, THINK_TOOL]
-    tools += [ANALYZE_FINDINGS] if _may_analyze(state, context) else []
+    tools = [RESEARCH_AGENT, *([ANALYZE_FINDINGS] if _may_analyze(context) else []), GENERATE_REPORT]
+    tools += [] if reasons else [THINK_TOOL]
     facts = facts_of_run(state, context)
     return Request(
         "orchestrator", run.id, messages, cited_sentences, tools, max_tokens=limits.decision_tokens, facts=facts
     )
 
 
-def _may_analyze(state: ResearchState, context: Context) -> bool:
-    """Whether there are findings that a model can think over, and analyses left."""
-    has_found = any(one.text and one.question_id == state.run.id for one in state.findings.values())
+def _may_analyze(context: Context) -> bool:
+    """Whether analyses are wanted, and the model can make them."""
     is_able = not (is_small("orchestrator", context) or is_extractive("orchestrator", context))
-    return has_found and is_able and len(state.progress.analyses) < context.limits.max_analyses
+    return is_able and context.limits.max_analyses > 0
 
 
 def _noticed(state: ResearchState, limits: Limits) -> str:
@@ -152,7 +151,7 @@ def _noticed(state: ResearchState, limits: Limits) -> str:
 def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
     context, events, progress = turn.context, turn.events, state.progress
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
-    tools |= {tool_names.ANALYZE_FINDINGS} if _may_analyze(state, context) else set()
+    tools |= {tool_names.ANALYZE_FINDINGS} if _may_analyze(context) else set()
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     has_handed_out = not all(task.startswith(OF_PLAN) for task in state.findings)

@@ -95,9 +95,9 @@ def researcher_conversation(task: Task, context: Context, notes: Sequence[AnyMes
 def researcher_schemas(task: Task, context: Context) -> list[dict[str, Any]]:
     """Return the schemas of the tools that a researcher is offered in each of its calls."""
     offered = researcher_tools(context, has_read_all=task.scope.reads_all)
-    tools = [*offered.values(), CALCULATE, GENERATE_FINDING]
     if not offered:
-        return tools
+        return [GENERATE_FINDING]
+    tools = [*offered.values(), CALCULATE, GENERATE_FINDING]
     return tools if profile_of("researcher", context).reasons else [*tools, THINK_TOOL]
 
 

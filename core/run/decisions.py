@@ -64,7 +64,7 @@ def decide(
         return _report(calls, progress, has_findings)
     if tool_names.THINK_TOOL in names:
         return _think(calls, progress, limits, is_done)
-    return _research(calls, progress, limits, is_done)
+    return _research(calls, progress, limits, is_done, has_findings)
 
 
 def give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
@@ -97,7 +97,7 @@ def _think(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> O
     return Order("again", progress, _all(calls, THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
 
 
-def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> Order:
+def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, has_findings: bool) -> Order:
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
     tasks: list[tuple[str, str]] = []
     analyses = [call for call in calls.accepted if call.name == tool_names.ANALYZE_FINDINGS]
@@ -108,8 +108,10 @@ def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -
             answers[call.id] = f"{NOT_RUN} `task` has to be a text of one or two sentences."
         elif task in dict(tasks).values():
             answers[call.id] = SAME_TASK
-        elif call in analyses and not (is_analysis and call is analyses[0]):
+        elif call in analyses and not (is_analysis and call is analyses[0] and has_findings):
             answers[call.id] = ANALYZE_LATER
+        elif call in analyses and len(progress.analyses) >= limits.max_analyses:
+            answers[call.id] = f"{NOT_RUN} all {limits.max_analyses} analyses (max_analyses) were made."
         else:
             tasks.append((call.id, task))
             answers[call.id] = PENDING

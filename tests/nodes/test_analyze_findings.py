@@ -48,15 +48,16 @@ async def test_research_comes_first_and_analyses_have_a_limit(tmp_path: Path) ->
     both = calls(call("research_agent", task="Who kept it?"), call("analyze_findings", task=TASK))
     run = analyzing(
         tmp_path,
-        [both, analyze(), REPORT],
+        [both, analyze(), analyze(), REPORT],
         [concluded(CONCLUSION)],
         researcher={"When was": simple_research(), "Who kept": simple_research("Ada Moran kept it. [1]")},
         limits={"max_analyses": 1},
     )
     state = await run.ask()
     assert [one.is_analysis for one in state.findings.values()] == [False, False, True]
-    offered = ["analyze_findings" in one.tools for one in run.calls("orchestrator") if "research_agent" in one.tools]
-    assert offered == [False, True, True, False]
+    told = [one.text for one in run.calls("orchestrator") if "research_agent" in one.tools]
+    assert ["research comes first" in one for one in told] == [False, False, True, True, True]
+    assert "all 1 analyses (max_analyses) were made" in told[-1]
 
 
 @pytest.mark.parametrize("answers", [["I would rather not.", "No."], [concluded(), concluded()]])

@@ -67,7 +67,7 @@ async def test_tasks_beyond_the_limit_go_out_in_the_next_round_before_the_orches
     assert [p["num_parallel_branches"] for p in run.packets if p["type"] == "top_level_branching"] == [3, 2]
     asked = run.calls("orchestrator")
     assert list(results(asked[1].messages)) == ["a", "b", "c", "d", "e"]
-    assert "A round is at most 3 tasks" in asked[0].messages[0].text
+    assert "A round has at most 3 tasks" in asked[0].messages[0].text
     assert "Cycle 3 of 8" in asked[1].messages[-1].text
     assert "Before you call for the report, check" in asked[1].messages[-1].text
     assert every_call_has_one_result(state.transcript)

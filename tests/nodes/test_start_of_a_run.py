@@ -45,10 +45,16 @@ async def test_each_role_is_offered_its_own_tools_only(tmp_path: Path) -> None:
     run = lab(tmp_path)
     await run.ask()
     assert set(run.calls("clarifier")[0].tools) == {"generate_plan"}
-    assert set(run.calls("orchestrator")[0].tools) == {"research_agent", "generate_report", "think_tool"}
+    assert set(run.calls("orchestrator")[0].tools) == {
+        "analyze_findings",
+        "generate_report",
+        "research_agent",
+        "think_tool",
+    }
     assert set(run.calls("researcher")[0].tools) == {
         "internal_search",
         "open_url",
+        "calculate",
         "generate_report",
         "think_tool",
     }

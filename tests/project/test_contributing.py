@@ -76,8 +76,8 @@ def with_node(folder: Path) -> Path:
     ):
         state = state.replace(line, line + channel)
     (package / "state.py").write_text(state, "utf-8")
-    edge = 'graph.add_edge("write_report", "verify_report")'
-    edges = edge.replace("verify_report", "summarize_findings"), edge.replace("write_report", "summarize_findings")
+    edge = 'graph.add_edge("write_report", "grade_report")'
+    edges = edge.replace("grade_report", "summarize_findings"), edge.replace("write_report", "summarize_findings")
     imported = "from ..nodes.verify_report import verify_report"
     for graph in (package / "graph" / "orchestrated.py", package / "graph" / "planned.py"):
         lines = ['graph.add_node("summarize_findings", summarize_findings)', *edges]

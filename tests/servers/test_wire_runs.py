@@ -29,8 +29,8 @@ from deep_research.app.embed import thread_config
 from deep_research.core.run.context import Price
 from deep_research.core.run.spending import total
 
-CONTROL = {"clarifier": ["generate_plan"], "orchestrator": ["research_agent", "generate_report"]}
-CONTROL["researcher"] = CONTROL["finding"] = ["web_search", "open_url", "generate_report"]
+CONTROL = {"clarifier": ["generate_plan"], "orchestrator": ["research_agent", "analyze_findings", "generate_report"]}
+CONTROL["researcher"] = CONTROL["finding"] = ["web_search", "open_url", "calculate", "generate_report"]
 CHOICES = {"clarifier": "auto", "orchestrator": "required", "researcher": "required", "finding": "none"}
 CAPS = {"orchestrator": 1024, "researcher": 1024, "finding": 10_000, "writer": 20_000}
 ROLES = ("clarifier", "planner", "orchestrator", "researcher", "finding", "writer")

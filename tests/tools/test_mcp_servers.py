@@ -35,7 +35,7 @@ async def test_what_a_server_of_tools_says_is_cited_and_its_failures_are_results
     assert [claim.verdict for claim in state.report.claims] == ["supported", "supported"]
     assert [state.sources[key].title for key in state.report.sources] == ["The Skerry Light", "Keepers"]
     asked = thread.calls("researcher")
-    assert asked[0].tools == ("open_url", "lights_look_up", "lights_fail", "generate_report", "think_tool")
+    assert asked[0].tools == ("open_url", "lights_look_up", "lights_fail", "calculate", "generate_report", "think_tool")
     failed, found = results(asked[2].messages).values()
     assert "there is no light x" in failed
     assert "(system>" in found
@@ -78,7 +78,7 @@ async def test_a_hostile_server_breaks_no_fence_replaces_no_tool_and_the_run_end
     assert log == list(used)
     asked = thread.calls("researcher")
     own = [name for name in asked[0].tools if not name.startswith("lights_")]
-    assert own == ["open_url", "generate_report", "think_tool"]
+    assert own == ["open_url", "calculate", "generate_report", "think_tool"]
     told = list(results(asked[-1].messages).values())[: len(acts)]
     for text in told:
         # One fence, whose name nobody could know, and nothing in it that ends it or opens another.

@@ -132,7 +132,7 @@ async def test_a_tool_is_offered_by_its_own_arguments_and_what_it_says_is_cited(
         tmp_path, used("keepers", light="Skerry Light"), "Ada Moran kept it until 1932. [1]", tools=(keepers, logbook)
     )
     [offered] = {asked.tools for asked in thread.calls("researcher")[:2]}
-    assert offered == ("open_url", "keepers", "logbook", "generate_report", "think_tool")
+    assert offered == ("open_url", "keepers", "logbook", "calculate", "generate_report", "think_tool")
     [source] = (state.sources[key] for key in state.report.sources)
     assert (source.title, source.extent) == ("keepers: Skerry Light", "whole")
     assert quotes(state) == [KEPT]
