@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import parse_address
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
 NOTICE = "`langchain-community` is being sunset"
 USER_AGENT = "deep-research (research assistant, run by its user)"
 DEFAULT_WAIT = 1.0
-MOST_BYTES = 5_000_000
-PLAIN = "identity"
-"""How engines are asked to send their answers: what is packed may be of any size."""
-_LEFT_BEHIND = ("content-encoding", "content-length", "transfer-encoding")
 TITLE_CHARACTERS = 200
 EXCERPT_CHARACTERS = 2000
 DAY_CHARACTERS = 10
@@ -157,70 +152,9 @@ def seconds_to_wait(retry_after: str) -> float:
     return max((until - datetime.now(UTC)).total_seconds(), 0.0)
 
 
-class Answer:
-    """The bytes of one answer as they come. Raises `EngineFailed` if they are packed, or too many."""
-
-    def __init__(self, title: str, encoding: str = "") -> None:
-        self._title, self._data = title, bytearray()
-        if encoding.strip().lower() not in ("", PLAIN):
-            raise EngineBusy(f"{title}'s answer is damaged.", DEFAULT_WAIT, is_lasting=True)
-
-    def add(self, chunk: bytes) -> None:
-        """Take the next bytes."""
-        self._data += chunk
-        if len(self._data) > MOST_BYTES:
-            raise EngineFailed(f"{self._title}'s answer is longer than {MOST_BYTES} bytes.")
-
-    @property
-    def data(self) -> bytes:
-        """Return all of it."""
-        return bytes(self._data)
-
-
-def limited(title: str, address: str) -> httpx.HTTPTransport:
-    """Return a transport to an engine's address, for a client that blocks."""
-    import httpx
-
-    class Limited(httpx.HTTPTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            response = super().handle_request(request)
-            try:
-                answer = Answer(title, response.headers.get("content-encoding", ""))
-                for chunk in response.iter_raw():
-                    answer.add(chunk)
-            finally:
-                response.close()
-            return _as_read(response, answer.data)
-
-    return Limited(trust_env=False, proxy=usable_proxy(address), verify=trusted_certificates())
-
-
-def limited_async(title: str, address: str, shrink: Callable[[int, bytes], bytes]) -> httpx.AsyncHTTPTransport:
-    """Return a transport to an engine's address, for a client of the event loop.
-
-    `shrink` takes the status and all of the body, in a thread, and returns what the client is to see of it.
-    """
-    import httpx
-
-    class Limited(httpx.AsyncHTTPTransport):
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            response = await super().handle_async_request(request)
-            try:
-                answer = Answer(title, response.headers.get("content-encoding", ""))
-                async for chunk in response.aiter_raw():
-                    answer.add(chunk)
-            finally:
-                await response.aclose()
-            return _as_read(response, await asyncio.to_thread(shrink, response.status_code, answer.data))
-
-    return Limited(trust_env=False, proxy=usable_proxy(address), verify=trusted_certificates())
-
-
-def _as_read(response: httpx.Response, data: bytes) -> httpx.Response:
-    import httpx
-
-    headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _LEFT_BEHIND]
-    return httpx.Response(response.status_code, headers=headers, content=data, extensions=response.extensions)
+def way_to(address: str) -> dict[str, Any]:
+    """Return how a client of `httpx` reaches an engine; blocks for a moment."""
+    return {"trust_env": False, "proxy": usable_proxy(address), "verify": trusted_certificates()}
 
 
 def cleaned(found: Sequence[object], most: int) -> list[Found]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import partial
-from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,9 +12,7 @@ from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
 from ...core.run.network import usable_proxy
 from ..engine import (
-    PLAIN,
     USER_AGENT,
-    Answer,
     EngineFailed,
     Found,
     broke_off,
@@ -26,7 +23,6 @@ from ..engine import (
 )
 
 ADDRESS = "https://export.arxiv.org/api/query"
-CHUNK_BYTES = 65_536
 # Both have a meaning in arXiv's queries that the words of a model do not have.
 _PLAIN = str.maketrans(":-", "  ")
 
@@ -86,19 +82,12 @@ class Arxiv:
 
 
 def _session(seconds: float, address: str) -> Any:
-    """Return a session that waits so long, reads so much and stays where it is."""
+    """Return a session that waits so long and stays where it is."""
     import requests
 
     class Session(requests.Session):
         def request(self, *arguments: Any, **options: Any) -> requests.Response:
-            own = {"timeout": seconds, "allow_redirects": False, "stream": True}
-            with super().request(*arguments, **{**options, **own}) as response:
-                answer = Answer(Arxiv.title)
-                for chunk in response.iter_content(CHUNK_BYTES):
-                    answer.add(chunk)
-            read = requests.Response()
-            read.status_code, read.raw = response.status_code, BytesIO(answer.data)
-            return read
+            return super().request(*arguments, **{**options, "timeout": seconds, "allow_redirects": False})
 
     session = Session()
     # The environment of requests also holds passwords.
@@ -106,7 +95,7 @@ def _session(seconds: float, address: str) -> Any:
     session.verify = os.environ.get("SSL_CERT_FILE") or True
     if proxy := usable_proxy(address):
         session.proxies = {"all": proxy}
-    session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": PLAIN})
+    session.headers.update({"User-Agent": USER_AGENT})
     return session
 
 

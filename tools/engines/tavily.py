@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 from datetime import datetime
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.reading.policy import domains_of
 from ...core.run.context import Context
 from ...core.run.errors import SearchRefused
-from ..engine import PLAIN, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited_async
+from ..engine import USER_AGENT, EngineFailed, Found, failed_request, failed_status, way_to
 
 if TYPE_CHECKING:
     import httpx
@@ -22,10 +21,7 @@ KEY, BASE = "TAVILY_API_KEY", "TAVILY_BASE_URL"
 OWN_ADDRESS = "https://api.tavily.com"
 # What the API accepts in one request.
 MOST_RESULTS, MOST_ALLOWED, MOST_DENIED = 20, 300, 150
-# Of a refusal the words, of an answer more than can ever be shown.
-REFUSAL_BYTES, RESULTS_READ, TEXT_CHARACTERS = 10_000, 4, 10_000
 _FIELDS = ("title", "url", "content", "published_date")
-_SCORE = "score"
 _USED_UP = re.compile(r"usage limit|quota|credits?\b|\bplan\b", re.IGNORECASE)
 
 
@@ -69,7 +65,7 @@ class Tavily:
             raise failed_request(self.title, cause, _base_setting()) from None
         except httpx.HTTPError as error:
             raise failed_request(self.title, error, _base_setting()) from None
-        return [_found(result) for result in answer["results"]]
+        return [_found(result) for result in answer["results"] if isinstance(result, dict)]
 
 
 def key() -> str:
@@ -107,9 +103,8 @@ def _open(connect_seconds: float) -> httpx.AsyncClient:
 
     return httpx.AsyncClient(
         base_url=_base(),
-        headers={"User-Agent": USER_AGENT, "Accept-Encoding": PLAIN},
-        transport=limited_async(Tavily.title, _base(), _shrunk),
-        trust_env=False,
+        headers={"User-Agent": USER_AGENT},
+        **way_to(_base()),
         event_hooks={"request": [limit_connecting], "response": [_check]},
     )
 
@@ -118,7 +113,7 @@ async def _check(response: httpx.Response) -> None:
     """Raise for everything but an answer with results: the library drops status and headers, and hides their lack."""
     await response.aread()
     status, title = response.status_code, Tavily.title
-    if status == 200 and response.content:
+    if status == 200 and _results(response) is not None:
         return
     if status in (401, 403):
         raise EngineFailed(f"{title} does not take the key (status {status}): check {KEY}.", is_lasting=True)
@@ -131,23 +126,14 @@ async def _check(response: httpx.Response) -> None:
     raise EngineFailed(words, is_lasting=True)
 
 
-def _shrunk(status: int, data: bytes) -> bytes:
-    """Return what is used of an answer: the library reads it in the event loop, which a large one would hold up."""
-    if status != 200:
-        return data[:REFUSAL_BYTES]
+def _results(response: httpx.Response) -> list[Any] | None:
+    """Return the results of an answer; none if it is not one of the API."""
     try:
-        answer = json.loads(data)
+        answer = response.json()
     except (ValueError, RecursionError):
-        return b""
+        return None
     results = answer.get("results") if isinstance(answer, dict) else None
-    if not isinstance(results, list):
-        return b""
-    first = [result for result in results if isinstance(result, dict)][: RESULTS_READ * MOST_RESULTS]
-    shown = [
-        {**{name: _text(result.get(name))[:TEXT_CHARACTERS] for name in _FIELDS}, _SCORE: _share(result.get(_SCORE))}
-        for result in first
-    ]
-    return json.dumps({"results": shown}).encode()
+    return results if isinstance(results, list) else None
 
 
 def _sent(names: tuple[str, ...], most: int) -> list[str] | None:
@@ -157,7 +143,7 @@ def _sent(names: tuple[str, ...], most: int) -> list[str] | None:
 
 def _found(result: dict[str, Any]) -> Found:
     title, address, excerpt, date = (_text(result.get(name)) for name in _FIELDS)
-    return Found(title, address, excerpt, _day(date), _share(result.get(_SCORE)))
+    return Found(title, address, excerpt, _day(date), _share(result.get("score")))
 
 
 def _share(value: object) -> float:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
-from ..engine import PLAIN, USER_AGENT, EngineFailed, Found, failed_request, failed_status, limited, without_notice
+from ..engine import USER_AGENT, EngineFailed, Found, failed_request, failed_status, way_to, without_notice
 
 if TYPE_CHECKING:
     import httpx
@@ -44,9 +44,8 @@ class Wikipedia:
         with without_notice():
             from langchain_community.utilities.wikipedia import WikipediaAPIWrapper
 
-        headers = {"User-Agent": USER_AGENT, "Accept-Encoding": PLAIN}
-        transport = limited(self.title, self._address)
-        with httpx.Client(transport=transport, trust_env=False, timeout=self._seconds, headers=headers) as http:
+        headers = {"User-Agent": USER_AGENT}
+        with httpx.Client(**way_to(self._address), timeout=self._seconds, headers=headers) as http:
             # Constructed without checks, which would put the package `wikipedia` in the place of our client: that one
             # sends queries over plain HTTP, waits for ever, and asks once for each article and each of its parts.
             wrapper = WikipediaAPIWrapper.model_construct(

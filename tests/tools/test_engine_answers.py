@@ -1,8 +1,7 @@
-"""However much an engine answers, and wherever it points, a search stays small and holds up nobody."""
+"""Wherever an engine points, and however odd its answer is, a search stays where it is and loses no other result."""
 
 from __future__ import annotations
 
-import gzip
 import json
 from contextlib import AbstractContextManager
 from typing import Any
@@ -16,7 +15,6 @@ from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.tavily import Tavily
 from deep_research.tools.engines.wikipedia import Wikipedia
 
-RESULT = {"url": "https://a.example/", "title": "T", "content": "x"}
 PAGE = {"title": "T", "index": 1, "extract": "x", "fullurl": "https://a.example/"}
 
 
@@ -32,33 +30,6 @@ def engine_at(kind: type[SearchEngine], address: str, monkeypatch: pytest.Monkey
     if kind is Tavily:
         return Tavily(Context())
     return kind(Context(), address)  # type: ignore[call-arg] # Wikipedia and Arxiv take an address
-
-
-@pytest.mark.fault(29)
-@pytest.mark.parametrize("kind", [Tavily, Wikipedia, Arxiv])
-async def test_an_answer_without_end_is_refused(kind: type[SearchEngine], monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(b'{"results": [' + b" " * 20_000_000) as server:
-        engine = engine_at(kind, server.url, monkeypatch)
-        with pytest.raises(EngineFailed, match="longer than 5000000 bytes"):
-            await engine.search("q", 5)
-
-
-@pytest.mark.parametrize("kind", [Tavily, Wikipedia])
-async def test_a_packed_answer_which_may_be_of_any_size_is_refused(
-    kind: type[SearchEngine], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with (
-        answering(gzip.compress(b"{}"), Content_Encoding="gzip") as server,
-        pytest.raises(EngineFailed, match="damaged"),
-    ):
-        await engine_at(kind, server.url, monkeypatch).search("q", 5)
-
-
-async def test_of_many_and_long_results_only_so_much_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    results = [{**RESULT, "title": "T" * 20_000, "more": [[number]] * 100} for number in range(100)]
-    with answering(json.dumps({"results": [None, 7, *results]}).encode()) as server:
-        found = await engine_at(Tavily, server.url, monkeypatch).search("q", 5)
-    assert (len(found), {len(one.title) for one in found}) == (80, {10_000})
 
 
 @pytest.mark.parametrize("kind", [Tavily, Wikipedia, Arxiv])
