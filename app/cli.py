@@ -370,19 +370,15 @@ def limits() -> int:
 
 @cli.command()
 @with_settings
-@click.option("--http", "is_http", is_flag=True, help="Serve over HTTP, on this machine and with a token.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port of --http; without it 2025.")
 @DATA_DIR
-def mcp(is_http: bool, port: int | None, **options: Any) -> int:
-    """Serve research to other agents by the Model Context Protocol.
+def mcp(**options: Any) -> int:
+    """Serve research to other agents by the Model Context Protocol, over standard input and output.
 
-    Over standard input and output, as most clients start it; or over HTTP.
+    Over HTTP, `serve` offers the same at /mcp.
     """
-    if port is not None and not is_http:
-        raise click.UsageError("--port is of --http: without it, MCP is served over standard input and output.")
-    from .mcp.command import PORT, serve_mcp
+    from .mcp.command import serve_mcp
 
-    return serve_mcp(port=(PORT if port is None else port) if is_http else None, **options)
+    return serve_mcp(**options)
 
 
 @cli.command()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -111,24 +109,6 @@ async def over_streams(desk: Desk, *options: str) -> AsyncIterator[Peer]:
         async with stdio_client(server, log) as streams, ClientSession(*streams) as session:
             await session.initialize()
             yield Peer(session)
-
-
-@contextmanager
-def http_server(desk: Desk, *options: str, **environment: str) -> Iterator[str]:
-    """The address of `deep-research mcp --http`."""
-    with desk.started("mcp", "--http", "--port", "0", *options, **environment) as process:
-        yield address_of(process)
-
-
-def address_of(process: subprocess.Popen[str]) -> str:
-    """The address that the server prints."""
-    assert process.stderr is not None
-    lines = list[str]()
-    for line in process.stderr:
-        lines.append(line)
-        if found := re.search(r"http://\S+", line):
-            return found[0]
-    raise AssertionError(lines)
 
 
 @asynccontextmanager

@@ -42,8 +42,13 @@ class Sessions:
         self._manager: Any = None
 
     @asynccontextmanager
-    async def serving(self, server: ResearchServer) -> AsyncIterator[None]:
-        """Serve an MCP server as long as this is open."""
+    async def serving(self) -> AsyncIterator[None]:
+        """Serve MCP as long as this is open, if its package is installed."""
+        # Imports and settings read files, which would block the server.
+        server = await asyncio.to_thread(_server)
+        if server is None:
+            yield
+            return
         # The SDK logs each client that hangs up as an error with a traceback.
         logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
         # Only this makes the session manager.
@@ -69,18 +74,6 @@ class Sessions:
 
 SESSIONS = Sessions()
 """Those of this process's server."""
-
-
-@asynccontextmanager
-async def served() -> AsyncIterator[None]:
-    """Serve MCP on LangGraph's server, if its package is installed."""
-    # Imports and settings read files, which would block the server.
-    server = await asyncio.to_thread(_server)
-    if server is None:
-        yield
-        return
-    async with SESSIONS.serving(server):
-        yield
 
 
 def _server() -> ResearchServer | None:

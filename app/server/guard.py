@@ -25,7 +25,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...core.run.errors import ThreadBusy, UserMistake
-from ..mcp.http import PATH, SESSIONS, served
+from ..mcp.http import PATH, SESSIONS
 from .connections import HEAD_BYTES, limit_heads
 from .page import serve_page
 from .routes import BEGIN_SECONDS, ROUTES, opened_book
@@ -70,9 +70,8 @@ _streams = Counter[str | None]()
 class Guard:
     """Refuses requests that no client of ours makes; what it lets through comes from a user."""
 
-    def __init__(self, app: ASGIApp, page: ASGIApp | None = None) -> None:
-        """`page` answers requests for the files of the page, which need no token."""
-        self._app, self._page = app, page
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with the reason."""
@@ -81,11 +80,11 @@ class Guard:
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
-        page = self._page if is_read and PAGE.fullmatch(scope["path"]) else None
+        is_page = is_read and PAGE.fullmatch(scope["path"]) is not None
         user = user_of(headers, (scope.get("client") or ("",))[0])
-        refused = _refused(scope, headers, user, is_public=page is not None or scope["path"] in PUBLIC)
-        if refused is None and page:
-            return await page(scope, receive, send)
+        refused = _refused(scope, headers, user, is_public=is_page or scope["path"] in PUBLIC)
+        if refused is None and is_page:
+            return await serve_page(scope, receive, send)
         if refused is None and scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
             body = None
             with suppress(TimeoutError):
@@ -185,7 +184,7 @@ def _once(body: bytes, receive: Receive) -> Receive:
 
 
 @asynccontextmanager
-async def starting(page: str = "") -> AsyncIterator[None]:
+async def _starting(page: str) -> AsyncIterator[None]:
     """Begin a server: print where it is used, and the token if one is needed; what it writes is its user's alone."""
     # LangGraph keeps questions and reports in `.langgraph_api` as well, under the rights that the process gives.
     os.umask(0o077)
@@ -237,9 +236,6 @@ class AllowedOrigins(CORSMiddleware):
         return response
 
 
-MIDDLEWARE = (Middleware(AllowedOrigins), Middleware(Guard))
-
-
 class WithoutTraceback(logging.Filter):
     """Lets LangGraph's log name an error that is the user's to mend in a line; others keep their traceback."""
 
@@ -255,7 +251,7 @@ class WithoutTraceback(logging.Filter):
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     logging.getLogger("langgraph_api.worker").addFilter(WithoutTraceback())
     logging.getLogger("deep_research").setLevel(logging.WARNING)
-    async with starting(os.environ.get(ADDRESS, "")), served(), opened_book(app):
+    async with _starting(os.environ.get(ADDRESS, "")), SESSIONS.serving(), opened_book(app):
         yield
 
 
@@ -267,6 +263,6 @@ app = Starlette(
     exception_handlers={UserMistake: _answer_mistake, ThreadBusy: _answer_mistake},
     routes=[*ROUTES, Route(PATH, SESSIONS)],
     lifespan=_lifespan,
-    middleware=[Middleware(AllowedOrigins), Middleware(Guard, page=serve_page)],
+    middleware=[Middleware(AllowedOrigins), Middleware(Guard)],
 )
 """The server's routes are put into this app by LangGraph, behind its middleware."""

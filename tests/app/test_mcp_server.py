@@ -1,4 +1,4 @@
-"""`deep-research mcp`, called by the client of the SDK over both transports."""
+"""`deep-research mcp`, called by the client of the SDK."""
 
 from __future__ import annotations
 
@@ -6,25 +6,20 @@ import asyncio
 import gc
 import json
 import warnings
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
-from command import Desk, desk_in
-from mcp_peer import SECONDS, Peer, http_server, over_http, over_streams, text_of
+from command import desk_in
+from mcp_peer import SECONDS, over_streams, text_of
 from openai_server import fail, say
 from traceable import quotations, stands_in_its_file
 from wire import FACTS
 from wire_desk import ROUNDS, Point, WireDesk, wire_desk
 
-from deep_research.app.server.users import TOKEN_FILE
-
 # The SDK's client leaves the pipes of a process open that it has ended.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 
-ALICE, BOB = "alice-has-a-long-token", "bob-has-another-token"
 QUESTION = "When was the Skerry Light lit?"
 OFFLINE = ("--no-web", "--model", "extractive")
 TOOLS = ["research", "answer", "follow_up", "read_report", "search_documents"]
@@ -38,24 +33,9 @@ def no_other_test_hears_of_the_pipes() -> Iterator[None]:
         gc.collect()
 
 
-@asynccontextmanager
-async def connected(how: str, desk: Desk, *options: str) -> AsyncIterator[Peer]:
-    """A session with a server of its own."""
-    if how == "stdio":
-        async with over_streams(desk, *options) as peer:
-            yield peer
-        return
-    with http_server(desk, *options) as url:
-        async with over_http(url, (desk.data / TOKEN_FILE).read_text("utf-8")) as peer:
-            yield peer
-
-
-@pytest.mark.parametrize("how", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
-async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_the_run(
-    tmp_path: Path, how: str
-) -> None:
+async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_the_run(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
-    async with connected(how, desk, "--docs", "docs", *OFFLINE) as peer:
+    async with over_streams(desk, "--docs", "docs", *OFFLINE) as peer:
         listed = (await peer.session.list_tools()).tools
         assert [tool.name for tool in listed] == TOOLS
         for tool in listed:
@@ -110,11 +90,10 @@ def wires(tmp_path: Path) -> Iterator[WireDesk]:
         yield desk
 
 
-@pytest.mark.parametrize("how", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
-async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(wires: WireDesk, how: str) -> None:
+async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(wires: WireDesk) -> None:
     # All are held: none has sent a request that the server has yet to read.
     wires.holds.points |= {Point("researcher", task) for task in ROUNDS[0]}
-    async with connected(how, wires.desk, "--limit", "heartbeat_seconds=0.2") as peer:
+    async with over_streams(wires.desk, "--limit", "heartbeat_seconds=0.2") as peer:
 
         async def hear() -> None:
             await peer.told("still at work")
@@ -149,37 +128,6 @@ async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(tmp_path: Pat
             assert (await peer.data("read_report", thread=thread))["status"] == "failed"
             report = await peer.data("follow_up", thread=thread, question="What is on the coast?")
             assert FACTS["light"] in report["report"]
-
-
-@pytest.mark.slow
-@pytest.mark.fault("R25")
-async def test_over_http_everybody_needs_a_token_and_sees_their_own_runs_alone(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    tokens = {"DEEP_RESEARCH_SERVER_TOKENS": f"alice:{ALICE} bob:{BOB}"}
-    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    accepted = {"Accept": "application/json, text/event-stream"}
-    with http_server(desk, "--docs", "docs", *OFFLINE, **tokens) as url:
-        async with over_http(url, ALICE) as peer, over_http(url, BOB) as other:
-            thread = (await peer.data("research", question=QUESTION))["thread"]
-            for tool, arguments in (
-                ("read_report", {}),
-                ("follow_up", {"question": "What else?"}),
-                ("answer", {"answer": "Yes."}),
-            ):
-                assert "There is no run" in await other.fault(tool, thread=thread, **arguments)
-            session = {"Mcp-Session-Id": peer.session_id, **accepted}
-            for status, headers in (
-                (401, {}),
-                (401, {"Authorization": "Bearer nobody-has-this-token"}),
-                (403, {"Authorization": f"Bearer {ALICE}", "Origin": "https://evil.example"}),
-                (421, {"Authorization": f"Bearer {ALICE}", "Host": "evil.example"}),
-                (404, {"Authorization": f"Bearer {BOB}"}),
-                (200, {"Authorization": f"Bearer {ALICE}"}),
-            ):
-                answer = httpx.post(url, json=listing, headers={**session, **headers}, timeout=60)
-                assert answer.status_code == status, answer.text
-            assert "1844" in (await peer.data("read_report", thread=thread))["report"]
-    assert thread[:6] in desk.run("runs").out
 
 
 def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:

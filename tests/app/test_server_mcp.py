@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+import httpx
 import pytest
 from mcp_peer import over_http, text_of
 from server import Server, write_config
@@ -53,6 +55,24 @@ async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(ser
         async with over_http(f"{server.url}/mcp", BOB) as other:
             assert "There is no run" in await other.fault("read_report", thread=thread)
             assert "There is no run" in await other.fault("follow_up", thread=thread, question="What else?")
+            assert "There is no run" in await other.fault("answer", thread=thread, answer="Yes.")
+
+
+@pytest.mark.fault("R25")
+async def test_a_session_is_its_users_alone(server: Server) -> None:
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    async with over_http(f"{server.url}/mcp", ALICE) as peer, httpx.AsyncClient(timeout=60) as http:
+        session = {"Mcp-Session-Id": peer.session_id, "Accept": "application/json, text/event-stream"}
+        for status, headers in (
+            (401, {}),
+            (401, {"Authorization": "Bearer nobody-has-this-token"}),
+            (403, {"Authorization": f"Bearer {ALICE}", "Origin": "https://evil.example"}),
+            (421, {"Authorization": f"Bearer {ALICE}", "Host": "evil.example"}),
+            (404, {"Authorization": f"Bearer {BOB}"}),
+            (200, {"Authorization": f"Bearer {ALICE}"}),
+        ):
+            answer = await http.post(f"{server.url}/mcp", json=listing, headers={**session, **headers})
+            assert answer.status_code == status, answer.text
 
 
 async def test_a_cancelled_call_stops_the_run_and_until_then_it_counts(server: Server) -> None:
@@ -77,5 +97,5 @@ async def test_a_cancelled_call_stops_the_run_and_until_then_it_counts(server: S
 
 def test_the_log_has_nothing_to_complain_of(server: Server) -> None:
     # What is refused is logged as a warning.
-    told = [line for line in server.complaints() if " 422 " not in line and " 429 " not in line]
-    assert told == []
+    refused = re.compile(r" (?:40[134]|42[129]) |Rejecting request for session")
+    assert [line for line in server.complaints() if not refused.search(line)] == []
