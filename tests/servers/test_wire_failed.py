@@ -42,7 +42,6 @@ def failed(ended: Ended, words: str) -> None:
         (refused(400), "(status 400)"),
         (refused(422), "(status 422)"),
         (Answer(delay=60), "search_seconds"),
-        (Answer(body=b"x" * 5_000_001), "longer than 5000000 bytes"),
     ],
 )
 def test_a_run_whose_searches_all_failed_ends_by_its_code_with_the_reason(
