@@ -320,8 +320,8 @@ def refresh(
 ) -> int:
     """Read the sources of a finished report again and say sentence by sentence what holds.
 
-    What changed is shown as a difference. The run itself stays as it is, and its settings hold; --model extractive
-    compares the words of the sources alone, offline but for the web pages of the report.
+    The passage of then is shown beside that of now. The run itself stays as it is, and its settings hold; --model
+    extractive compares the words of the sources alone, offline but for the web pages of the report.
 
     Exit codes: 0 all sentences hold; 1 a sentence changed or can no longer be checked; 2 wrong call or setting.
     """

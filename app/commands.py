@@ -21,7 +21,7 @@ from .live_view import progress_view
 from .output import end_line, report_text
 from .progress import PacketLines, PlainLines, Progress, estimate_line
 from .run_name import RunName, whole_name
-from .runs import RunBook, StoredRun, check_not_empty, open_runs
+from .runs import RunBook, StoredRun, open_runs
 from .settings import data_folder, settings_from_options
 from .stored import read_packets
 from .terminal import (
@@ -89,7 +89,6 @@ def resume_run(
     name = _new_name(whole_name(clean(thread), data_dir), data_dir)
 
     def work() -> int:
-        folder = data_folder(data_dir)
         resume = _resumption(name.thread, clean(answer), settings_from_options(**options))
 
         async def step(book: RunBook, view: Progress) -> StoredRun:
@@ -98,8 +97,7 @@ def resume_run(
                 say(f"{dropped} stored states of this run could not be read and were dropped.")
             return await resume(book, view)
 
-        check_not_empty(folder)
-        return _research(name, folder, outlet, step)
+        return _research(name, data_folder(data_dir), outlet, step)
 
     return reported(work, name, _lines(outlet))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import cache, partial
@@ -25,7 +24,7 @@ from ..core.records.report import Report
 from ..core.records.research import Estimate
 from ..core.run.context import ROLES, Context
 from ..core.run.conversation import DRAFT, check_question, clean, mark_of, subject_of
-from ..core.run.errors import DatabaseUnusable, UnknownSetting, UnknownThread, UserMistake
+from ..core.run.errors import UnknownSetting, UnknownThread, UserMistake
 from ..core.run.events.log import read_failure
 from ..core.run.events.packets import AnyPacket
 from ..core.run.limits import Limits
@@ -333,27 +332,9 @@ def _paused(context: Context) -> Context:
 
 
 def has_runs(data_dir: Path) -> bool:
-    """Whether there may be runs; opening a file that there is not would make it and its folder.
-
-    Raises `DatabaseUnusable` as `check_not_empty`.
-    """
-    check_not_empty(data_dir)
+    """Whether there may be runs; opening a file that there is not would make it and its folder."""
     place = place_of_runs(data_dir)
     return isinstance(place, str) or place.exists()
-
-
-def check_not_empty(data_dir: Path, sleep: Callable[[float], object] = time.sleep) -> None:
-    """Raise `DatabaseUnusable` for a file of no bytes where runs are looked for: SQLite would take it for a new one."""
-    file = place_of_runs(data_dir)
-    for seconds in (0.1, 0.4, 0):
-        if isinstance(file, str) or not file.exists() or file.stat().st_size:
-            return
-        # Another process may be making it; then it holds something at once.
-        sleep(seconds)
-    raise DatabaseUnusable(
-        f"The database {str(file)!r} is empty (0 bytes), so that no run can be read from it: restore it from a backup, "
-        "or delete it to begin anew (setting data_dir)."
-    )
 
 
 def unknown_thread(thread: str) -> UnknownThread:

@@ -12,7 +12,7 @@ from ...core.run.errors import ExtraMissing
 from ...core.run.settings import read_context
 from ...core.run.user_settings import documents_below, with_whole_paths
 from ..endings import reported, run_interruptibly
-from ..runs import RunBook, StoredRun, check_not_empty, open_runs
+from ..runs import RunBook, StoredRun, open_runs
 from ..settings import settings_from_options
 from ..words import DONE, Strategy
 
@@ -54,7 +54,6 @@ def serve_mcp(*, data_dir: Path | None, **options: Any) -> int:
     def work() -> int:
         given = settings_from_options(**options) | ({"data_dir": data_dir} if data_dir else {})
         settings = with_whole_paths(read_context(given))
-        check_not_empty(settings.data_dir)
         try:
             import mcp.server  # noqa: F401
         except ImportError:

@@ -133,16 +133,6 @@ def test_a_corrupt_or_foreign_database_is_named_and_left_alone(
     assert file.read_bytes() == before
 
 
-def test_an_empty_database_is_not_taken_for_a_new_one_where_runs_are_looked_for(desk: Desk) -> None:
-    desk.data.mkdir()
-    file = desk.data / "runs.sqlite"
-    file.touch()
-    for command in (["resume", "one"], ["runs"]):
-        line = complaint(desk.call(*command))
-        assert f"{str(file)!r} is empty (0 bytes)" in line and line.endswith("(setting data_dir).")
-    assert not file.stat().st_size
-
-
 @pytest.mark.fault(39)
 def test_a_data_folder_that_cannot_be_written_is_named(desk: Desk) -> None:
     # Not even root may write there.
