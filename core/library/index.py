@@ -19,7 +19,7 @@ from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
 from .folder import NOT_IN_NAMES, LeftOut
 from .index_file import NEW, connect, discard, exchange, settle, text_of, usable, used
-from .index_search import MOST, Counter, Found, IndexReader, find
+from .index_search import MOST, IndexReader
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
 _STATED = "title, date, is_draft, superseded_by, valid_from"
@@ -73,7 +73,7 @@ class Index:
         """One search compares `most` passages."""
         self.file = file
         self._most = most
-        self._counter = Counter()
+        self._counts: dict[tuple[int, str], int] = {}
 
     def stamps(self) -> dict[str, Entry]:
         """Return all known files without their texts, by path."""
@@ -142,16 +142,11 @@ class Index:
             ).fetchone()
             return Entry(*row)._replace(text=text_of(connection, row[-1])) if row else None
 
-    def search(self, terms: Sequence[str], titles: Sequence[str], limit: int) -> Found:
-        """Return what the index holds for the words of a question, and for the titles that it may mention."""
-        with self._transaction() as connection:
-            return find(connection, self._counter, terms, titles, limit, self._most)
-
     @contextmanager
     def reading(self) -> Iterator[IndexReader]:
         """Open a view of one state of the index for many look-ups by the calling thread."""
         with self._transaction() as connection:
-            yield IndexReader(connection, self._counter, self._most)
+            yield IndexReader(connection, self._counts, self._most)
 
     @contextmanager
     def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:

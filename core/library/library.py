@@ -6,35 +6,36 @@ Every method blocks on files and SQLite; async callers wrap it in `asyncio.to_th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from ...prompts import fence
 from ..evidence.text.sentences import sentences_of
-from ..evidence.text.similarity import distinct, fuse_rankings, rarity, spread
-from ..evidence.text.stems import bare, sought_words
+from ..evidence.text.similarity import distinct, fuse_rankings, spread
+from ..evidence.text.stems import sought_words
 from ..evidence.text.words import GENERIC_WORDS
 from ..records.sources import DOCUMENT_SCHEME, Source
 from ..run.context import Context
-from .candidates import mentions, terms_of
+from .candidates import terms_of
 from .folder import PICTURE, PICTURES, LeftOut
 from .index import Entry, Root, Summary, open_roots, unreadable
-from .index_search import OF_TEXT, Found, FoundPassage, IndexReader
+from .index_search import OF_TEXT, FoundPassage, IndexReader
 from .near_words import WORD
-from .shelf import IndexShelf, OpenIndex, Passage, in_force_first, scores
+from .shelf import IndexShelf, OpenIndex, Passage, in_force_first
 from .trails import find_trails, passages_of
 from .upkeep import Outdated, Upkeep
 
-CANDIDATES = 100
 FIRST = 3
 """Files that are named where none can be read."""
 FEWEST_WORDS = 5
 """Words from which on a query counts as a question."""
 LONG = 60
 """Words from which on it is a text of which each sentence may be about something else."""
+OF_SENTENCE = 100
+"""Passages that each sentence of such a text finds."""
 OF_LONG = 20
 """Documents that such a text finds."""
 TRAILED = 10
@@ -102,54 +103,22 @@ class Library:
         )
 
     def search(self, query: str, limit: int) -> list[Passage]:
-        """Return the passages of all folders that answer a query, best first; a few of each document, then the rest.
+        """Return the passages of all folders that match a query, best first; a few of each document, then the rest.
 
         A word that stands in no passage is replaced by one that is spelt alike, or by the parts of a compound.
         """
-        if not terms_of(query):
-            return []
-        self._complete()
-        found = self._found(query)
-        if all(any(one.counts[term] for one in found) for term in terms_of(query)):
-            return self._best(query, found, limit)
-        near = self._upkeep.asked(self._roots, partial(self._with_near_words, query))
-        return self._best(near, found if near == query else self._found(near), limit)
-
-    def _with_near_words(self, query: str) -> str:
-        """Return the query with near words of the documents in place of those that stand in none."""
-        sought = frozenset(terms_of(query)) - GENERIC_WORDS
-        words = (word for word in dict.fromkeys(WORD.findall(query)) if word.casefold() in sought)
-        with self._shelf() as shelf:
-            unknown = [word for word in words if not shelf.counted([word.casefold()])]
-            if not 0 < len(unknown) <= MOST_UNKNOWN:
-                return query
-            near = {word: " ".join(shelf.near(word.casefold())) for word in unknown}
-        return WORD.sub(lambda found: near.get(found[0]) or str(found[0]), query)
-
-    def _found(self, query: str) -> list[Found]:
-        terms, titles = terms_of(query), mentions(query)
-        return [self._mended(root, partial(root.store.search, terms, titles, CANDIDATES)) for root in self._roots]
-
-    def _best(self, query: str, found: Sequence[Found], limit: int) -> list[Passage]:
-        terms, titles = terms_of(query), mentions(query)
-        passages = _each_text_once(chain.from_iterable(map(self._passages, self._roots, found)))
-        rarities = _rarities(terms, found)
-        ranked = zip(scores(passages, _weights(rarities, found), _mentioned(titles, rarities)), passages, strict=True)
-        best = sorted(ranked, key=_best_first)
-        return _spread(passage for _, passage in best)[:limit]
+        return self._ask(lambda shelf: shelf.best(_with_near_words(query, shelf), limit))
 
     def unmatched(self, queries: Iterable[str]) -> list[str]:
         """Return the words of these queries that stand in no document, each once."""
-        with self._shelf() as shelf:
-            words = distinct((word for query in queries for word in terms_of(query)), str)
-            return [word for word in words if not shelf.counted([word])]
+        words = distinct((word for query in queries for word in terms_of(query)), str)
+        known = self._ask(lambda shelf: shelf.held(words))
+        return [word for word in words if word not in known]
 
     def held(self, words: Iterable[str]) -> frozenset[str]:
         """Return those of these words that stand in documents; in scripts without spaces, those whose neighbours do."""
         wanted = {word: tuple(sought_words(word)) for word in words}
-        units = list({unit for parts in wanted.values() for unit in parts})
-        with self._shelf() as shelf:
-            known = shelf.held(units)
+        known = self._ask(lambda shelf: shelf.held([*{*chain(*wanted.values())}]))
         return frozenset(word for word, parts in wanted.items() if parts and known.issuperset(parts))
 
     def follow(self, question: str, limit: int) -> list[Passage]:
@@ -157,41 +126,24 @@ class Library:
 
         A few words are no question: they get what matches them. What says that it is not in force comes last.
         """
-        return self._upkeep.asked(self._roots, partial(self._follow, question, limit))
+        return self._ask(partial(_follow, question, limit))
 
-    def _follow(self, question: str, limit: int) -> list[Passage]:
-        if not terms_of(question):
-            return []
-        self._complete()
-        words = len(sought_words(question))
-        if words >= LONG:
-            return self._by_sentences(question)[: min(limit, OF_LONG)]
-        sought = self._with_near_words(question)
-        trailed = self._trailed(sought) if words >= FEWEST_WORDS else []
-        found = _spread(_each_text_once([*trailed, *self._best(sought, self._found(sought), limit)]))[:limit]
-        return in_force_first(question, found)
+    def _ask(self, ask: Callable[[IndexShelf], Result]) -> Result:
+        """Ask all indexes, those of one moment."""
+        if not all(root.store.file.exists() for root in self._roots):
+            # The run began with another data folder.
+            self.refresh()
+        return self._upkeep.asked(self._roots, partial(self._asked, ask))
 
-    def _by_sentences(self, text: str) -> list[Passage]:
-        """Return one passage of each document that matches a long text as a whole, or one of its sentences."""
-        texts = [text, *(one.text for one in sentences_of(text))]
-        return fuse_rankings([self.search(one, CANDIDATES) for one in texts], lambda passage: passage.source.key)
-
-    def _trailed(self, question: str) -> list[Passage]:
-        with self._shelf() as shelf:
-            return [shelf.passages[one] for one in passages_of(find_trails(question, shelf), TRAILED)]
-
-    @contextmanager
-    def _shelf(self) -> Iterator[IndexShelf]:
-        read_at = self._now()
+    def _asked(self, ask: Callable[[IndexShelf], Result]) -> Result:
         with ExitStack() as stack:
-            indexes = [self._opened(root, stack.enter_context(root.store.reading()), read_at) for root in self._roots]
-            yield IndexShelf(indexes)
+            readers = [(root, stack.enter_context(root.store.reading())) for root in self._roots]
+            indexes = [OpenIndex(reader, partial(self._passage, root, reader)) for root, reader in readers]
+            return ask(IndexShelf(indexes))
 
-    def _opened(self, root: Root, reader: IndexReader, read_at: str) -> OpenIndex:
-        return OpenIndex(reader, lambda number: self._passage(root, reader.passage(number), read_at))
-
-    def _passage(self, root: Root, found: FoundPassage, read_at: str) -> Passage:
-        return Passage(self._source(root, found, read_at), found.start, found.heading, found.language, found.text)
+    def _passage(self, root: Root, reader: IndexReader, number: int) -> Passage:
+        found = reader.passage(number)
+        return Passage(self._source(root, found), found.start, found.heading, found.language, found.text)
 
     def documents(self) -> Iterator[Document]:
         """Return all documents that can be read, each once, folder by folder, in the order of their paths."""
@@ -215,24 +167,15 @@ class Library:
             path = root.path_of(address)
             entry = self._mended(root, partial(root.store.document, path)) if path else None
             if entry:
-                return Document(self._source(root, entry, self._now()), entry.text)
+                return Document(self._source(root, entry), entry.text)
         return None
-
-    def _complete(self) -> None:
-        if not all(root.store.file.exists() for root in self._roots):
-            # The run began with another data folder.
-            self.refresh()
 
     def _mended(self, root: Root, ask: Callable[[], Result]) -> Result:
         """Ask an index; if it turns out to be damaged, build it anew first."""
         return self._upkeep.asked((root,), ask)
 
-    def _passages(self, root: Root, found: Found) -> Iterator[Passage]:
-        read_at = self._now()
-        return (self._passage(root, one, read_at) for one in found.passages)
-
-    def _source(self, root: Root, found: Entry | FoundPassage, read_at: str) -> Source:
-        uri = root.uri(found.path)
+    def _source(self, root: Root, found: Entry | FoundPassage) -> Source:
+        uri, read_at = root.uri(found.path), self._context.clock.now().isoformat(timespec="seconds")
         return Source(
             key=uri,
             title=found.title,
@@ -248,44 +191,31 @@ class Library:
             read_at=read_at,
         )
 
-    def _now(self) -> str:
-        return self._context.clock.now().isoformat(timespec="seconds")
+
+def _with_near_words(query: str, shelf: IndexShelf) -> str:
+    """Return the query with near words of the documents in place of those that stand in none."""
+    sought = frozenset(terms_of(query)) - GENERIC_WORDS
+    words = [word for word in dict.fromkeys(WORD.findall(query)) if word.casefold() in sought]
+    known = shelf.held([word.casefold() for word in words])
+    unknown = [word for word in words if word.casefold() not in known]
+    if not 0 < len(unknown) <= MOST_UNKNOWN:
+        return query
+    near = {word: " ".join(shelf.near(word.casefold())) for word in unknown}
+    return WORD.sub(lambda found: near.get(found[0]) or str(found[0]), query)
 
 
-def _best_first(scored: tuple[float, Passage]) -> tuple[float, str, int]:
-    score, passage = scored
-    return -score, passage.source.key, passage.start
-
-
-def _each_text_once(passages: Iterable[Passage]) -> list[Passage]:
-    """Return passages so that a text that lies in several folders is shown as that of the first."""
-    return distinct(passages, _text)
-
-
-def _spread(passages: Iterable[Passage]) -> list[Passage]:
-    """Return a few passages of each document, then the others."""
-    return spread(passages, lambda passage: passage.source.key, OF_TEXT)
-
-
-def _text(passage: Passage) -> tuple[str, int]:
-    return passage.source.content_hash, passage.start
-
-
-def _rarities(terms: Sequence[str], found: Sequence[Found]) -> dict[str, float]:
-    """Return how much each word of a question says, over all indexes together."""
-    total = sum(one.total for one in found)
-    return {term: rarity(total, sum(sum(one.counts[term].values()) for one in found)) for term in terms}
-
-
-def _weights(rarities: Mapping[str, float], found: Sequence[Found]) -> dict[str, float]:
-    """Return the weight of each term that the words of a question are indexed by."""
-    return {stem: rarities[term] for one in found for term in one.counts for stem in one.counts[term]}
-
-
-def _mentioned(titles: Iterable[str], rarities: Mapping[str, float]) -> dict[str, float]:
-    """Return how much it says that a document bears one of these titles; words that say nothing add nothing."""
-    by_word = {bare(term): weight for term, weight in rarities.items()}
-    return {title: sum(by_word.get(word, 0.0) for word in title.split()) for title in titles}
+def _follow(question: str, limit: int, shelf: IndexShelf) -> list[Passage]:
+    words = len(sought_words(question))
+    if words >= LONG:
+        texts = [question, *(one.text for one in sentences_of(question))]
+        found = [shelf.best(_with_near_words(one, shelf), OF_SENTENCE) for one in texts]
+        # One passage of each document that matches the text as a whole, or one of its sentences.
+        return fuse_rankings(found, lambda passage: passage.source.key)[: min(limit, OF_LONG)]
+    sought = _with_near_words(question, shelf)
+    trails = find_trails(sought, shelf) if words >= FEWEST_WORDS else []
+    trailed = [shelf.passages[one] for one in passages_of(trails, TRAILED)]
+    every = distinct([*trailed, *shelf.best(sought, limit)], lambda one: (one.source.key, one.start))
+    return in_force_first(question, spread(every, lambda one: one.source.key, OF_TEXT)[:limit])
 
 
 def _root_status(root: Root, outdated: Outdated, summary: Summary) -> LibraryStatus:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher, get_close_matches
 from string import ascii_lowercase
-from typing import NamedTuple
 
 from ..evidence.text.stems import TAG, index_term
 from ..evidence.text.words import STOP_WORDS
@@ -27,7 +26,7 @@ FURTHEST = 2
 SURE = 3
 """Letters at the beginning that are right where more than one of the others may be wrong: few words begin with them."""
 MOST_NEAR = 8
-"""Words that are looked at as they are written, those with the likest stems."""
+"""Words of each language that are looked at as they are written, those with the likest stems."""
 MOST_MEANT = 3
 """Words that are equally like one, of which all may be meant."""
 
@@ -38,18 +37,9 @@ _KNOWN = "SELECT term FROM json_each (?) CROSS JOIN vocabulary ON vocabulary.ter
 _LAST = "\U0010ffff"
 
 
-class Near(NamedTuple):
-    """A word that may be meant by another one."""
-
-    likeness: float
-    term: str
-    """What it is indexed by."""
-
-
-def misspelt(connection: sqlite3.Connection, word: str, languages: Iterable[str]) -> list[Near]:
-    """Return the words of an index whose stems are spelt most like this one's, in any of the languages, best first."""
-    found = [near for language in languages for near in _alike(connection, index_term(word, language))]
-    return sorted(found, key=lambda near: (-near.likeness, near.term))[:MOST_NEAR]
+def misspelt(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -> list[str]:
+    """Return the terms of an index that are spelt most like what this word would be indexed by, in each language."""
+    return [near for language in languages for near in _alike(connection, index_term(word, language))]
 
 
 def parts(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -> list[str]:
@@ -70,16 +60,14 @@ def written(text: str, language: str, term: str) -> str:
     return next((word for word in WORD.findall(text) if index_term(word.casefold(), language) == term), "")
 
 
-def _alike(connection: sqlite3.Connection, term: str) -> Iterator[Near]:
+def _alike(connection: sqlite3.Connection, term: str) -> list[str]:
     """Return the terms of the same language that are like this one."""
-    tag, _, stem = term.rpartition(TAG)
-    tag = f"{tag}{TAG}" if tag else ""
+    tag, separator, stem = term.rpartition(TAG)
+    tag += separator
     begins, length = f"{tag}{stem[:SURE]}", len(term)
     near = connection.execute(_LIKE, (begins, begins + _LAST, length - FURTHEST, length + FURTHEST))
-    for one in {*(found for (found,) in near), *known_terms(connection, (tag + other for other in _variants(stem)))}:
-        likeness = likeness_of(stem, one.removeprefix(tag), LIKE)
-        if likeness:
-            yield Near(likeness, one)
+    found = {*(found for (found,) in near), *known_terms(connection, (tag + other for other in _variants(stem)))}
+    return [tag + one for one in get_close_matches(stem, [one[len(tag) :] for one in found], MOST_NEAR, LIKE)]
 
 
 def _variants(stem: str) -> Iterator[str]:
@@ -93,11 +81,11 @@ def _variants(stem: str) -> Iterator[str]:
             yield before + other + letter + behind
 
 
-def likeness_of(one: str, other: str, least: float) -> float:
-    """Return how much two words are spelt alike, from 0 to 1; 0 if that is too little to count."""
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    bounds: tuple[Callable[[], float], ...] = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
-    return matcher.ratio() if all(bound() >= least for bound in bounds) else 0.0
+def spelt_most_like(word: str, names: Iterable[str]) -> list[str]:
+    """Return those of these words that are most like another one, if they are like it at all."""
+    likeness = {name: SequenceMatcher(None, word, name.casefold()).ratio() for name in names}
+    best = max(likeness.values(), default=0.0)
+    return [name for name in likeness if likeness[name] == best >= LIKE_AS_WRITTEN]
 
 
 def known_terms(connection: sqlite3.Connection, terms: Iterable[str]) -> frozenset[str]:

@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
+from itertools import chain
+from math import fsum
 from typing import NamedTuple
 
 from ..evidence.standing import asks_for_draft
-from ..evidence.text.similarity import interleave, without_repeated
-from ..evidence.text.stems import title_key, tokens_of
+from ..evidence.text.similarity import distinct, interleave, rarity, spread, without_repeated
+from ..evidence.text.stems import bare, title_key, tokens_of
 from ..records.sources import Source
-from .candidates import Candidate, mentions
-from .index_search import IndexReader
-from .near_words import MOST_MEANT
+from .candidates import Candidate, mentions, terms_of
+from .index_search import OF_TEXT, IndexReader
+from .near_words import MOST_MEANT, spelt_most_like
 
 SATURATION = 1.2
 LENGTH_SHARE = 0.5
 USUAL_CHARACTERS = 700
-COLUMN_WEIGHTS = {"title": 2.5, "heading": 1.5, "text": 1.0}
+COLUMN_WEIGHTS = 2.5, 1.5, 1.0
+"""Of title, headings and text."""
 MENTION_WEIGHT = 1.5
 MOST_HOLDERS = 500
 """Holders of a name up to which they are counted: one with more hardly tells passages apart, and leads nowhere."""
 MOST_TITLED = 5
+COMPARED = 100
+"""Passages of each index that are ranked together."""
 
 
 class Passage(NamedTuple):
@@ -36,34 +41,6 @@ class Passage(NamedTuple):
     language: str
     """By whose rules its words are stemmed (ISO 639-1); empty if by those of English."""
     text: str
-
-
-def scores(candidates: Sequence[Passage], weights: Mapping[str, float], mentioned: Mapping[str, float]) -> list[float]:
-    """Return each candidate's score: BM25 over title, headings and text, plus a bonus if its title is mentioned."""
-    counts: dict[tuple[int, str], float] = defaultdict(float)
-    # Passages of one document have its title, and often their headings, in common.
-    hits = cache(lambda text, language: Counter(filter(weights.__contains__, tokens_of(text, language))))
-    for row, one in enumerate(candidates):
-        for column, text in zip(COLUMN_WEIGHTS, (one.source.title, one.heading, one.text), strict=True):
-            for stem, times in hits(text, one.language).items():
-                counts[row, stem] += COLUMN_WEIGHTS[column] * times
-    totals = [0.0] * len(candidates)
-    for (row, stem), count in sorted(counts.items()):
-        length = 1 - LENGTH_SHARE + LENGTH_SHARE * len(candidates[row].text) / USUAL_CHARACTERS
-        totals[row] += weights[stem] * count * (SATURATION + 1) / (count + SATURATION * length)
-    _add_mentions(totals, candidates, mentioned)
-    return totals
-
-
-def _add_mentions(totals: list[float], candidates: Sequence[Passage], mentioned: Mapping[str, float]) -> None:
-    # Only the best passage of a document gains by its title; else one long document would fill the list.
-    best: dict[str, int] = {}
-    for row, one in enumerate(candidates):
-        holder = best.setdefault(one.source.key, row)
-        if (totals[row], -one.start) > (totals[holder], -candidates[holder].start):
-            best[one.source.key] = row
-    for row in best.values():
-        totals[row] += MENTION_WEIGHT * mentioned.get(title_key(candidates[row].source.title), 0.0)
 
 
 class OpenIndex(NamedTuple):
@@ -92,8 +69,9 @@ class IndexShelf:
         return sum(one.reader.size for one in self._indexes)
 
     def counted(self, words: Sequence[str]) -> int:
-        """Return in how many passages these words stand, as a sum over them."""
-        return sum(one.reader.counted(words) for one in self._indexes)
+        """Return in how many passages these words stand, as a sum over all that they are indexed by."""
+        counts = (chain(*(of_word.items() for of_word in one.reader.counts(words))) for one in self._indexes)
+        return sum(sum(dict(of_index).values()) for of_index in counts)
 
     def held(self, words: Sequence[str]) -> frozenset[str]:
         """Return those of these words that stand in any passage."""
@@ -101,11 +79,30 @@ class IndexShelf:
 
     def near(self, word: str) -> list[str]:
         """Return the words that may be meant by one that stands nowhere: those spelt most like it, else parts of it."""
-        alike = [near for one in self._indexes for near in one.reader.misspelt(word)]
-        best = max((likeness for likeness, _ in alike), default=0.0)
-        spelt = [name for likeness, name in alike if likeness == best]
+        spelt = spelt_most_like(word, (near for one in self._indexes for near in one.reader.misspelt(word)))
         parts = (part for one in self._indexes for part in one.reader.parts(word)) if not spelt else ()
         return [*dict.fromkeys((*spelt, *parts))][:MOST_MEANT]
+
+    def best(self, query: str, limit: int) -> list[Passage]:
+        """Return the passages that match a query best by BM25 over all indexes; a few of each document come first."""
+        terms, titles = terms_of(query), {*mentions(query)}
+        weights: dict[str, float] = {}
+        rarities: dict[str, float] = {}
+        counts = [one.reader.counts(terms) for one in self._indexes]
+        for place, term in enumerate(terms):
+            of_term = [of_index[place] for of_index in counts]
+            rarities[bare(term)] = weight = rarity(self.size, sum(chain(*(one.values() for one in of_term))))
+            weights |= dict.fromkeys(chain(*of_term), weight)
+        found = [*{*self.search(terms, COMPARED), *self.titled(query)}]
+        scores = dict(zip(found, _scores([self.passages[one] for one in found], weights), strict=True))
+        # Only the best passage of a document gains by its title; else one long document would fill the list.
+        ordered = sorted(found, key=lambda one: (-scores[one], one.key))
+        for one in distinct(ordered, lambda one: one.document):
+            title = title_key(one.title)
+            words = title.split() if title in titles else ()
+            scores[one] += MENTION_WEIGHT * sum(rarities.get(word, 0.0) for word in words)
+        ordered.sort(key=lambda one: (-scores[one], one.key))
+        return [self.passages[one] for one in spread(ordered, lambda one: one.document, OF_TEXT)[:limit]]
 
     def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
         """Return the passages that match these words best."""
@@ -158,6 +155,22 @@ class IndexShelf:
         self._by_text[text] = candidate
         self.passages[candidate] = passage
         return candidate
+
+
+def _scores(passages: Sequence[Passage], weights: Mapping[str, float]) -> list[float]:
+    """Return the BM25 of passages over title, headings and text, for terms of these weights."""
+    # Passages of one document have its title, and often their headings, in common.
+    hits = cache(lambda text, language: Counter(filter(weights.__contains__, tokens_of(text, language))))
+
+    def score(one: Passage) -> float:
+        counts: dict[str, float] = defaultdict(float)
+        for weight, text in zip(COLUMN_WEIGHTS, (one.source.title, one.heading, one.text), strict=True):
+            for term, times in hits(text, one.language).items():
+                counts[term] += weight * times
+        length = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(one.text) / USUAL_CHARACTERS)
+        return fsum(weights[term] * (SATURATION + 1) * count / (count + length) for term, count in counts.items())
+
+    return list(map(score, passages))
 
 
 def in_force_first(question: str, found: Sequence[Passage]) -> list[Passage]:

@@ -37,10 +37,9 @@ WORDS = st.lists(st.sampled_from(["harbour", "salt", "ship", "Velm", "the", "189
 
 def answers(index: Index, words: list[str]) -> list[object]:
     """What an index finds for some words, and the passages that it would follow names through."""
-    found = index.search(words, ["harbour"], 3)
     with index.reading() as reader:
-        best = [reader.passage(number) for number in reader.best(words, 3)]
-        return [found, best, [reader.passage(number) for number in reader.holding(words[0], 2)]]
+        found = [reader.best(words, 3), reader.titled(["harbour"], 3), reader.holding(words[0], 2)]
+        return [reader.counts(words), *([reader.passage(number) for number in numbers] for numbers in found)]
 
 
 @settings(max_examples=50)

@@ -118,8 +118,16 @@ def state_of(index: Index) -> dict[str, Any]:
         "stamps": stamps,
         "documents": {path: index.document(path) for path in stamps},
         "summary": index.summary(),
-        "answers": [index.search(terms_of(query), mentions(query), 25) for query in QUERIES],
+        "answers": [answers(index, query) for query in QUERIES],
     }
+
+
+def answers(index: Index, query: str) -> list[object]:
+    """What an index finds for a query."""
+    terms = terms_of(query)
+    with index.reading() as reader:
+        found = [*reader.best(terms, 25), *reader.titled(mentions(query), 25)]
+        return [reader.size, reader.counts(terms), *(reader.passage(number) for number in found)]
 
 
 def do(docs: Path, step: Step, tick: int) -> None:
