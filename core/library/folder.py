@@ -7,12 +7,12 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterator
+from heapq import nsmallest
 from pathlib import Path, PurePath
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ..reading.records import Unreadable, kind_of_file
 
-Ordered = TypeVar("Ordered", bound=tuple[object, ...])
 OTHER_KINDS = "unknown format"
 """Code of files whose names say that they are of no kind that is read."""
 PICTURE = "picture"
@@ -32,27 +32,6 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 # Names are shown to people and models, and SQLite takes no broken characters.
 NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-class First(Generic[Ordered]):
-    """Takes values in any order and keeps those that come first in theirs; it never holds more than twice as many."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: list[Ordered] = []
-        self.count = 0
-        """How many there were."""
-
-    def add(self, value: Ordered) -> None:
-        """Take one more."""
-        self.count += 1
-        self._kept.append(value)
-        if len(self._kept) >= 2 * self._most:
-            self._kept = self.values()
-
-    def values(self) -> list[Ordered]:
-        """Return those that are kept, in order."""
-        return sorted(self._kept)[: self._most]
 
 
 class FoundFile(NamedTuple):
@@ -94,21 +73,16 @@ def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
     folder itself cannot be listed.
     """
     walk = _Walk(root)
-    files: First[FoundFile] = First(max_files)
-    for file in _single(root) if root.is_file() else walk.files():
-        files.add(file)
-    fitting = []
-    for file in files.values():
+    files = nsmallest(max_files, _single(root) if root.is_file() else walk.files())
+    for file in files:
         if file.size > max_bytes:
             reason = f"{file.size} bytes are more than {max_bytes} (limit max_document_bytes)"
-            walk.left_out.add(LeftOut(file.path, reason, "too large"))
-        else:
-            fitting.append(file)
+            walk.left_out.append(LeftOut(file.path, reason, "too large"))
     left_out = [*walk.other_kinds(), *walk.named()]
-    if files.count > max_files:
-        reason = f"it holds {files.count} files; only the first {max_files} are read"
-        left_out.append(LeftOut(root.name, reason, "too many", files.count - max_files))
-    return Scan(tuple(fitting), tuple(left_out))
+    if walk.count > max_files:
+        reason = f"it holds {walk.count} files; only the first {max_files} are read"
+        left_out.append(LeftOut(root.name, reason, "too many", walk.count - max_files))
+    return Scan(tuple(file for file in files if file.size <= max_bytes), tuple(left_out))
 
 
 def read_file(root: Path, file: FoundFile, max_bytes: int) -> bytes:
@@ -140,7 +114,9 @@ class _Walk:
         self._root = root
         self._folders: list[str] = []
         self._others: Counter[str] = Counter()
-        self.left_out: First[LeftOut] = First(MOST_NAMED)
+        self.left_out: list[LeftOut] = []
+        self.count = 0
+        """Files that may be read, so far."""
 
     def files(self) -> Iterator[FoundFile]:
         """Yield the files that may be read. Raises `OSError` if the first folder cannot be listed."""
@@ -154,9 +130,9 @@ class _Walk:
 
     def named(self) -> Iterator[LeftOut]:
         """Return what was left out, and one line that counts what is no longer named."""
-        yield from self.left_out.values()
-        if self.left_out.count > MOST_NAMED:
-            more = self.left_out.count - MOST_NAMED
+        yield from nsmallest(MOST_NAMED, self.left_out)
+        more = len(self.left_out) - MOST_NAMED
+        if more > 0:
             yield LeftOut(MORE, f"{more} more are left out", "unreadable", more)
 
     def other_kinds(self) -> Iterator[LeftOut]:
@@ -182,6 +158,7 @@ class _Walk:
                     self._others.update([] if _leads_to_folder(entry) else [PurePath(entry.name).suffix.lower()])
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
+                    self.count += 1
                     yield FoundFile(path, status.st_size, status.st_mtime_ns)
 
     def _objection(self, entry: os.DirEntry[str]) -> str:
@@ -197,7 +174,7 @@ class _Walk:
         return ""
 
     def _leave_out(self, path: str, reason: str) -> None:
-        self.left_out.add(LeftOut(_printable(path), reason, "unreadable"))
+        self.left_out.append(LeftOut(_printable(path), reason, "unreadable"))
 
 
 def _is_readable(name: str) -> bool:
