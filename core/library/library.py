@@ -13,8 +13,7 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from ...prompts import fence
-from ..evidence.text.sentences import sentences_of
-from ..evidence.text.similarity import distinct, fuse_rankings, spread
+from ..evidence.text.similarity import distinct, grouped, spread
 from ..evidence.text.stems import sought_words
 from ..evidence.text.words import GENERIC_WORDS
 from ..records.sources import DOCUMENT_SCHEME, Source
@@ -25,6 +24,7 @@ from .index import Entry, Root, Summary, open_roots, unreadable
 from .index_search import OF_TEXT, FoundPassage, IndexReader
 from .near_words import WORD
 from .shelf import IndexShelf, OpenIndex, Passage, in_force_first
+from .topic import near_topic
 from .trails import find_trails, passages_of
 from .upkeep import Outdated, Upkeep
 
@@ -33,9 +33,9 @@ FIRST = 3
 FEWEST_WORDS = 5
 """Words from which on a query counts as a question."""
 LONG = 60
-"""Words from which on it is a text of which each sentence may be about something else."""
-OF_SENTENCE = 100
-"""Passages that each sentence of such a text finds."""
+"""Words from which on it is no question but a topic."""
+OF_TOPIC = 500
+"""Passages whose topics are compared with that of such a text."""
 OF_LONG = 20
 """Documents that such a text finds."""
 TRAILED = 10
@@ -204,13 +204,17 @@ def _with_near_words(query: str, shelf: IndexShelf) -> str:
     return WORD.sub(lambda found: near.get(found[0]) or str(found[0]), query)
 
 
+def _on_topic(text: str, shelf: IndexShelf) -> list[Passage]:
+    """Return one passage of each document that is on the topic of a long text."""
+    found = grouped(shelf.search(terms_of(text), OF_TOPIC), lambda one: one.document)
+    documents = {key: " ".join((own[0].title, *(one.text for one in own))) for key, own in found.items()}
+    return [shelf.passages[found[key][0]] for key in near_topic(text, documents)]
+
+
 def _follow(question: str, limit: int, shelf: IndexShelf) -> list[Passage]:
     words = len(sought_words(question))
     if words >= LONG:
-        texts = [question, *(one.text for one in sentences_of(question))]
-        found = [shelf.best(_with_near_words(one, shelf), OF_SENTENCE) for one in texts]
-        # One passage of each document that matches the text as a whole, or one of its sentences.
-        return fuse_rankings(found, lambda passage: passage.source.key)[: min(limit, OF_LONG)]
+        return _on_topic(question, shelf)[: min(limit, OF_LONG)]
     sought = _with_near_words(question, shelf)
     trails = find_trails(sought, shelf) if words >= FEWEST_WORDS else []
     trailed = [shelf.passages[one] for one in passages_of(trails, TRAILED)]
