@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab import write_documents
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 from leaks import CHINESE, ENGLISH, SECRET, leaked, obedient
@@ -111,6 +112,8 @@ async def test_the_steps_of_a_plan_send_no_word_that_only_documents_say(tmp_path
         }
         limits = {**LIMITS, "max_seconds_planned": 3000}
         run = on_the_web(tmp_path, web, rules, has_documents=True, limits=limits)
+        # The folder of the lab is that of other tests, too.
+        run.folder = write_documents(tmp_path / "documents")
         (run.folder / "memorandum.md").write_text(SECRET)
         state = await run.ask(QUESTION)
     assert state.run
