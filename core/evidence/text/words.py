@@ -218,7 +218,10 @@ def _pieces(run: str) -> list[str]:
 def _without_ending(word: str) -> str:
     for ending, rest, replacement in (("ies", 2, "y"), ("sses", 2, "ss"), ("ing", 4, ""), ("ed", 4, ""), ("s", 3, "")):
         if word.endswith(ending) and len(word) >= len(ending) + rest and not word.endswith(("ss", "us", "is")):
-            return word.removesuffix(ending) + replacement
+            short = word.removesuffix(ending) + replacement
+            # "planned" is of "plan", but "added" of "add", and "called" of "call".
+            is_doubled = ending in ("ing", "ed") and len(short) > 3 and short[-1] == short[-2] not in "aeiouflsz"
+            return short[:-1] if is_doubled else short
     return word
 
 

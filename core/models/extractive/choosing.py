@@ -35,20 +35,19 @@ FIGURE, LONG, OLDER = 0.1, 0.002, 0.5
 """Bonus for a figure; cost of each word; cost of a document not in force, or of which another edition is meant."""
 FADING = 0.4
 """Share of its weight that a word keeps each time the same document repeats it; in a chain, any document."""
-LEADING = 2
-"""Units that stand first, whatever their document."""
 CHAIN = 4
 """Units that are chosen as a chain, for what each adds and how names lead from one to the next."""
-LEADING_DOCUMENTS, OF_LEADING = 8, 3
+LEADING_DOCUMENTS, OF_LEADING = 8, 2
 """Documents that the search showed first which may add to a chain, and units of each."""
 TITLE, SHARED, UNRELATED = 0.25, 0.2, -0.2
 """Bonus of a unit if it or its document names the other one's, or if both hold a rare name; the cost if neither."""
 NEAR, LEAST = 0.4, 0.1
 """Share of the best unit's worth below which nothing more is quoted for a question, and for a topic."""
-OF_BEST = 0.5
-"""Share of the best unit's words that one of a further document must hold to belong to the same answer."""
+BEARING, GOING_ON = 0.5, 0.3
+"""Share of the best unit's words that a unit must hold to bear on the part, and to go on in an answer's document."""
 LITTLE, ABSENT = 0.34, 0.45
 """A question is not answered if no chosen unit holds more of its words, and no unit at all holds so many of them."""
+NOTHING = Counter[tuple[int, str]]()
 _APART = re.compile(r"[/_\-.]+")
 
 
@@ -71,15 +70,26 @@ class Chooser:
         self._subjects = {one.number: subject_of(one.title) for one in documents}
         self._units = [one for document in documents for one in _units_of(document)]
         titled = {one.number: self._held(self._name_of(one), one.number) for one in documents}
-        self._in = {one: self._held(" ".join((one.text, *one.header)), one.number) for one in self._units}
-        above = {one: self._held(" ".join((one.heading, one.lead, one.meant)), one.number) for one in self._units}
-        self._all = {one: self._in[one] | above[one] | titled[one.number] for one in self._units}
+        shown = {one: " ".join((one.text, *one.header, one.heading, one.lead, one.meant)) for one in self._units}
+        inside = {one: self._held(" ".join((one.text, *one.header)), one.number) for one in self._units}
+        self._all = {one: self._held(text, one.number) | titled[one.number] for one, text in shown.items()}
         self._counts = Counter(word for words in self._all.values() for word in words)
         # A word weighs by how rare it is; together they weigh 1.
         weights = {word: rarity(len(self._units) + 1, self._counts[word]) for word in self._words}
         weights |= {word: weights[word] * CONTEXT[part.is_question] for word in weights.keys() - self._own}
         weights |= {word: weights[word] * UNSEEN for word in weights.keys() - self._counts.keys()}
         self._weights = {word: value / (sum(weights.values()) or 1.0) for word, value in weights.items()}
+        self._values = {
+            one: {word: self._weights[word] * (1 if word in inside[one] else ABOVE) for word in sorted(words)}
+            for one, words in self._all.items()
+        }
+        # One of several topics rests on what they are all about.
+        is_one_of_many = bool(part.context) and not part.is_question
+        self._most = 0.0 if is_one_of_many else max(map(self._share, self._units), default=0.0)
+        self._bearing = {one for one in self._units if self._share(one) >= BEARING * self._most}
+        # What only bears on the rest of the request belongs to another topic, if any document knows this one.
+        if is_one_of_many and (about := {one.number for one in self._units if self._all[one] & self._own}):
+            self._bearing = {one for one in self._bearing if one.number in about}
         self._older = older_editions(documents, f"{part.text} {part.context}")
         self._standing = {
             one.number: RANK * max(0.0, 1 - rank / RANKS) - OLDER * (one.number in self._older)
@@ -88,16 +98,15 @@ class Chooser:
 
     def choose(self, budget: int, further: int) -> tuple[list[Unit], list[Unit]]:
         """Return what answers in at most `budget` words, and what leads through the chain, in `further` more."""
-        kept: list[Unit] = []
         if len(self._part.text.split()) > PASTED:
             return self._one_of_each(budget), []
+        kept: list[Unit] = []
         if self._part.is_question:
             self._fill(kept, budget, NEAR, most=CHAIN)
-        most = LEADING_DOCUMENTS if len({one.number for one in kept}) > 1 else 0
+        is_chain = len({one.number for one in kept}) > 1
         self._fill(kept, budget, NEAR if self._part.is_question else LEAST)
-        answer = [*kept]
-        whole = sum(one.words for one in kept) + further
-        for number in [*self._documents][:most]:
+        answer, whole = [*kept], sum(one.words for one in kept) + further
+        for number in [*self._documents][: LEADING_DOCUMENTS * is_chain]:
             own = sum(one.number == number for one in kept)
             self._fill(kept, whole, -math.inf, most=len(kept) + OF_LEADING - own, only=number)
         return self._in_order(answer), kept[len(answer) :]
@@ -106,7 +115,7 @@ class Chooser:
         """Return the best short unit of each document, in the order in which the search showed them."""
         most = 1.25 * budget / max(1, len(self._documents))
         best: dict[int, Unit] = {}
-        for one in sorted(self._all, key=lambda one: (one.words > most, -self._worth(one, Counter()))):
+        for one in sorted(self._all, key=lambda one: (one.words > most, -self._worth(one))):
             best.setdefault(one.number, one)
         return [best[number] for number in self._documents if number in best]
 
@@ -124,11 +133,13 @@ class Chooser:
         in_names = {stem(word) for name in named for word in tokens(name) if self._counts[stem(word)]}
         plain = self._own - in_names
         # What is said of somebody else is no answer.
-        best = max((len(self._all[one] & plain) for one in chosen if self._all[one] >= in_names), default=0)
+        said = [len(self._all[one] & plain) for one in chosen if self._all[one] >= in_names]
         unseen = sum(not self._counts[word] for word in plain)
-        is_missing = len(plain) > 1 and best <= LITTLE * len(plain) and unseen >= ABSENT * len(plain)
+        # The documents use these words, but nowhere of those who are named.
+        is_elsewhere = said and plain and not unseen and not any(self._all[one] & plain for one in chosen)
+        is_missing = len(plain) > 1 and max(said, default=0) <= LITTLE * len(plain) and unseen >= ABSENT * len(plain)
         # What one of several questions lacks in words, the others may have named.
-        return [text] if is_missing and not self._part.context else []
+        return [text] if (is_missing or is_elsewhere) and not self._part.context else []
 
     def open_words(self, one: Unit) -> list[str]:
         """Return the words of the part that a unit does not hold."""
@@ -143,49 +154,40 @@ class Chooser:
 
     def _fill(self, kept: list[Unit], budget: int, least: float, most: int = 0, only: int = 0) -> None:
         """Add the units that are worth most beside those that are kept, up to a chain of `most`; of a document only."""
-        is_question, room = self._part.is_question, budget - sum(one.words for one in kept)
-        left = [one for one, words in self._all.items() if one not in kept and (one.number == only if only else words)]
-        # What only bears on the rest of the request belongs to another topic, if any document knows this one.
-        about = {one.number for one, words in self._all.items() if words & self._own}
-        left = [one for one in left if is_question or one.number in about or not about]
-        fewest = OF_BEST * max((self._share(one, Counter()) for one in self._all), default=0.0)
-        first = max((self._worth(one, Counter()) for one in kept), default=0.0)
+        room = budget - sum(one.words for one in kept)
+        first = max(map(self._worth, kept), default=0.0)
+        left = [one for one in self._units if one not in kept and (one.number == only if only else self._all[one])]
         while left and (not most or len(kept) < most):
             told = Counter((0 if most else one.number, word) for one in kept for word in self._all[one])
-            links = {one: self._link(one, kept) if is_question else 0.0 for one in left}
-            worth = {one: self._worth(one, told) + link for one, link in links.items()}
-            best = max(left, key=worth.__getitem__)
-            first = first or worth[best]
-            if worth[best] < least * first:
+            links = {one: self._link(one, kept) if self._part.is_question else 0.0 for one in left}
+            worths = {one: self._worth(one, told) + link for one, link in links.items()}
+            best = max(left, key=worths.__getitem__)
+            first = first or worths[best]
+            if worths[best] < least * first:
                 return
             left.remove(best)
-            is_of_same_text = not best.cells and any(one.number == best.number for one in kept)
-            # A topic among others rests on what they are all about.
-            is_one_of_many = bool(self._part.context) and not is_question
-            is_linked = most > 0 and links[best] > 0
-            has_as_much = not only and self._share(best, Counter()) >= fewest
-            if is_of_same_text or is_one_of_many or is_linked or has_as_much:
+            is_of_same_text = any(one.number == best.number for one in kept)
+            is_in_text = is_of_same_text and self._part.is_question and not best.cells
+            goes_on = is_in_text and self._share(best) >= GOING_ON * self._most
+            if (most and links[best] > 0) or (is_of_same_text if only else best in self._bearing or goes_on):
                 # With the best unit, the sentence that goes on from it is told.
-                next_place = (best.number, best.place + 1, best.heading)
-                following = [
-                    one for one in self._units if one.before and (one.number, one.place, one.heading) == next_place
-                ]
-                for one in (best, *(following if not kept else [])):
+                following = [] if kept else self._units[self._units.index(best) + 1 :][:1]
+                for one in (best, *(one for one in following if one.before and one.heading == best.heading)):
                     # Only what differs by more than case, spaces and punctuation is told twice.
                     if one.words <= room and tokens(one.text) not in (tokens(other.text) for other in kept):
                         room -= one.words
                         kept.append(one)
 
-    def _worth(self, one: Unit, told: Counter[tuple[int, str]]) -> float:
+    def _worth(self, one: Unit, told: Counter[tuple[int, str]] = NOTHING) -> float:
         """Return what a unit is worth beside what has been told."""
         worth = self._share(one, told) + self._standing[one.number] - LONG * one.words
         return worth + FIGURE * any(map(str.isdigit, one.text))
 
-    def _share(self, one: Unit, told: Counter[tuple[int, str]]) -> float:
+    def _share(self, one: Unit, told: Counter[tuple[int, str]] = NOTHING) -> float:
         """Return the share of the request that a unit holds, less for words that its document, or any, has told."""
-        place = {word: 1 if word in self._in[one] else ABOVE for word in self._all[one]}
-        times = {word: told[0, word] + told[one.number, word] for word in place}
-        return sum(self._weights[word] * place[word] * FADING ** times[word] for word in place)
+        return sum(
+            value * FADING ** (told[0, word] + told[one.number, word]) for word, value in self._values[one].items()
+        )
 
     def _held(self, text: str, number: int) -> frozenset[str]:
         """Return the words of the request that a text of this document holds."""
@@ -219,17 +221,22 @@ class Chooser:
         return found
 
     def _in_order(self, units: Sequence[Unit]) -> list[Unit]:
-        """Return the best units with their passages, then the others document by document.
+        """Return rows of one table first, in the order asked, then the others document by document.
 
         What is outdated comes last, the newest of it first.
         """
         dates = {one.number: self._documents[one.number].date if one.number in self._older else "" for one in units}
         order = sorted(dates, key=dates.__getitem__, reverse=True)
-        bases = dict.fromkeys((one.number, one.meant or one.text) for one in units[:LEADING])
-        # What goes on from a leading sentence stands behind it.
-        leading = [one for base in bases for one in units if (one.number, one.meant or one.text) == base]
-        rest = sorted(units, key=lambda one: (order.index(one.number), one.place))
-        return sorted(dict.fromkeys([*leading, *rest]), key=lambda one: one.number in self._older)
+        rows = Counter((one.number, one.header) for one in units)
+        places = {word: place for place, word in enumerate(self._words)}
+
+        def key(one: Unit) -> tuple[bool, bool, int, list[int], int]:
+            is_table = bool(one.header) and rows[one.number, one.header] > 1
+            asked = sorted(places[word] for word in self._all[one]) if is_table else []
+            place = units.index(one) if self._part.is_question else one.place
+            return one.number in self._older, not is_table, order.index(one.number), asked, place
+
+        return sorted(units, key=key)
 
     def _link(self, one: Unit, before: Sequence[Unit]) -> float:
         """Return how names lead from units of other documents to this one."""
@@ -267,18 +274,14 @@ def older_editions(documents: Sequence[Document], request: str) -> frozenset[int
     """
     times = [date.iso for date in dates_in(request)]
     dated = [one for one in documents if one.date]
-    meant = {
-        one.number for one in dated if any(one.date.startswith(time) or time.startswith(one.date) for time in times)
-    }
+    meant = {one.number for one in dated for time in times if one.date.startswith(time) or time.startswith(one.date)}
     found = {one.number for one in documents if not (one.is_in_force or asks_for_draft(request))}
     names = {one.number: _words_of_names(one) for one in dated}
     for one, other in product(dated, dated):
         length = min(len(one.date), len(other.date))
         is_passed_over = other.number in meant or one.date[:length] < other.date[:length]
         pairs = zip(names[one.number], names[other.number], strict=True)
-        is_edition = any(
-            first == second != set() or 1 < len(first & second) >= 0.5 * len(first | second) for first, second in pairs
-        )
+        is_edition = any(2 * len(first & second) >= len(first | second) > 0 for first, second in pairs)
         if is_edition and is_passed_over and one.number not in meant:
             found.add(one.number)
     return frozenset(found)

@@ -23,7 +23,6 @@ TITLE_WORDS = 10
 Kind = Literal["sentence", "item", "row", "record"]
 _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>(?P<above>(?:\d{1,3}\.)*)(?P<last>\d{1,3})(?P<end>[.)])))\s+")
-_FIRST_LEVEL = re.compile(r"^\s*\d{1,3}[.)]\s")
 _NOTE = re.compile(r"^\s*(?P<number>)\[\^[^\]\s]+\]:\s+")
 """What stands before the text of a footnote."""
 _STAMP = re.compile(
@@ -119,7 +118,6 @@ class _Reader:
         self._block: list[str] = []
         self._kind: Literal["", "item", "message", "below heading"] = ""
         self._header: tuple[str, ...] = ()
-        self._last_header: tuple[str, ...] = ()
 
     def read(self, text: str) -> Iterator[Unit]:
         raw = [line for line in _BULLETS.sub("\n- ", text).splitlines() if not _CODE_MARK.match(line)]
@@ -149,35 +147,20 @@ class _Reader:
                 self._enter(len(heading[1]), heading[2])
                 self._kind = "below heading"
             elif cells:
-                is_header = not self._header or _RULE.match(following)
-                self._header = self._header_for(cells) if is_header else self._header
+                if not self._header or _RULE.match(following):
+                    # A row of figures is no header.
+                    figures = sum(_FIGURE.match(cell) is not None for cell in cells)
+                    self._header = cells if figures < max(1, len(cells) / 2 - 1) else ("",) * len(cells)
                 if self._header != cells:
                     yield self._row(cells)
-            elif item and item["number"] and self._is_heading(lines, place, item.end()):
-                self._enter(2, line)
             elif line.strip():
                 self._kind = "message" if is_message else "item" if item else self._kind
                 self._block.append(line[item.end() :] if item and not is_message else line)
         yield from self._flush()
 
-    def _is_heading(self, lines: list[str], place: int, start: int) -> bool:
-        """Whether a numbered line stands alone, and no list goes on behind it."""
-        around, behind = "".join(lines[max(0, place - 1) : place] + lines[place + 1 : place + 2]), lines[place + 1 :]
-        next_line = next(filter(str.strip, behind), "")
-        return not (around.strip() or _FIRST_LEVEL.match(next_line)) and _is_title(plain(lines[place][start:]))
-
     def _enter(self, level: int, heading: str) -> None:
         self._headings[level - 1 :] = [plain(heading)]
         self._lead = ""
-
-    def _header_for(self, cells: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the header of the table that this row begins; if it is a row of figures, that of the table before."""
-        figures = sum(_FIGURE.match(cell) is not None for cell in cells)
-        if figures < max(1, len(cells) / 2 - 1):
-            self._last_header = cells
-        elif len(self._last_header) != len(cells):
-            self._last_header = tuple("" for _ in cells)
-        return self._last_header
 
     def _row(self, cells: tuple[str, ...]) -> Unit:
         named = [f"{name}: {cell}" if name else cell for name, cell in zip(self._header, cells, strict=False) if cell]
