@@ -32,7 +32,6 @@ CLIENTS = (
     "ddgs",
     "http.client",
     "httpcore",
-    "httpcore2",
     "httpx",
     "httpx2",
     "langchain_community",

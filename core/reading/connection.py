@@ -1,29 +1,27 @@
 """The one HTTP client of all pages: it connects to checked numbers, and speaks to the name.
 
-It is a bare connection pool: no cookies, no redirects, no passwords from the environment, and a proxy only where the
-setting `trust_proxy` lets it. Certificates are checked against the system's authorities, or those of `SSL_CERT_FILE`.
+It is a bare transport of `httpx`: no cookies, no redirects, no passwords from the environment, and a proxy only where
+the setting `trust_proxy` lets it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, NamedTuple, Self
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ..run.concurrency import in_thread
-from ..run.network import proxy_for, shown, usable_proxy
+from ..run.network import proxy_for, shown, trusted_certificates, usable_proxy
 from .addresses import Address, IPAddress
 from .records import Unread
 
 if TYPE_CHECKING:
-    import httpcore2
+    import httpx
 
 
 SLICE_BYTES = 262_144
@@ -40,49 +38,37 @@ _ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0
 class Body:
     """The bytes of one answer, read as far as they are asked for."""
 
-    def __init__(self, chunks: AsyncIterator[bytes], encoding: str) -> None:
+    def __init__(self, response: httpx.Response) -> None:
         """Take note; nothing is read yet. Raises `Unread` if the encoding is none that was asked for."""
-        self._encoding = encoding.strip().lower().removeprefix("x-")
+        encoding = response.headers.get("content-encoding", "").strip().lower().removeprefix("x-")
         # Several encodings, one inside the other, multiply what one hides.
-        if self._encoding not in ("", "identity", ENCODING):
+        if encoding not in ("", "identity", ENCODING):
             raise Unread("broken", "its content is encoded in a way that was not asked for")
-        self._chunks = chunks
+        chunks = response.aiter_raw()
+        self._chunks = _unpacked(chunks) if encoding == ENCODING else chunks
         self._data = bytearray()
-        self._decoder: zlib._Decompress | None = None
-        self._is_full = False
-        self._is_done = False
 
     async def upto(self, most: int) -> bytes:
         """Return the first `most` bytes, or all if there are fewer. Raises `Unread`."""
-        while len(self._data) < most and not self._is_done:
-            # A server may send millions of tiny chunks, and others want their turn.
-            await asyncio.sleep(0)
-            self._data += await self._piece()
+        with _translated():
+            while len(self._data) < most and (chunk := await anext(self._chunks, None)) is not None:
+                self._data += chunk
+                # A server may send millions of tiny chunks, and others want their turn.
+                await asyncio.sleep(0)
         return bytes(self._data[:most])
 
-    async def _piece(self) -> bytes:
-        decoder = self._decoder
-        if decoder is not None and self._is_full:
-            return self._decoded(decoder, decoder.unconsumed_tail)
-        chunk = await anext(self._chunks, None)
-        if chunk is None:
-            self._is_done = True
-            return b""
-        if self._encoding != ENCODING or not chunk:
-            return chunk
-        self._decoder = decoder or zlib.decompressobj(_GZIP)
-        return self._decoded(self._decoder, chunk)
 
-    def _decoded(self, decoder: zlib._Decompress, data: bytes) -> bytes:
-        try:
-            piece = decoder.decompress(data, SLICE_BYTES)
-        except zlib.error:
-            raise Unread("broken", "its compressed content is damaged") from None
-        # A full slice may have left input or output behind, unless it was the last.
-        self._is_full = len(piece) == SLICE_BYTES and not decoder.eof
+async def _unpacked(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield compressed content in slices, however much a few bytes of it stand for."""
+    decoder = zlib.decompressobj(_GZIP)
+    async for chunk in chunks:
+        while chunk:
+            yield decoder.decompress(chunk, SLICE_BYTES)
+            chunk = decoder.unconsumed_tail
         # What follows the end is kept by the decoder, without end if the server likes.
-        self._is_done = decoder.eof
-        return piece
+        if decoder.eof:
+            return
+    yield decoder.flush()
 
 
 class Answer(NamedTuple):
@@ -99,20 +85,20 @@ class Connections:
 
     def __init__(self, connect_seconds: float, trust_proxy: bool) -> None:
         self._connect_seconds, self._trusts_proxy = connect_seconds, trust_proxy
-        self._pools: dict[str | None, httpcore2.AsyncConnectionPool] = {}
+        self._ways: dict[str | None, httpx.AsyncHTTPTransport] = {}
         """By the proxy that they go through; None for none."""
         self._agent = ""
 
     async def __aenter__(self) -> Self:
         """Load the client and the certificates, which takes a moment."""
         self._agent = f"{AGENT}/{await in_thread(partial(version, AGENT))}"
-        self._pools[None] = await in_thread(_pool)
+        self._ways[None] = await in_thread(_way)
         return self
 
     async def __aexit__(self, *error: object) -> None:
         """Close whatever is open."""
-        while self._pools:
-            await self._pools.popitem()[1].aclose()
+        while self._ways:
+            await self._ways.popitem()[1].aclose()
 
     def proxy(self, address: Address) -> str | None:
         """Return the proxy through which an address is asked for; None if there is none, or if it is not trusted."""
@@ -135,69 +121,58 @@ class Connections:
         with _translated():
             response = await (self._send_through(proxy, address) if proxy else self._send(address, numbers))
         try:
-            headers = _headers(response)
-            encoding = headers.get("content-encoding", "")
-            yield Answer(response.status, headers, Body(_chunks(response), encoding))
+            yield Answer(response.status_code, _headers(response), Body(response))
         finally:
             await response.aclose()
 
-    async def _send(self, address: Address, numbers: Sequence[IPAddress]) -> httpcore2.Response:
-        import httpcore2
+    async def _send(self, address: Address, numbers: Sequence[IPAddress]) -> httpx.Response:
+        import httpx
 
-        pool, (*others, last) = self._pools[None], numbers[:TRIED_NUMBERS]
+        way, (*others, last) = self._ways[None], numbers[:TRIED_NUMBERS]
         for number in others:
             try:
-                return await pool.handle_async_request(self._request(address, str(number)))
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                return await way.handle_async_request(self._request(address, number))
+            except (httpx.ConnectError, httpx.ConnectTimeout):
                 continue
-        return await pool.handle_async_request(self._request(address, str(last)))
+        return await way.handle_async_request(self._request(address, last))
 
-    async def _send_through(self, proxy: str, address: Address) -> httpcore2.Response:
-        if proxy not in self._pools:
-            self._pools[proxy] = await in_thread(partial(_pool, proxy))
-        return await self._pools[proxy].handle_async_request(self._request(address, address.host))
+    async def _send_through(self, proxy: str, address: Address) -> httpx.Response:
+        if proxy not in self._ways:
+            self._ways[proxy] = await in_thread(partial(_way, proxy))
+        return await self._ways[proxy].handle_async_request(self._request(address))
 
-    def _request(self, address: Address, host: str) -> httpcore2.Request:
-        import httpcore2
+    def _request(self, address: Address, number: IPAddress | None = None) -> httpx.Request:
+        import httpx
 
-        headers = [
-            ("Host", address.authority),
-            ("User-Agent", self._agent),
-            ("Accept", _ACCEPTED),
-            ("Accept-Encoding", ENCODING),
-        ]
-        url = httpcore2.URL(scheme=address.scheme, host=host, port=address.port, target=address.target)
+        headers = {
+            "Host": address.authority,
+            "User-Agent": self._agent,
+            "Accept": _ACCEPTED,
+            "Accept-Encoding": ENCODING,
+        }
         # Only the connection goes to the number: name indication and certificate are those of the host.
-        extensions = {"timeout": {"connect": self._connect_seconds}, "sni_hostname": address.host}
-        return httpcore2.Request("GET", url, headers=headers, extensions=extensions)
+        extensions: dict[str, Any] = {"timeout": {"connect": self._connect_seconds}, "sni_hostname": address.host}
+        host, target = str(number or address.host), address.target.encode()
+        if number:
+            # As it is written, dots and all; a proxy is asked for a host, or for the whole address.
+            extensions["target"] = target
+        url = httpx.URL(scheme=address.scheme, host=host, port=address.port, raw_path=target)
+        return httpx.Request("GET", url, headers=headers, extensions=extensions)
 
 
-def _pool(proxy: str | None = None) -> httpcore2.AsyncConnectionPool:
-    import httpcore2
+def _way(proxy: str | None = None) -> httpx.AsyncHTTPTransport:
+    import httpx
 
-    parts = urlsplit(proxy or "")
-    password = (unquote(parts.username or ""), unquote(parts.password or "")) if parts.username else None
-    return httpcore2.AsyncConnectionPool(
-        ssl_context=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
-        proxy=httpcore2.Proxy(shown(proxy), auth=password) if proxy else None,
-        max_connections=None,
-        # No connection outlives its request: a second name at the same number must show a certificate of its own.
-        max_keepalive_connections=0,
-    )
+    # No connection outlives its request: a second name at the same number must show a certificate of its own.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+    return httpx.AsyncHTTPTransport(verify=trusted_certificates(), trust_env=False, limits=limits, proxy=proxy)
 
 
-@cache
-def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    import httpcore2
-
-    return httpcore2.default_ssl_context()
-
-
-def _headers(response: httpcore2.Response) -> dict[str, str]:
-    if sum(len(name) + len(value) + 4 for name, value in response.headers) > HEADER_BYTES:
+def _headers(response: httpx.Response) -> dict[str, str]:
+    if sum(len(name) + len(value) + 4 for name, value in response.headers.raw) > HEADER_BYTES:
         raise _headers_too_large()
     headers: dict[str, str] = {}
-    for name, value in response.headers:
+    for name, value in response.headers.raw:
         headers.setdefault(name.decode("ascii").lower(), value.decode("utf-8", errors="replace"))
     return headers
 
@@ -206,40 +181,30 @@ def _headers_too_large() -> Unread:
     return Unread("too large", f"its headers are larger than {HEADER_BYTES} bytes")
 
 
-async def _chunks(response: httpcore2.Response) -> AsyncIterator[bytes]:
-    with _translated():
-        async for chunk in response.aiter_stream():
-            yield chunk
-
-
 @contextmanager
 def _translated() -> Iterator[None]:
     """Turn what the client raises into refusals; its words stay inside."""
-    import httpcore2
+    import httpx
 
     try:
         yield
-    except (
-        httpcore2.TimeoutException,
-        httpcore2.NetworkError,
-        httpcore2.ProtocolError,
-        httpcore2.ProxyError,
-        OSError,
-    ) as error:
+    except zlib.error:
+        raise Unread("broken", "its compressed content is damaged") from None
+    except (httpx.HTTPError, OSError) as error:
         raise _refusal(error) from error
 
 
 def _refusal(error: BaseException) -> Unread:
-    import httpcore2
+    import httpx
 
     causes = list(_causes(error))
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return Unread("unreachable", "its certificate is not valid for its name")
     if any(getattr(cause, "error_status_hint", 0) == TOO_LARGE for cause in causes):
         return _headers_too_large()
-    if isinstance(error, httpcore2.ProxyError):
+    if isinstance(error, httpx.ProxyError):
         return Unread("unreachable", "the proxy of the environment does not let it through")
-    if isinstance(error, httpcore2.ConnectError | httpcore2.ConnectTimeout):
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         return Unread("unreachable", "its server takes no connection")
     return Unread("broken", "its server broke off or does not speak HTTP")
 

@@ -170,7 +170,7 @@ async def test_pages_go_through_a_proxy_only_where_it_is_trusted(
         for scheme, resolve in (("https", nowhere), ("http", nowhere), ("https", outside)):
             async with Fetcher(Context(trust_proxy=True, robots=False, limits=limits), resolve) as fetcher:
                 assert b"1844" in (await fetcher.fetch(f"{scheme}://pages.example/light")).data
-        assert here.asked[:2] == ["CONNECT pages.example:443", "GET http://pages.example:80/light"]
+        assert here.asked[:2] == ["CONNECT pages.example:443", "GET http://pages.example/light"]
         count = len(here.asked)
         refusals = (
             (True, inside, "leads into a private network"),
