@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, get_args
 import click
 
 from ..core.run.env_file import load_env_file
-from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, ExportFormat, Format, RefreshFormat
+from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, Evidence, ExportFormat, Format, RefreshFormat
 
 if TYPE_CHECKING:
     from .commands import Outlet
@@ -251,8 +251,14 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
     type=click.Choice(get_args(ExportFormat)),
     help="Output format; without it what the name of the file says (.md, .html, .docx, .pdf, .bib, .json), else md.",
 )
+@click.option(
+    "--evidence",
+    type=click.Choice(get_args(Evidence)),
+    help="What html, docx and pdf show of the check: none, short (the statements that were corrected, marked or not "
+    "verified; the default of docx and pdf), or full (each sentence with its passages; the default of html).",
+)
 @DATA_DIR
-def export(thread: str, out: Path | None, export_format: ExportFormat | None, data_dir: Path | None) -> int:
+def export(thread: str, out: Path | None, **options: Any) -> int:
     """Write a finished run.
 
     Its report with sources (md); as a page with the passage behind each citation (html), for Word (docx), for paper
@@ -260,7 +266,7 @@ def export(thread: str, out: Path | None, export_format: ExportFormat | None, da
     """
     from .stored import export_run
 
-    return export_run(thread, data_dir, _file(out), export_format)
+    return export_run(thread, path=_file(out), **options)
 
 
 @cli.command("open")

@@ -12,7 +12,7 @@ from .output import report_text, run_json
 from .run_name import RunName
 from .runs import StoredRun
 from .terminal import OutputUnusable
-from .words import ExportFormat, Format
+from .words import Evidence, ExportFormat, Format
 
 _SUFFIXES: dict[str, ExportFormat] = {
     "": "md",
@@ -62,8 +62,13 @@ def check_format(export_format: str) -> None:
         check_pdf()
 
 
-def export_content(stored: StoredRun, export_format: str, name: RunName) -> str | bytes:
-    """Return the report in a format, or the whole run as JSON; raises `NoReportYet`, or `ExtraMissing`."""
+def export_content(
+    stored: StoredRun, export_format: str, name: RunName, evidence: Evidence | None = None
+) -> str | bytes:
+    """Return the report in a format, or the whole run as JSON; raises `NoReportYet`, or `ExtraMissing`.
+
+    Without `evidence`, a page shows it in full, and what is for paper in short.
+    """
     if stored.state.report is None:
         raise no_report_yet(stored, name)
     # What writes a page or a document takes long to import, and other formats do without it.
@@ -79,15 +84,15 @@ def export_content(stored: StoredRun, export_format: str, name: RunName) -> str 
         case "docx":
             from .exports.word import report_docx
 
-            return report_docx(finished_report(stored))
+            return report_docx(finished_report(stored), evidence or "short")
         case "pdf":
             from .exports.page import report_pdf
 
-            return report_pdf(finished_report(stored))
+            return report_pdf(finished_report(stored), evidence or "short")
         case "html":
             from .exports.page import report_page
 
-            return report_page(finished_report(stored))
+            return report_page(finished_report(stored), evidence or "full")
     written: str | bytes = load_registered(EXPORTERS, export_format)(finished_report(stored))
     return written
 

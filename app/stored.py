@@ -22,7 +22,7 @@ from .run_name import SHOWN, RunName, whole_name
 from .runs import RunBook, StoredRun, has_runs, open_runs, unknown_thread
 from .settings import data_folder
 from .terminal import can_ask, check_output, deliver, put_out, say
-from .words import DONE, FAILED, ExportFormat, Format
+from .words import DONE, FAILED, Evidence, ExportFormat, Format
 
 
 @reports_errors
@@ -63,13 +63,15 @@ def print_packets(thread: str, data_dir: Path | None, lines: PacketLines) -> int
 
 
 @reports_errors
-def export_run(thread: str, data_dir: Path | None, path: Path | None, wanted: ExportFormat | None) -> int:
+def export_run(
+    thread: str, data_dir: Path | None, path: Path | None, export_format: ExportFormat | None, evidence: Evidence | None
+) -> int:
     """Write a run's report, or all of it as data, to a file or to standard output."""
-    export_format = chosen_format(wanted, path)
+    chosen = chosen_format(export_format, path)
     check_output(path)
     name = RunName(clean(thread), data_dir)
     stored, is_as_checked = run_interruptibly(_to_export(name))
-    content = export_content(stored, export_format, name)
+    content = export_content(stored, chosen, name, evidence)
     if not is_as_checked:
         which = name.command("audit")
         say(f"Warning: a text behind this report is gone or has changed since it was checked: {which}")

@@ -27,6 +27,8 @@ Format = Literal["md", "json"]
 """How a report is printed."""
 ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"]
 """How a finished report is written."""
+Evidence = Literal["none", "short", "full"]
+"""What a report for people shows of its check: nothing, what did not pass as it was written, or every sentence."""
 RefreshFormat = Literal["md", "html", "json"]
 """How what became of a report is written."""
 Strategy = Literal["orchestrated", "planned"]

@@ -16,6 +16,7 @@ from deep_research.core.records.report import (
     Disagreement,
     Report,
     SupportVerdict,
+    UnitVerdict,
 )
 from deep_research.core.records.research import Run
 from deep_research.core.records.sources import NotRead, Source
@@ -120,8 +121,24 @@ CLAIMS = (
     ),
     claim("| Skerry | 38 m [1] |", "supported", passage(1, "supported", "Height: 38 metres.")),
 )
-REPORT = Report(text=TEXT, sources=tuple(source.key for source in SOURCES), claims=CLAIMS, audit=AUDIT)
-UNCHECKED = REPORT.model_copy(update={"claims": (), "audit": None})
+VERDICTS = (
+    UnitVerdict(text="The Skerry Light was lit in 1844.", shown="supported", words=QUOTE, source=SOURCES[0].key),
+    UnitVerdict(text="Skerry, Height: 38 m", shown="supported", words="Height: 38 metres.", source=SOURCES[0].key),
+    UnitVerdict(text="It is 48 metres tall.", shown="corrected"),
+    UnitVerdict(
+        text="It was electrified in 1937.",
+        shown="marked",
+        words="## Power\n\n| Light | **Electric** |\n|---|---|\n| `Skerry` | 1973 |",
+        source=SOURCES[2].key,
+    ),
+    UnitVerdict(text="Some 4,000 ships passed in 1905.", shown="not_verified"),
+    UnitVerdict(text="The Skerry Light", shown="reasoning"),
+    UnitVerdict(text="Keepers", shown="reasoning"),
+)
+REPORT = Report(
+    text=TEXT, sources=tuple(source.key for source in SOURCES), claims=CLAIMS, verdicts=VERDICTS, audit=AUDIT
+)
+UNCHECKED = REPORT.model_copy(update={"claims": (), "verdicts": (), "audit": None})
 
 
 def finished(**fields: Any) -> Finished:

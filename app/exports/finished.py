@@ -11,8 +11,9 @@ import lxml.html
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from ...core.evidence.checking.units import units_of
 from ...core.evidence.citations.labels import Labels
-from ...core.evidence.citations.rendering import link_to, shown_title
+from ...core.evidence.citations.rendering import link_to, shown_title, without_marks
 from ...core.evidence.citations.sanitizing import commonmark, sanitized
 from ...core.evidence.memory.observations import ConfirmedPair, notes_of
 from ...core.evidence.text.sentences import sentences_of
@@ -27,6 +28,9 @@ _UNREADABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+_LINE_MARK = re.compile(r"^\s*(?:(?:#{1,6}|[-*+•>])\s+)+")
+_LEFT_OVER = re.compile(r"\*\*|`|^[\s|:-]+$")
+"""Markup without its other half, as where a passage was cut, and the rule below the head of a table."""
 
 
 class Finished(NamedTuple):
@@ -87,9 +91,15 @@ def safe_tree(markdown: str) -> lxml.html.HtmlElement:
 
 
 def plain_words(markdown: str) -> str:
-    """Return the words of a piece of a line, without its markup."""
-    tokens = [child for token in _markdown().parseInline(markdown) for child in token.children or ()]
-    return " ".join(readable(_words(tokens)).split())
+    """Return the words of a text, or of a row of a table, without its markup."""
+    return " ".join(filter(None, map(_plain_line, sanitized(readable(markdown)).splitlines())))
+
+
+def _plain_line(line: str) -> str:
+    tokens = _markdown().parseInline(_LINE_MARK.sub("", line))
+    words = readable(_words([child for token in tokens for child in token.children or ()]))
+    cells = (" ".join(cell.split()) for cell in _LEFT_OVER.sub("", words).split("|"))
+    return " · ".join(filter(None, cells))
 
 
 def _words(tokens: Sequence[Token]) -> str:
@@ -108,24 +118,32 @@ class Figure(NamedTuple):
 
     name: str
     value: str
+    is_part: bool = False
+    """Whether it is a part of the figure before the parts."""
 
 
-def figures_of(audit: Audit, labels: Labels) -> list[Figure]:
-    """Return the figures of an audit; those of models and money only where there are any."""
+def figures_of(audit: Audit, labels: Labels, *, has_costs: bool = True) -> list[Figure]:
+    """Return the figures of an audit, with what the run took or without; the parts of a figure add up to it."""
     counts = [
-        (labels.checked, audit.checked),
-        (labels.supported, audit.supported),
-        (labels.corrected, audit.corrected),
-        (labels.marked, audit.marked),
-        (labels.left_open, audit.not_verified),
-        (labels.reasoning, audit.reasoning),
-        (labels.removed_markers, audit.removed_markers),
-        (labels.sources_read, audit.sources_read),
-        (labels.sources_cited, audit.sources_cited),
-        (labels.independent_sources, audit.independent_sources),
-        (labels.excerpt_only, audit.excerpts_cited),
+        (labels.checked, audit.checked, False),
+        (labels.supported, audit.supported, True),
+        (labels.corrected, audit.corrected, True),
+        (labels.marked, audit.marked, True),
+        (labels.left_open, audit.not_verified, True),
+        (labels.reasoning, audit.reasoning, True),
+        (labels.removed_markers, audit.removed_markers, False),
+        (labels.sources_read, audit.sources_read, False),
+        (labels.sources_cited, audit.sources_cited, False),
+        (labels.independent_sources, audit.independent_sources, False),
+        (labels.excerpt_only, audit.excerpts_cited, False),
     ]
-    figures = [Figure(name, _grouped(count)) for name, count in counts]
+    figures = [
+        Figure(name[:1].upper() + name[1:], _grouped(count), is_part)
+        for name, count, is_part in counts
+        if count or is_part
+    ]
+    if not has_costs:
+        return figures
     if audit.model_calls:
         figures.append(Figure(labels.model_calls, _grouped(audit.model_calls)))
         figures.append(Figure(labels.tokens, f"{_grouped(audit.input_tokens)} / {_grouped(audit.output_tokens)}"))
@@ -179,9 +197,10 @@ def quotes_of(finished: Finished) -> list[Quote]:
     """Return all checked sentences with their passages, in the order of the report."""
     report = finished.report
     numbers = {key: number for number, key in enumerate(report.sources, 1)}
+    cells = _cells_of(report)
     quotes: list[Quote] = []
     for place, claim in enumerate(report.claims):
-        words = sentence_words(report.text[claim.start : claim.end])
+        words = cells.get(claim.start) or sentence_words(report.text[claim.start : claim.end])
         known = [passage for passage in claim.passages if passage.source in numbers]
         for passage in known:
             number = numbers[passage.source]
@@ -194,9 +213,15 @@ def quotes_of(finished: Finished) -> list[Quote]:
 
 
 def sentence_words(markdown: str) -> str:
-    """Return the words of a sentence, or of a row of a table, without markers and markup."""
-    words = " ".join(plain_words(sentence.text) for sentence in sentences_of(markdown))
-    return " · ".join(cell.strip() for cell in words.split("|") if cell.strip())
+    """Return the words of a sentence, or of a row of a table, without markers, marks and markup."""
+    return " ".join(plain_words(sentence.text) for sentence in sentences_of(without_marks(markdown)))
+
+
+def _cells_of(report: Report) -> Mapping[int, str]:
+    """Return the cells of tables with the names of their rows and columns, by where they begin."""
+    cells = [unit for unit in units_of(report.text, report.sources) if unit.kind == "cell"]
+    above = {unit.start: unit.text.removesuffix(unit.raw_words) for unit in cells}
+    return {unit.start: plain_words(f"{above[unit.start]}{sentence_words(unit.raw)}") for unit in cells}
 
 
 def places_of(quotes: Sequence[Quote]) -> Mapping[tuple[int, int], int]:

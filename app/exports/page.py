@@ -15,19 +15,25 @@ from markupsafe import Markup
 from ...core.evidence.citations.labels import is_right_to_left, labels
 from ...core.evidence.citations.rendering import link_to, said_above, shown_title, source_place
 from ...core.run.errors import ExtraMissing
+from ..words import Evidence
 from .body import report_body
-from .finished import Finished, figures_of, quotes_of, readable
+from .finished import Finished, figures_of, plain_words, quotes_of, readable
 
 _DEEPEST = 3
 """Level of the report's headings down to which the contents list them."""
+_MOST_REMARKS = 15
+"""Statements of a kind that a short account of the check lists."""
 
 
-def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
+def report_page(finished: Finished, evidence: Evidence = "full", *, is_on_paper: bool = False) -> str:
     """Return the report as one HTML page; with `is_on_paper`, links take the place of what would open."""
     words = labels(finished.language_code)
-    quotes = quotes_of(finished)
+    quotes = quotes_of(finished) if evidence == "full" else []
     body = report_body(finished, quotes, is_on_paper=is_on_paper)
     audit = finished.report.audit
+    figures = figures_of(audit, words, has_costs=evidence == "full") if audit and evidence != "none" else []
+    listed = {"corrected": words.corrected, "marked": words.marked, "not_verified": words.left_open}
+    units = finished.report.verdicts if evidence == "short" else ()
     numbers = {key: number for number, key in enumerate(finished.report.sources, 1)}
     return render_page(
         "page.html",
@@ -42,9 +48,13 @@ def report_page(finished: Finished, *, is_on_paper: bool = False) -> str:
         said_above=said_above(finished.report, words, was_researched=finished.was_researched),
         quotes=quotes,
         verdicts={claim.verdict for claim in finished.report.claims},
-        judges=sorted({quote.judge for quote in quotes if quote.judge}),
+        judges=sorted({one.judge for claim in finished.report.claims for one in claim.passages if one.judge}),
         audit=audit,
-        figures=figures_of(audit, words) if audit else [],
+        figures=figures,
+        remarks={heading: [unit for unit in units if unit.shown == shown] for shown, heading in listed.items()},
+        most_remarks=_MOST_REMARKS,
+        numbers=numbers,
+        plain_words=plain_words,
         reprints=[[numbers[key] for key in group if key in numbers] for group in audit.reprints] if audit else [],
         link_to=link_to,
         shown_title=shown_title,
@@ -104,7 +114,7 @@ def check_pdf() -> None:
         ) from None
 
 
-def report_pdf(finished: Finished) -> bytes:
+def report_pdf(finished: Finished, evidence: Evidence = "short") -> bytes:
     """Return the report as a PDF tagged for screen readers; raises `ExtraMissing` as `check_pdf` does."""
     check_pdf()
     import weasyprint
@@ -112,6 +122,6 @@ def report_pdf(finished: Finished) -> bytes:
 
     # The page needs nothing from outside, and so nothing may be asked for.
     nothing = URLFetcher(allowed_protocols=())
-    page = weasyprint.HTML(string=report_page(finished, is_on_paper=True), url_fetcher=nothing)
+    page = weasyprint.HTML(string=report_page(finished, evidence, is_on_paper=True), url_fetcher=nothing)
     data: bytes = page.write_pdf(pdf_tags=True)
     return data

@@ -18,6 +18,7 @@ from docx.oxml.ns import qn
 from docx.shared import Inches, Pt, RGBColor
 
 from ...core.evidence.citations.labels import is_right_to_left
+from ..words import Evidence
 from .finished import Finished
 from .page import report_page
 
@@ -54,9 +55,9 @@ class _Place(NamedTuple):
     """Where the words lead to; empty if nowhere."""
 
 
-def report_docx(finished: Finished) -> bytes:
+def report_docx(finished: Finished, evidence: Evidence = "short") -> bytes:
     """Return the report as a Word document."""
-    page = lxml.html.document_fromstring(report_page(finished, is_on_paper=True))
+    page = lxml.html.document_fromstring(report_page(finished, evidence, is_on_paper=True))
     document, language = Document(), finished.language_code
     document.core_properties.title, document.core_properties.author = page.findtext(".//title"), ""
     normal = document.styles["Normal"]

@@ -33,7 +33,7 @@ from ..export import export_content
 from ..progress import estimate_line
 from ..run_name import RunName
 from ..runs import RunBook, StoredRun, open_runs
-from ..words import GRAPHS, STRATEGIES, ExportFormat
+from ..words import GRAPHS, STRATEGIES, Evidence, ExportFormat
 from .auth import opened_books, owner_of_checkpoints
 from .users import LOCAL_USER, user_of
 
@@ -123,14 +123,16 @@ async def export_run(request: Request) -> Response:
     export_format = request.query_params.get("format", "md")
     if export_format not in MEDIA_TYPES:
         raise HTTPException(422, f"format: there is no {export_format!r}; there are {', '.join(MEDIA_TYPES)}.")
+    evidence = next((one for one in get_args(Evidence) if one == request.query_params.get("evidence")), None)
     stored = await _run(request)
+    name = RunName(stored.thread, None)
     try:
-        content = await asyncio.to_thread(export_content, stored, export_format, RunName(stored.thread, None))
+        content = await asyncio.to_thread(export_content, stored, export_format, name, evidence)
     except UserMistake as error:
         raise HTTPException(409, str(error)) from error
-    name = f"report-{stored.thread[:8]}.{_ENDINGS.get(export_format, export_format)}"
+    file = f"report-{stored.thread[:8]}.{_ENDINGS.get(export_format, export_format)}"
     headers = {
-        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Disposition": f'attachment; filename="{file}"',
         "Content-Security-Policy": "sandbox",
         "Cache-Control": "no-store",
     }

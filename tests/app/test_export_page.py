@@ -148,16 +148,16 @@ def test_what_is_contradicted_not_found_and_not_read_is_told() -> None:
 
 
 def test_the_audit_is_told_in_figures() -> None:
-    told = dict(figures_of(AUDIT, labels("en")))
-    assert (told["Statements checked"], told["supported"], told["Cost"], told["Time at work"]) == (
+    told = {one.name: one.value for one in figures_of(AUDIT, labels("en"))}
+    assert (told["Statements checked"], told["Supported"], told["Cost"], told["Time at work"]) == (
         "7",
         "2",
         "$0.42",
         "1 min 15 s",
     )
     assert told["Tokens read and written"] == "12\u202f345 / 678"
-    without_model = dict(figures_of(AUDIT.model_copy(update={"usd": 0.0, "model_calls": 0}), labels("en")))
-    assert told.keys() - without_model.keys() == {"Cost", "Model calls", "Tokens read and written"}
+    without_model = figures_of(AUDIT.model_copy(update={"usd": 0.0, "model_calls": 0}), labels("en"))
+    assert told.keys() - {one.name for one in without_model} == {"Cost", "Model calls", "Tokens read and written"}
     page = tree(finished())
     assert dict(zip(at(page, "//dl//dt"), at(page, "//dl//dd"), strict=True)).keys() == told.keys()
 

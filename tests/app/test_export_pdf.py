@@ -26,7 +26,7 @@ except (ImportError, OSError):
 
 
 def test_the_file_holds_the_report_its_quotes_and_its_links() -> None:
-    reader = PdfReader(BytesIO(report_pdf(finished())))
+    reader = PdfReader(BytesIO(report_pdf(finished(), "full")))
     text = " ".join(" ".join(page.extract_text() for page in reader.pages).split())
     assert reader.metadata and reader.metadata.title == QUESTION
     assert "The Skerry Light was lit in 1844." in text and QUOTE in text

@@ -14,7 +14,7 @@ from deep_research.app.exports.word import report_docx
 
 
 def document(report: Finished) -> Any:
-    return docx.Document(BytesIO(report_docx(report)))
+    return docx.Document(BytesIO(report_docx(report, "full")))
 
 
 def headings(found: Any) -> list[tuple[str, str]]:

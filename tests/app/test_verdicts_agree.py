@@ -27,7 +27,7 @@ DOCUMENTS = {
 }
 FIGURES = (
     "Statements checked",
-    "supported",
+    "Supported",
     "Statements corrected",
     "Statements marked as not verified",
     "Statements not verified",
