@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple, TypeAlias
 
 import lxml.html
@@ -28,6 +28,10 @@ _TOP = 2
 """Level of the report's own highest headings; above them stands the question."""
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _LINES = {"p", "li", "tr", "pre"}
+_GAP = re.compile(r"^\s+(?=[.,;:!?)\]…。，；：！？])")
+"""Before a punctuation mark that follows a citation."""
+_DENSE, _TIGHT = 75, 100
+"""Characters of the longest words of all columns above which a table is set in small type, and its words divided."""
 Piece: TypeAlias = "str | lxml.html.HtmlElement"
 
 
@@ -137,11 +141,12 @@ class _MarkRenderer:
     def pieces(self, text: str) -> list[Piece]:
         """Return the text with elements for its marks."""
         words, *rest = MARK.split(text)
-        pieces = self._words(words)
+        pieces, is_behind = self._words(words), False
         for kind, number, words in zip(*(iter(rest),) * 3, strict=True):
             if kind == "c":
                 _glue(pieces)
-            pieces += [*self._element(kind, int(number)), *self._words(words)]
+            is_behind = kind == "c" or (is_behind and not pieces[-1])
+            pieces += [*self._element(kind, int(number)), *self._words(_GAP.sub("", words) if is_behind else words)]
         return pieces
 
     def _words(self, words: str) -> list[Piece]:
@@ -173,6 +178,10 @@ class _MarkRenderer:
 
 def _let_scroll(table: lxml.html.HtmlElement) -> None:
     """Put a table that may be wider than the page into a box that scrolls, by the keyboard too."""
+    columns = zip_longest(*([cell.text_content() for cell in row] for row in table.iter("tr")), fillvalue="")
+    width = sum(max(map(len, " ".join(cells).split()), default=0) for cells in columns)
+    if width > _DENSE:
+        table.set("class", "dense tight" if width > _TIGHT else "dense")
     box = builder.DIV(builder.CLASS("wide"), tabindex="0")
     table.getparent().replace(table, box)
     box.append(table)

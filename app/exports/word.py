@@ -5,40 +5,58 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from io import BytesIO
-from itertools import count
+from itertools import count, zip_longest
 from typing import Any, NamedTuple
 
 import lxml.html
 from docx import Document
 from docx.document import Document as WordDocument
-from docx.enum.text import WD_UNDERLINE
+from docx.enum.style import WD_STYLE_TYPE
+from docx.enum.text import WD_ALIGN_PARAGRAPH, WD_UNDERLINE
 from docx.opc.constants import RELATIONSHIP_TYPE
-from docx.oxml import OxmlElement
-from docx.oxml.ns import qn
-from docx.shared import Inches, Pt, RGBColor
+from docx.oxml import OxmlElement, parse_xml
+from docx.oxml.ns import nsdecls, qn
+from docx.shared import Cm, Inches, Pt, RGBColor
 
 from ...core.evidence.citations.labels import is_right_to_left
 from ..words import Evidence
 from .finished import Finished
 from .page import report_page
 
-_SKIPPED = {"nav", "skip", "legend"}
+_SKIPPED = {"skip", "legend"}
 """Tags and classes of what only helps on a screen."""
 _SHARES: Mapping[str, Sequence[int]] = {"contradictions": (4, 4, 3), "evidence": (4, 2, 5), "figures": (3, 1)}
 """Shares of the width for the columns of our own tables, by class."""
 _STYLES = {
     "p": "", "blockquote": "Quote", "h1": "Title", "h2": "Heading 1", "h3": "Heading 2", "h4": "Heading 3",
-    "h5": "Heading 4", "h6": "Heading 5",
+    "h5": "Heading 4", "h6": "Heading 5", "question small": "Subtitle",
 }  # fmt: skip
-"""Styles of paragraphs by tag; empty for that of what is around them."""
+"""Styles of paragraphs by tag or class; empty for that of what is around them."""
 _FONTS: Mapping[str, tuple[str, Any]] = {
     "strong": ("bold", True), "th": ("bold", True), "em": ("italic", True),
     "code": ("name", "Consolas"), "pre": ("name", "Consolas"), "s": ("strike", True),
     "claim unsupported": ("underline", WD_UNDERLINE.WAVY),
+    "small": ("size", Pt(8.5)), "address": ("size", Pt(8.5)),
+    "remarks": ("size", Pt(9)), "dense": ("size", Pt(8)), "dense tight": ("size", Pt(7)),
 }  # fmt: skip
 """What is set of the font, by tag or class."""
-_LINK_COLOUR = RGBColor(0x12, 0x3F, 0x73)
-_DEEPEST_LIST, _TABLE_INCHES = 3, 6
+_LINK_COLOUR, _INK, _QUIET = RGBColor(0x12, 0x3F, 0x73), RGBColor(0x1D, 0x20, 0x22), RGBColor(0x5B, 0x61, 0x67)
+_SIZES: Mapping[str, tuple[float, RGBColor]] = {
+    "Normal": (10.5, _INK), "Title": (22, _INK), "Subtitle": (9, _QUIET), "Caption": (9, _QUIET),
+    "Heading 1": (15, _INK), "Heading 2": (12.5, _INK), "Heading 3": (11, _INK), "TOC Heading": (11, _QUIET),
+}  # fmt: skip
+_CELL = "Table Text"
+_TABLE = f"""<w:tblPr {nsdecls("w")}><w:tblBorders>
+<w:bottom w:val="single" w:sz="4" w:color="999999"/><w:insideH w:val="single" w:sz="4" w:color="CCCCCC"/>
+</w:tblBorders><w:tblCellMar><w:left w:w="0" w:type="dxa"/><w:right w:w="115" w:type="dxa"/></w:tblCellMar></w:tblPr>"""
+"""Lines between rows and below them."""
+_TOC = r' TOC \o "1-2" \n \h \z \u '
+"""Headings of two levels as links; without page numbers, which only the program that lays the pages out knows."""
+_DEEPEST_LIST, _TABLE_INCHES = 3, 6.4
+_WIDEST_COLUMN, _LINE = 24, 90
+"""Characters of a cell that count for the width of its column, and of a line across a table."""
+_TOGETHER = 12
+"""Rows up to which a table is kept on one page."""
 
 
 class _Place(NamedTuple):
@@ -60,14 +78,46 @@ def report_docx(finished: Finished, evidence: Evidence = "short") -> bytes:
     page = lxml.html.document_fromstring(report_page(finished, evidence, is_on_paper=True))
     document, language = Document(), finished.language_code
     document.core_properties.title, document.core_properties.author = page.findtext(".//title"), ""
-    normal = document.styles["Normal"]
-    normal.font.size = Pt(10.5)
-    normal.element.get_or_add_rPr().append(_element("w:lang", val=language, bidi=language))
-    if is_right_to_left(language):
-        normal.element.get_or_add_pPr().append(_element("w:bidi"))
+    _set_styles(document, language)
+    _set_page(document)
     _Writer(document).write(page.body, _Place(document))
     document.save(file := BytesIO())
     return file.getvalue()
+
+
+def _set_styles(document: WordDocument, language: str) -> None:
+    styles = document.styles
+    for name, (size, colour) in _SIZES.items():
+        styles[name].font.size, styles[name].font.color.rgb = Pt(size), colour
+    normal, title = styles["Normal"], styles["Title"].element.pPr
+    normal.font.name, normal.paragraph_format.space_after, normal.paragraph_format.line_spacing = "Calibri", Pt(6), 1.12
+    normal.element.get_or_add_rPr().append(_element("w:lang", val=language, bidi=language))
+    if is_right_to_left(language):
+        normal.element.get_or_add_pPr().append(_element("w:bidi"))
+    subtitle = styles["Subtitle"].element.rPr
+    title.remove(title.find(qn("w:pBdr")))
+    subtitle.remove(subtitle.find(qn("w:spacing")))
+    styles["Title"].paragraph_format.space_after, styles["Subtitle"].font.italic = Pt(4), False
+    for level in (1, 2, 3):
+        styles[f"Heading {level}"].paragraph_format.space_after = Pt(4)
+    for name, size, indent in ((_CELL, 9, 0), ("toc 1", 10, 0), ("toc 2", 10, 0.5)):
+        style = styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
+        style.base_style, style.font.size, style.paragraph_format.space_after = normal, Pt(size), Pt(2)
+        style.paragraph_format.left_indent = Cm(indent)
+    styles.add_style("Report Table", WD_STYLE_TYPE.TABLE).element.append(parse_xml(_TABLE))
+
+
+def _set_page(document: WordDocument) -> None:
+    """Set the paper, and number the pages."""
+    section = document.sections[0]
+    section.page_width, section.page_height, section.top_margin = Cm(21), Cm(29.7), Cm(2.2)
+    section.left_margin = section.right_margin = Cm(2.3)
+    footer = section.footer.paragraphs[0]
+    footer.alignment = WD_ALIGN_PARAGRAPH.CENTER
+    for before, field in (("", "PAGE"), (" / ", "NUMPAGES")):
+        footer.add_run(before)
+        footer._p.append(simple := _element("w:fldSimple", instr=field))
+        simple.append(footer.add_run("1")._r)
 
 
 class _Writer:
@@ -93,8 +143,12 @@ class _Writer:
 
     def _child(self, child: lxml.html.HtmlElement, place: _Place) -> None:
         match child.tag:
+            case "nav":
+                self._contents(child, place)
             case tag if tag in _STYLES:
-                self._begin(place := place._replace(style=_STYLES[tag] or place.style))
+                style = _STYLES.get(child.get("class", ""), _STYLES[tag])
+                self._begin(place := place._replace(style=style or place.style))
+                self._bookmark(child.get("id"))
                 self.write(child, place)
                 self._end()
             case "pre":
@@ -104,13 +158,35 @@ class _Writer:
             case "ul" | "ol":
                 self._list(child, place)
             case "table" | "dl":
-                self._table([*child.iter("tr", "div")], _SHARES.get(child.get("class", "")))
+                rows = [*child.iter("tr", "div")]
+                self._table(rows, _SHARES.get(child.get("class", "")) or _shares_of(rows), place)
             case "br":
                 self._add("\n", place)
             case _ if {"cite", "number"} & {*child.classes}:
                 self._words(f"[{child.text}]", place._replace(link=child.get("href", "")))
             case _:
                 self.write(child, place._replace(link=child.get("href", place.link)))
+
+    def _contents(self, contents: lxml.html.HtmlElement, place: _Place) -> None:
+        """Write the contents as a field that Word can update, with its entries."""
+        entries = contents.xpath(".//li")
+        if not entries:
+            return
+        place.into.add_paragraph(contents.findtext("h2"), "TOC Heading")
+        for number, entry in enumerate(entries):
+            self._begin(place._replace(style="toc 1" if "level-2" in entry.classes else "toc 2"))
+            if not number:
+                self._field_part("begin")
+                self._paragraph.add_run()._r.append(instruction := _element("w:instrText"))
+                instruction.text = _TOC
+                self._field_part("separate")
+            self._add(entry.text_content(), place._replace(link=entry[0].get("href")))
+            self._run.font.color.rgb = _INK
+        self._field_part("end")
+        self._end()
+
+    def _field_part(self, kind: str) -> None:
+        self._paragraph.add_run()._r.append(_element("w:fldChar", fldCharType=kind))
 
     def _list(self, items: lxml.html.HtmlElement, place: _Place) -> None:
         level = min(place.depth + 1, _DEEPEST_LIST)
@@ -129,13 +205,13 @@ class _Writer:
             self.write(item, place._replace(style="", depth=place.depth + 1))
         self._end()
 
-    def _table(self, rows: Sequence[lxml.html.HtmlElement], shares: Sequence[int] | None) -> None:
+    def _table(self, rows: Sequence[lxml.html.HtmlElement], shares: Sequence[int], place: _Place) -> None:
         """Write a table; its head is repeated on each page, and no page break divides a row."""
         self._end()
-        table = self._document.add_table(0, max(map(len, rows)), "Table Grid")
-        table.autofit = shares is None
-        for column, share in zip(table.columns, shares or (), strict=False):
-            column.width = Inches(_TABLE_INCHES * share / sum(shares or ()))
+        table = self._document.add_table(0, max(map(len, rows)), "Report Table")
+        table.autofit = False
+        for column, share in zip(table.columns, shares, strict=False):
+            column.width = Inches(_TABLE_INCHES * share / sum(shares))
         for row in rows:
             made = table.add_row()
             made._tr.get_or_add_trPr().append(_element("w:cantSplit"))
@@ -143,9 +219,16 @@ class _Writer:
                 made._tr.trPr.append(_element("w:tblHeader"))
             for cell, element in zip(made.cells, row, strict=False):
                 self._paragraph = cell.paragraphs[0]
+                self._paragraph.style = _CELL
+                self._paragraph.paragraph_format.keep_with_next = row is not rows[-1] and len(rows) <= _TOGETHER
                 self._bookmark(row.get("id") if element is row[0] else None)
-                self.write(element, _Place(cell, font=[_FONTS["th"]] if element.tag == "th" else ()))
+                if element is row[0] and "part" in row.classes:
+                    self._paragraph.paragraph_format.left_indent = Cm(0.5)
+                font = [*place.font, *([_FONTS["th"]] if element.tag == "th" else [])]
+                self.write(element, _Place(cell, _CELL, font=font))
                 self._end()
+        # Else the next line would stand right below it.
+        self._document.add_paragraph().paragraph_format.space_after = Pt(0)
 
     def _begin(self, place: _Place) -> None:
         """Begin a paragraph, unless there is one in which nothing stands yet."""
@@ -192,6 +275,15 @@ class _Writer:
             number, name = str(next(self._bookmarks)), name.replace("-", "_")
             self._paragraph._p.append(_element("w:bookmarkStart", id=number, name=name))
             self._paragraph._p.append(_element("w:bookmarkEnd", id=number))
+
+
+def _shares_of(rows: Sequence[lxml.html.HtmlElement]) -> list[int]:
+    """Return shares of the width for the columns of a table: room for the longest words first, then for the text."""
+    columns = [*zip_longest(*([cell.text_content() for cell in row] for row in rows), fillvalue="")]
+    words = [round(1.25 * max(map(len, " ".join(cells).split()), default=0)) + 2 for cells in columns]
+    more = [min(max(map(len, cells)), _WIDEST_COLUMN) for cells in columns]
+    share = max(_LINE - sum(words), 0) / max(sum(more), 1)
+    return [word + round(share * text) for word, text in zip(words, more, strict=True)]
 
 
 def _element(tag: str, **values: str) -> Any:

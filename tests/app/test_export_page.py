@@ -28,6 +28,26 @@ def test_the_page_has_question_date_language_and_one_heading_of_the_first_level(
     assert "4 March 2026" in words(page.find(".//header"))
 
 
+def test_the_title_of_the_report_is_that_of_the_page_and_the_request_stands_small_below() -> None:
+    page = tree(finished(title="The light of Skerry"))
+    assert (at(page, "//h1"), at(page, "//title")) == (["The light of Skerry"], ["The light of Skerry"])
+    assert at(page, "//header/p[contains(@class, 'small')]")[0] == QUESTION
+
+
+def test_nothing_stands_between_a_word_its_citation_and_the_punctuation_behind() -> None:
+    page = tree(written("It was lit in 1844 [1] . It burned [2] , and was built anew. [3] Then it shone [1]."))
+    text = page.find(".//article").text_content().strip()
+    assert text == "It was lit in 1844\u00a01. It burned\u00a02, and was built anew.\u00a03 Then it shone\u00a01."
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"), [("Harbour", None), ("Infrastructure", "dense"), ("Verschuldungsgrad" * 2, "dense tight")]
+)
+def test_a_table_with_long_words_is_set_in_small_type_before_words_are_divided(head: str, expected: str | None) -> None:
+    page = tree(written(f"|{f' {head} |' * 6}\n|{'---|' * 6}\n|{' 1 |' * 6}"))
+    assert page.find(".//article//table").get("class") == expected
+
+
 @pytest.mark.fault(50)
 @pytest.mark.parametrize("language", all_labels())
 def test_each_language_has_its_headings(language: str) -> None:
