@@ -25,7 +25,7 @@ from .page import report_page
 
 _SKIPPED = {"skip", "legend"}
 """Tags and classes of what only helps on a screen."""
-_SHARES: Mapping[str, Sequence[int]] = {"contradictions": (4, 4, 3), "evidence": (4, 2, 5), "figures": (3, 1)}
+_SHARES: Mapping[str, Sequence[int]] = {"contradictions": (4, 4, 3), "evidence": (4, 2, 6), "figures": (3, 1)}
 """Shares of the width for the columns of our own tables, by class."""
 _STYLES = {
     "p": "", "blockquote": "Quote", "h1": "Title", "h2": "Heading 1", "h3": "Heading 2", "h4": "Heading 3",
@@ -108,7 +108,8 @@ def _set_styles(document: WordDocument, language: str) -> None:
 
 
 def _set_page(document: WordDocument) -> None:
-    """Set the paper, and number the pages."""
+    """Set the paper, divide words by the rules of their language, and number the pages."""
+    document.settings.element.find(qn("w:defaultTabStop")).addnext(_element("w:autoHyphenation"))
     section = document.sections[0]
     section.page_width, section.page_height, section.top_margin = Cm(21), Cm(29.7), Cm(2.2)
     section.left_margin = section.right_margin = Cm(2.3)
@@ -147,7 +148,7 @@ class _Writer:
                 self._contents(child, place)
             case tag if tag in _STYLES:
                 style = _STYLES.get(child.get("class", ""), _STYLES[tag])
-                self._begin(place := place._replace(style=style or place.style))
+                self._begin(place := place._replace(style=style if style and place.style != _CELL else place.style))
                 self._bookmark(child.get("id"))
                 self.write(child, place)
                 self._end()
@@ -280,7 +281,7 @@ class _Writer:
 def _shares_of(rows: Sequence[lxml.html.HtmlElement]) -> list[int]:
     """Return shares of the width for the columns of a table: room for the longest words first, then for the text."""
     columns = [*zip_longest(*([cell.text_content() for cell in row] for row in rows), fillvalue="")]
-    words = [round(1.25 * max(map(len, " ".join(cells).split()), default=0)) + 2 for cells in columns]
+    words = [round(1.25 * max(map(len, " ".join(cells).split()), default=0)) + 4 for cells in columns]
     more = [min(max(map(len, cells)), _WIDEST_COLUMN) for cells in columns]
     share = max(_LINE - sum(words), 0) / max(sum(more), 1)
     return [word + round(share * text) for word, text in zip(words, more, strict=True)]
