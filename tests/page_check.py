@@ -10,15 +10,12 @@ TEXT = {"p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre"
 BLOCKS = {"ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"}
 LAYOUT = {"html", "head", "meta", "style", "body", "header", "nav", "main", "article", "section", "aside", "title"}
 PARTS = {"a", "div", "span", "bdi", "button", "dl", "dt", "dd"}
-CHARTS = {"figure", "figcaption", "svg", "title", "desc", "rect", "line", "polyline", "circle", "text"}
+CHARTS = {"figure", "figcaption", "img"}
 TAGS = TEXT | BLOCKS | LAYOUT | PARTS | CHARTS
 OURS = {"aria-label", "aria-labelledby", "class", "dir", "id", "lang", "role", "scope", "tabindex", "type"}
 OPENING = {"autofocus", "popover", "popovertarget", "popovertargetaction"}
 HEAD = {"charset", "content", "http-equiv", "name"}
-SHAPES = {"cx", "cy", "height", "points", "r", "viewbox", "width", "x", "x1", "x2", "y", "y1", "y2"}
-STROKES = {"fill", "stroke", "stroke-dasharray", "stroke-opacity", "stroke-width"}
-LETTERS = {"direction", "font-family", "font-size", "font-weight", "text-anchor"}
-ATTRIBUTES = OURS | OPENING | HEAD | SHAPES | STROKES | LETTERS | {"href", "rel", "start", "target"}
+ATTRIBUTES = OURS | OPENING | HEAD | {"alt", "href", "rel", "src", "start", "target"}
 
 
 def faults(page: str) -> Iterator[str]:
@@ -30,6 +27,8 @@ def faults(page: str) -> Iterator[str]:
         if element.tag not in TAGS:
             yield f"<{element.tag}>"
         yield from (f"<{element.tag} {name}>" for name in element.keys() if name not in ATTRIBUTES)  # noqa: SIM118
+        if not element.get("src", "data:image/").startswith("data:image/"):
+            yield f"loads {element.get('src')}"
         target = element.get("href", "#")
         if not target.startswith(("#", "https://lights.example/", "https://www.coast.example/", "file:///docs/")):
             yield f"leads to {target}"

@@ -16,6 +16,7 @@ from ...core.evidence.citations.markers import Marker
 from ...core.evidence.citations.rendering import shown_title
 from ...core.evidence.citations.scanner import scan
 from ...core.records.report import ClaimCheck, Report
+from .chart import add_charts
 from .finished import Finished, Quote, places_of, readable, safe_tree
 
 # Brackets that no report needs: punctuation like those of a marker, so that Markdown reads what is around as before.
@@ -194,7 +195,7 @@ def _glue(pieces: list[Piece]) -> None:
         pieces[-1] = last.rstrip() + "\u00a0"
 
 
-def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: bool) -> Body:
+def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: bool, picture: str) -> Body:
     """Render the text of a report; its citations open their quotes, or lead to the list of sources without one.
 
     On paper nothing opens: there they lead to the same quote in the table of evidence.
@@ -205,6 +206,7 @@ def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: boo
     _fill(tree, _MarkRenderer(finished, quotes, marked.citations, is_on_paper))
     for table in list(tree.iter("table")):
         _let_scroll(table)
+    add_charts(tree, finished.language_code, picture)
     return Body(tree, headings)
 
 

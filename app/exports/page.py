@@ -25,11 +25,13 @@ _MOST_REMARKS = 15
 """Statements of a kind that a short account of the check lists."""
 
 
-def report_page(finished: Finished, evidence: Evidence = "full", *, is_on_paper: bool = False) -> str:
+def report_page(
+    finished: Finished, evidence: Evidence = "full", *, is_on_paper: bool = False, picture: str = "svg"
+) -> str:
     """Return the report as one HTML page; with `is_on_paper`, links take the place of what would open."""
     words = labels(finished.language_code)
     quotes = quotes_of(finished) if evidence == "full" else []
-    body = report_body(finished, quotes, is_on_paper=is_on_paper)
+    body = report_body(finished, quotes, is_on_paper=is_on_paper, picture=picture)
     audit = finished.report.audit
     figures = figures_of(audit, words, has_costs=evidence == "full") if audit and evidence != "none" else []
     listed = {"corrected": words.corrected, "marked": words.marked, "not_verified": words.left_open}
@@ -69,7 +71,7 @@ def render_page(template: str, *, title: str, language: str, direction: str, **v
     """
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     given = {"title": title, "language": language, "direction": direction, "policy": policy}
     page = _environment().get_template(template)
     return page.render(**given, **values, style=Markup(style))  # noqa: S704 - our own file
@@ -120,8 +122,8 @@ def report_pdf(finished: Finished, evidence: Evidence = "short") -> bytes:
     import weasyprint
     from weasyprint.urls import URLFetcher
 
-    # The page needs nothing from outside, and so nothing may be asked for.
-    nothing = URLFetcher(allowed_protocols=())
+    # The page needs nothing from outside, and so nothing may be asked for but the charts in it.
+    nothing = URLFetcher(allowed_protocols=("data",))
     page = weasyprint.HTML(string=report_page(finished, evidence, is_on_paper=True), url_fetcher=nothing)
     data: bytes = page.write_pdf(pdf_tags=True)
     return data

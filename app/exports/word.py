@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -30,6 +31,7 @@ _SHARES: Mapping[str, Sequence[int]] = {"contradictions": (4, 4, 3), "evidence":
 _STYLES = {
     "p": "", "blockquote": "Quote", "h1": "Title", "h2": "Heading 1", "h3": "Heading 2", "h4": "Heading 3",
     "h5": "Heading 4", "h6": "Heading 5", "question small": "Subtitle",
+    "figcaption": "Caption",
 }  # fmt: skip
 """Styles of paragraphs by tag or class; empty for that of what is around them."""
 _FONTS: Mapping[str, tuple[str, Any]] = {
@@ -75,7 +77,7 @@ class _Place(NamedTuple):
 
 def report_docx(finished: Finished, evidence: Evidence = "short") -> bytes:
     """Return the report as a Word document."""
-    page = lxml.html.document_fromstring(report_page(finished, evidence, is_on_paper=True))
+    page = lxml.html.document_fromstring(report_page(finished, evidence, is_on_paper=True, picture="png"))
     document, language = Document(), finished.language_code
     document.core_properties.title, document.core_properties.author = page.findtext(".//title"), ""
     _set_styles(document, language)
@@ -161,6 +163,13 @@ class _Writer:
             case "table" | "dl":
                 rows = [*child.iter("tr", "div")]
                 self._table(rows, _SHARES.get(child.get("class", "")) or _shares_of(rows), place)
+            case "img":
+                self._begin(place)
+                self._paragraph.paragraph_format.keep_with_next = True
+                data = BytesIO(base64.b64decode(child.get("src").partition(",")[2]))
+                picture = self._paragraph.add_run().add_picture(data, Cm(16))
+                picture._inline.docPr.set("descr", child.get("alt"))
+                self._paragraph = None
             case "br":
                 self._add("\n", place)
             case _ if {"cite", "number"} & {*child.classes}:

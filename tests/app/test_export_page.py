@@ -192,10 +192,12 @@ def test_a_text_without_sources_says_so(was_researched: bool, said: str) -> None
     assert at(page, "//article") == [f"{said} Words."]
 
 
-def test_the_policy_names_the_one_style_and_nothing_else() -> None:
+def test_the_policy_names_the_one_style_and_pictures_within_the_page_and_nothing_else() -> None:
     page = report_page(finished())
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     (policy,) = lxml.html.document_fromstring(page).xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
-    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert (
+        policy == f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
     assert "style=" not in page and "<script" not in page

@@ -1,0 +1,173 @@
+"""A line chart below each table of a report that is plainly a series over time: by matplotlib (the extra `charts`)."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from io import BytesIO
+from itertools import pairwise
+from math import isnan, nan
+from typing import NamedTuple
+
+import lxml.html
+from babel.numbers import NumberFormatError, format_decimal, parse_decimal
+from lxml.html import builder
+
+from ...core.evidence.citations.labels import is_right_to_left, labels
+from ...core.evidence.text.quantities import measures_in
+from ...core.evidence.text.words import all_month_names
+
+MOST, FEWEST_POINTS, MOST_LINES = 3, 3, 4
+"""Charts in a report, points of a line, and lines that can be told apart in black and white."""
+_TIME = re.compile(
+    r"(?:[QT](?P<quarter>[1-4])[ /-]?|(?P<month>[^\W\d_]{3,})\.?(?: |$))?(?:FY ?)?(?P<year>(?:1[5-9]|2[01])\d\d)?"
+    r"(?:-(?P<number>0[1-9]|1[0-2])(?:-(?P<day>\d\d))?|[/–]\d\d(?:\d\d)?)?(?: \(.+\)|[ep*])?"
+)
+_CELL = re.compile(r"(?P<money>[€$£¥]|[A-Z]{3} )? ?(?P<number>[+−-]?\d[\d.,'’\s]*)(?P<unit>[^\d()<>~±;:?]{0,24})")
+_UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$|(?:,| in) ([^,]+)$")
+_LOOKS = (("o", "-", "black"), ("s", "--", "dimgray"), ("^", ":", "black"), ("D", "-.", "gray"))
+_CITES = ".//*[contains(concat(' ', @class, ' '), ' cite ')]"
+_DRAWN = range(0x500)
+"""Letters that matplotlib's own font has and that need not be joined."""
+
+
+class Series(NamedTuple):
+    """A table over time."""
+
+    names: Sequence[str]
+    times: Sequence[float]
+    """In years, rising or falling."""
+    lines: Mapping[str, Sequence[float]]
+    """Figures of each row or column by its name; no number (nan) where a cell is empty, or marked as not verified."""
+
+
+def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) -> None:
+    """Put a chart (`svg` or `png`) below the first tables that are series over time; none without the extra."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        return
+    title, left = "", 0 if is_right_to_left(language_code) else MOST
+    for element in [*tree.iter("h2", "h3", "h4", "h5", "h6", "table")]:
+        if element.tag != "table":
+            title = " ".join(element.text_content().split())
+        elif left and (series := series_of(_rows(element, language_code), title, language_code)):
+            element.getparent().addnext(_figure(series, title, element, language_code, picture))
+            left -= 1
+
+
+def _rows(table: lxml.html.HtmlElement, language_code: str) -> list[list[str]]:
+    """Return the words of the cells without citations; none of a cell that is marked as not verified."""
+    table, mark = deepcopy(table), f"({labels(language_code).not_verified})"
+    for cite in table.xpath(_CITES):
+        cite.drop_tree()
+    rows = [[" ".join(cell.text_content().split()) for cell in row] for row in table.iter("tr")]
+    return [["" if mark in cell else cell for cell in row] for row in rows]
+
+
+def series_of(rows: Sequence[Sequence[str]], title: str, language_code: str) -> Series | None:
+    """Return a table, its head first, as a series; none unless its times are in order and its figures of one unit."""
+    turned = [*zip(*rows, strict=False)]
+    table = rows if _times([row[0] for row in rows[1:]]) else turned
+    names = [row[0] for row in table[1:]]
+    times, around = _times(names), _unit(rows[0][0]) or _unit(title)
+    # A column without words held citations alone.
+    columns = [column for column in [*zip(*table, strict=False)][1:] if any(column[1:])]
+    lines, units = dict[str, Sequence[float]](), set[str]()
+    for name, *cells in columns:
+        figures = [_figure_of(cell, language_code) for cell in cells]
+        known = [one for one in figures if one and not isnan(one[0])]
+        if None in figures or len(known) < FEWEST_POINTS:
+            return None
+        units |= {unit or _unit(name) or around for _, unit in known}
+        lines[name] = [one[0] for one in figures if one]
+    is_of_one_unit = len(units) == 1 and (len(lines) == 1 or units != {""})
+    is_drawable = all(ord(sign) in _DRAWN for sign in "".join([*names, *lines]))
+    is_plain = times and len(lines) == len(columns) <= MOST_LINES and is_of_one_unit and is_drawable
+    return Series(names, times, lines) if is_plain else None
+
+
+def _times(names: Sequence[str]) -> Sequence[float]:
+    """Return the times that the names are, rising or falling; none unless all are of one kind."""
+    found = [match for name in names if (match := _TIME.fullmatch(name)) and (match["year"] or match["month"])]
+    kinds = {tuple(key for key, words in match.groupdict().items() if words) for match in found}
+    months = [all_month_names().get((match["month"] or "").casefold(), 0) for match in found]
+    if len(found) < max(len(names), FEWEST_POINTS) or len(kinds) > 1 or (found[0]["month"] and 0 in months):
+        return ()
+    times = [
+        int(match["year"] or 0) + (month or int(match["number"] or 0) or 3 * int(match["quarter"] or 0)) / 12
+        + int(match["day"] or 0) / 366
+        for match, month in zip(found, months, strict=True)
+    ]  # fmt: skip
+    steps = [later - earlier for earlier, later in pairwise(times)]
+    return times if min(steps) > 0 or max(steps) < 0 else ()
+
+
+def _figure_of(cell: str, language_code: str) -> tuple[float, str] | None:
+    """Return the number of a cell with its unit; no number (nan) for an empty cell, nothing for any other text."""
+    if not cell.strip("–—- "):
+        return nan, ""
+    found = _CELL.fullmatch(cell)
+    if not found:
+        return None
+    try:
+        number = parse_decimal(found["number"].strip().replace("−", "-"), language_code or "en", strict=True)
+    except (NumberFormatError, LookupError, ValueError):
+        return None
+    return float(number), f"{found['money'] or ''}{found['unit']}".strip().casefold()
+
+
+def _unit(words: str) -> str:
+    """Return the unit of measure that a head names; empty if it names none."""
+    found = _UNIT.search(words)
+    unit = (found[1] or found[2]).strip().casefold() if found else ""
+    return unit if measures_in(unit) else ""
+
+
+def _figure(
+    series: Series, title: str, table: lxml.html.HtmlElement, language_code: str, picture: str
+) -> lxml.html.HtmlElement:
+    """Return the chart with what it shows in words, the heading above its table, and the citations in it."""
+    names, lines = series.names, series.lines
+    shown = list[str]()
+    for name, line in lines.items():
+        points = zip(names, line, strict=True)
+        known = [f"{time} {_written(value, language_code)}" for time, value in points if not isnan(value)]
+        shown.append(f"{name}: {', '.join(known)}")
+    data = base64.b64encode(_drawn(series, language_code, picture)).decode()
+    kind = picture.replace("svg", "svg+xml")
+    image = builder.IMG(src=f"data:image/{kind};base64,{data}", alt=f"{title}. {'; '.join(shown)}")
+    only = next(iter(lines)) if len(lines) == 1 else ""
+    caption = builder.E.figcaption(f"{only if title in only else f'{title}: {only}'.rstrip(' :')}\u00a0")
+    for cite in {cite.text: deepcopy(cite) for cite in table.xpath(_CITES)}.values():
+        cite.tail = None
+        caption.append(cite)
+    return builder.E.figure(builder.CLASS("chart"), image, caption)
+
+
+def _drawn(series: Series, language_code: str, picture: str) -> bytes:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context({"font.size": 8, "svg.hashsalt": "chart", "text.parse_math": False}):
+        figure = Figure(figsize=(6.3, 2.5), layout="constrained")
+        axes = figure.add_subplot()
+        for (name, line), (marker, dash, colour) in zip(series.lines.items(), _LOOKS, strict=False):
+            axes.plot(series.times, line, marker=marker, linestyle=dash, color=colour, label=name)
+        if axes.dataLim.ymin >= 0 and axes.dataLim.ymin <= axes.dataLim.ymax / 2:
+            axes.set_ylim(bottom=0)
+        step = -(-len(series.names) // 12)
+        axes.set_xticks(series.times[::step], series.names[::step])
+        axes.yaxis.set_major_formatter(lambda value, _: _written(value, language_code))
+        axes.grid(axis="y", color="lightgray", linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        if len(series.lines) > 1:
+            figure.legend(frameon=False, loc="outside upper left", ncols=2, handlelength=3.5)
+        figure.savefig(file := BytesIO(), format=picture, dpi=220, metadata={"Date": None} if picture == "svg" else {})
+    return file.getvalue()
+
+
+def _written(value: float, language_code: str) -> str:
+    return format_decimal(round(value, 6), locale=language_code or "en")
