@@ -221,17 +221,18 @@ class Chooser:
         return found
 
     def _in_order(self, units: Sequence[Unit]) -> list[Unit]:
-        """Return rows of one table first, in the order asked, then the others document by document.
+        """Return the rows of the best unit's table first, in the order asked, then the others document by document.
 
         What is outdated comes last, the newest of it first.
         """
         dates = {one.number: self._documents[one.number].date if one.number in self._older else "" for one in units}
         order = sorted(dates, key=dates.__getitem__, reverse=True)
         rows = Counter((one.number, one.header) for one in units)
+        first = (units[0].number, units[0].header) if units else (0, ())
         places = {word: place for place, word in enumerate(self._words)}
 
         def key(one: Unit) -> tuple[bool, bool, int, list[int], int]:
-            is_table = bool(one.header) and rows[one.number, one.header] > 1
+            is_table = bool(one.header) and (one.number, one.header) == first and rows[first] > 1
             asked = sorted(places[word] for word in self._all[one]) if is_table else []
             place = units.index(one) if self._part.is_question else one.place
             return one.number in self._older, not is_table, order.index(one.number), asked, place
