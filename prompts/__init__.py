@@ -67,6 +67,7 @@ def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[di
             "document": numbers.get(source.key),
             "title": source.title,
             "date": source.date,
+            "period": source.period,
             "is_draft": source.is_draft,
             "is_superseded": bool(source.superseded_by),
             "in_force_from": source.in_force_from,

@@ -207,6 +207,7 @@ def hit_of(found: Found, key: str, read_at: str = "") -> Hit:
         address=found.address,
         kind="web" if found.is_page else "document",
         date=found.date,
+        date_kind="publication" if found.date else "",
         is_cut=not found.is_page and len(found.excerpt) >= TEXT_CHARACTERS,
         read_at="" if found.is_page else read_at,
         content_hash="" if found.is_page else text_hash(found.excerpt),

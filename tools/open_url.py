@@ -98,6 +98,8 @@ class WebPages:
             address=address,
             kind="web",
             date=page.date,
+            date_kind="publication" if page.date else "",
+            period=page.period,
             is_cut=page.is_cut,
             content_hash=text_hash(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),

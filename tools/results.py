@@ -43,6 +43,8 @@ class Result(TypedDict):
     title: str
     address: str
     date: NotRequired[str]
+    period: NotRequired[str]
+    """What it reports on; its figures are of that time."""
     superseded_by: NotRequired[str]
     """What took its place, in its own words."""
     is_draft: NotRequired[bool]
@@ -100,6 +102,7 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "title": source.title,
         "address": source.address,
         "date": source.date,
+        "period": source.period,
         "superseded_by": source.superseded_by,
         "is_draft": source.is_draft,
         "in_force_from": source.in_force_from,

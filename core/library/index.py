@@ -14,7 +14,7 @@ from urllib.parse import quote_from_bytes, unquote
 
 from ..evidence.text.stems import title_key
 from ..reading.records import KINDS, kind_of_file
-from ..records.sources import DOCUMENT_SCHEME
+from ..records.sources import DOCUMENT_SCHEME, DateKind
 from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
 from .folder import NOT_IN_NAMES, LeftOut
@@ -22,7 +22,7 @@ from .index_file import NEW, connect, discard, exchange, settle, text_of, usable
 from .index_search import MOST, IndexReader
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
-_STATED = "title, date, is_draft, superseded_by, valid_from"
+_STATED = "title, date, date_kind, period, is_draft, superseded_by, valid_from"
 
 
 class Entry(NamedTuple):
@@ -43,6 +43,8 @@ class Entry(NamedTuple):
     """Which of its pages were not read or are unsure, in words."""
     title: str = ""
     date: str = ""
+    date_kind: DateKind = ""
+    period: str = ""
     is_draft: bool = False
     superseded_by: str = ""
     valid_from: str = ""
@@ -186,7 +188,7 @@ def _remove(connection: sqlite3.Connection, path: str) -> dict[str, None]:
 def _add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
     connection.execute(
         f"INSERT INTO documents ({_STAMP}, {_STATED}, content_hash, title_key)"  # noqa: S608
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f" VALUES ({', '.join('?' * len(entry))})",
         (*entry[:-1], title_key(entry.title)),
     )
 

@@ -23,7 +23,7 @@ WAITING_SECONDS = 3_600
 """How long is waited for who exchanges an index, which takes as long as to read all its files."""
 
 _of_thread = threading.local()
-VERSION = 14
+VERSION = 15
 """Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
 BUSY_SECONDS = 60
 MOMENT = 0.01
@@ -38,7 +38,7 @@ _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
     code TEXT, seconds REAL, tries INTEGER, is_cut INTEGER, note TEXT, title TEXT, title_key TEXT, date TEXT,
-    is_draft INTEGER, superseded_by TEXT, valid_from TEXT, content_hash TEXT
+    date_kind TEXT, period TEXT, is_draft INTEGER, superseded_by TEXT, valid_from TEXT, content_hash TEXT
 );
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_by_content ON documents (content_hash, path);

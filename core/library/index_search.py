@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ..evidence.text.similarity import spread
 from ..evidence.text.stems import forms_of, index_term, sought_words
+from ..records.sources import DateKind
 from .index_file import PLACES, POSITION_BITS
 from .near_words import known_terms, misspelt, parts, written
 
@@ -39,7 +40,8 @@ JOIN spans ON spans.text = texts.id
 WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
 """  # noqa: S608
 _PASSAGE = f"""
-SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.is_draft,
+SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.date_kind,
+    documents.period, documents.is_draft,
     documents.superseded_by, documents.valid_from, documents.content_hash, documents.is_cut, texts.language,
     substr (spans.piece, 1, spans.stop - spans.start)
 FROM spans JOIN texts ON texts.id = spans.text JOIN documents ON documents.id = (
@@ -100,6 +102,8 @@ class FoundPassage(NamedTuple):
     heading: str
     title: str
     date: str
+    date_kind: DateKind
+    period: str
     is_draft: int
     superseded_by: str
     valid_from: str

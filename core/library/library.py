@@ -183,6 +183,8 @@ class Library:
             address=root.address(found.path),
             kind="document",
             date=found.date,
+            date_kind=found.date_kind,
+            period=found.period,
             is_draft=bool(found.is_draft),
             superseded_by=found.superseded_by,
             in_force_from=found.valid_from if found.valid_from > read_at[: len(found.valid_from)] else "",
@@ -273,7 +275,7 @@ def _line(document: Document) -> str:
     source = document.source
     to_come = f"in force from {source.in_force_from}" if source.in_force_from else ""
     standing = "draft" if source.is_draft else "superseded" if source.superseded_by else to_come
-    facts = filter(None, (source.address, source.date, standing, f"{len(document.text):,} characters"))
+    facts = filter(None, (source.address, source.date, source.period, standing, f"{len(document.text):,} characters"))
     return f"- {source.title[:TITLE]} ({', '.join(facts)})"
 
 

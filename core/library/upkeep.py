@@ -215,7 +215,9 @@ def _with(entry: Entry, extract: Extract | Unreadable, outdated: Outdated) -> En
     if isinstance(extract, Unreadable):
         failed = entry._replace(reason=str(extract), code=extract.reason)
         return _tried(failed, outdated) if failed.code in UNSURE else failed
-    known = {name: getattr(extract, name) for name in ("title", "text", "date", "is_cut", "note")}
+    known = {
+        name: getattr(extract, name) for name in ("title", "text", "date", "date_kind", "period", "is_cut", "note")
+    }
     stated = standing_of(extract.title, PurePath(entry.path).name, extract.text)._asdict()
     return entry._replace(**known, **stated, content_hash=hashlib.sha256(extract.text.encode()).hexdigest())
 

@@ -6,10 +6,13 @@ import re
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from zlib import crc32
 
 from ..run.registered import PARSERS, registered
+
+if TYPE_CHECKING:
+    from ..records.sources import DateKind
 
 TEXT_CHARACTERS = 50_000_000
 """Of a text at most, as a small archive may hold any amount of it; files are refused by size (`max_document_bytes`)."""
@@ -110,7 +113,7 @@ KINDS: dict[str, Kind] = {
     ".tiff": "image",
 }
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
-OURS = 8
+OURS = 9
 """To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
 THEIRS = (
     *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx", "python-pptx", "rapidocr"),
@@ -156,6 +159,10 @@ class Extract(NamedTuple):
     """When a program last changed the file, as it says (ISO 8601)."""
     note: str = ""
     """Which pages of a scan were not read or are unsure, in words; empty if all were read well."""
+    date_kind: DateKind = ""
+    """What kind of date that is; empty if a field of the file states it."""
+    period: str = ""
+    """What it reports on, see `records.sources.Source.period`."""
 
 
 class Unreadable(Exception):

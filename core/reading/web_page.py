@@ -43,6 +43,8 @@ class WebPage(NamedTuple):
     """Where its content leads to, 200 pages at most, links in its text first."""
     is_cut: bool
     """Whether the page holds more text than this."""
+    period: str = ""
+    """What it reports on; see `records.sources.Source.period`."""
 
 
 def start_parsers(limits: Limits) -> None:
@@ -73,7 +75,13 @@ class WebReader(Fetcher):
         if page.kind == "html":
             _refuse_empty(extract)
         return WebPage(
-            page.address, extract.title, extract.text, extract.date, extract.links, page.is_cut or extract.is_cut
+            page.address,
+            extract.title,
+            extract.text,
+            extract.date,
+            extract.links,
+            page.is_cut or extract.is_cut,
+            extract.period,
         )
 
 

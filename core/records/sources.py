@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -14,6 +15,10 @@ Extent = Literal["whole", "part", "excerpt", "not opened"]
 """What was read of a source: all of its text, its beginning, or only what a search showed of it, be it that nobody
 opened it or that it could not be opened."""
 
+DateKind = Literal["", "document", "publication", "as_of", "in_force", "file_name", "changed"]
+"""What is known of a date: it is that of the document, of its publication, of the state that it shows, or of the day
+from which it is in force; or only the name of the file bears it, or it was changed then. Empty without a date."""
+
 
 class Record(BaseModel):
     """A frozen piece of a run; two records with equal fields are the same record."""
@@ -24,6 +29,11 @@ class Record(BaseModel):
 def short_hash(*parts: str) -> str:
     """Return the first 16 hex digits of the SHA-256 of some texts."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def time_of(date: str, period: str) -> str:
+    """Return a date, or the end of a period, as an ISO date or the beginning of one; empty if both are."""
+    return date or re.split("-[QH]", period.rpartition("/")[2])[0]
 
 
 class Source(Record):
@@ -41,6 +51,10 @@ class Source(Record):
     """A file of the user, or a page of the web."""
     date: str = ""
     """Date of the source as it states it (ISO 8601); empty if it states none."""
+    date_kind: DateKind = ""
+    """What kind of date that is; empty if it is not known."""
+    period: str = ""
+    """What it reports on: 2025, 2025-Q1, 2025-H1, 2025-05, 2025/2026 or 2025-07/2026-06; empty if it names none."""
     content_hash: str = ""
     """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
     is_cut: bool = False
@@ -68,6 +82,11 @@ class Source(Record):
         return "not opened" if self.failure else "excerpt"
 
     @property
+    def time(self) -> str:
+        """Its date, or else the end of its period; see `time_of`."""
+        return time_of(self.date, self.period)
+
+    @property
     def is_in_force(self) -> bool:
         """Whether it does not say of itself that it is a draft, was superseded or is still to come."""
         return not (self.is_draft or self.superseded_by or self.in_force_from)
@@ -86,7 +105,8 @@ def _richer(one: Source, other: Source) -> Source:
     number = min((s.number for s in (one, other) if s.number), default=0)
     excerpts = tuple(sorted({*one.excerpts, *other.excerpts}))
     failure = "" if best.content_hash else max(one.failure, other.failure)
-    update = {"number": number, "failure": failure, "date": max(one.date, other.date), "excerpts": excerpts}
+    date, kind = max((source.date, source.date_kind) for source in (one, other))
+    update = {"number": number, "failure": failure, "date": date, "date_kind": kind, "excerpts": excerpts}
     return best.model_copy(update=update)
 
 

@@ -11,7 +11,7 @@ from ...tools.results import JOINT, Result, results_in
 from ..evidence.text.similarity import grouped
 from ..models.request import Document, Facts, Found, Learned
 from ..records.plan import Learning
-from ..records.sources import Source
+from ..records.sources import Source, time_of
 from ..run import tool_names
 from ..run.branches import ResearcherState, StepState
 from ..run.context import Context
@@ -73,7 +73,7 @@ def documents_in(results: Iterable[Result]) -> tuple[Document, ...]:
         # A document that was opened is shown without what the search has told of it.
         found[known.number] = known._replace(
             texts=texts,
-            date=result.get("date", "") or known.date,
+            date=time_of(result.get("date", ""), result.get("period", "")) or known.date,
             is_in_force=known.is_in_force and _OUT_OF_FORCE.isdisjoint(result),
             is_whole=result.get("is_whole", False) or known.is_whole,
         )
@@ -129,7 +129,7 @@ def _document(source: Source, number: int, texts: Iterable[str]) -> Document:
         number,
         source.title,
         source.address,
-        source.date,
+        source.time,
         tuple(texts),
         source.is_in_force,
     )

@@ -167,6 +167,7 @@ def describe_sources(state: ResearchState) -> str:
 def _describe(source: Source) -> str:
     marks = (
         source.date,
+        f"on {source.period}" if source.period else "",
         "superseded" if source.superseded_by else "",
         "draft" if source.is_draft else "",
         f"in force from {source.in_force_from}" if source.in_force_from else "",

@@ -52,7 +52,7 @@ def test_markdown_keeps_its_headings_and_takes_its_title_from_the_first(parser: 
 
 def test_front_matter_gives_title_and_date_and_is_not_text(parser: Parser) -> None:
     extract = parser.parse(b"---\ntitle: 'Harbour works'\ndate: 2021-03-04T10:00\n---\n\n# Other\n\nDeep.\n", "a.md")
-    assert extract == Extract("Harbour works", "# Other\n\nDeep.", "2021-03-04", False)
+    assert extract == Extract("Harbour works", "# Other\n\nDeep.", "2021-03-04", False, date_kind="document")
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,8 @@ PAGE = "<html xmlns='http://www.w3.org/1999/xhtml'><head><title/><script src='x'
 def test_a_book_is_read_chapter_by_chapter_in_the_order_of_reading() -> None:
     second = PAGE.format("<h1>Second</h1><p>Lit&#160;in<a id='x'/> 1844.</p><p>Kept.</p>")
     data = book({"b.xhtml": second, "a.xhtml": PAGE.format("<h2>Third</h2>")}, title="The Light", date="2011-02")
-    assert parse(data, "a.epub") == Extract("The Light", "# Second\n\nLit in 1844.\n\nKept.\n\n## Third", "2011-02")
+    text = "# Second\n\nLit in 1844.\n\nKept.\n\n## Third"
+    assert parse(data, "a.epub") == Extract("The Light", text, "2011-02", date_kind="publication")
 
 
 def test_a_locked_book_is_refused_and_one_with_locked_letters_is_read() -> None:
@@ -152,6 +153,7 @@ def test_an_email_gives_who_wrote_when_and_what_and_names_what_is_attached() -> 
         "Date: Fri, 03 May 2024 23:10:00 +0200\n\nDear Bo,\n\nit was lit in 1844.\n\n"
         "Attached: plan.pdf, notes.txt, the e-mail 'Before'",
         "2024-05-03",
+        date_kind="document",
     )
 
 
@@ -190,6 +192,7 @@ def test_headings_of_restructured_text_get_the_levels_of_their_lines() -> None:
         "# Light\n\n:Date: 2021-03-04\n\n## Keepers\n\nAda.\n\n### Pay\n\nLittle.\n\n## Lamp\n\n"
         ".. include:: /etc/passwd\n.. raw:: html\n   :file: /etc/passwd\n\nEnd.\n\n------\n\nNo heading\nat all\n--",
         "2021-03-04",
+        date_kind="document",
     )
 
 

@@ -200,9 +200,9 @@ class ConfirmedPair(NamedTuple):
     def newer(self) -> Source | None:
         """The source with the later date; none if the dates are the same, or one is unknown."""
         one, other = self.sources
-        if not one.date or not other.date or one.date == other.date:
+        if not one.time or not other.time or one.time == other.time:
             return None
-        return max(self.sources, key=lambda source: source.date)
+        return max(self.sources, key=lambda source: source.time)
 
 
 def confirmed_contradictions(
@@ -239,7 +239,7 @@ def comparison_table(pairs: Sequence[ConfirmedPair], labels: Labels, numbers: Ma
 
 def contradiction_line(pair: ConfirmedPair) -> str:
     """Return the pair in one line for a model, with the numbers of its sources, since titles may contain anything."""
-    named = [f"{claim} [{source.number}] ({source.date or 'undated'})" for claim, source in zip(*pair, strict=True)]
+    named = [f"{claim} [{source.number}] ({source.time or 'undated'})" for claim, source in zip(*pair, strict=True)]
     newer = f"; [{pair.newer.number}] is newer" if pair.newer else ""
     return f"- {named[0]} – but: {named[1]}{newer}"
 
@@ -249,7 +249,7 @@ def _cells(pair: ConfirmedPair, labels: Labels, numbers: Mapping[str, int]) -> S
     return (
         *map(plain_line, pair.claims),
         " / ".join(names[source] for source in pair.sources),
-        " / ".join(source.date or labels.not_stated for source in pair.sources),
+        " / ".join(source.time or labels.not_stated for source in pair.sources),
         names[pair.newer] if pair.newer else labels.not_known,
     )
 

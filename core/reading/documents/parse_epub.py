@@ -35,7 +35,7 @@ def parse_epub(data: bytes) -> Extract:
         raise Unreadable("encrypted", "it is encrypted")
     texts = (whole_text(read_member(archive, name)) for name in chapters)
     title, date = _stated(package, "title"), iso_date(_stated(package, "date"))
-    return Extract(title, "\n\n".join(up_to_limit(texts)), date)
+    return Extract(title, "\n\n".join(up_to_limit(texts)), date, date_kind="publication" if date else "")
 
 
 def _chapters(package: etree._Element, folder: str) -> Iterator[str]:

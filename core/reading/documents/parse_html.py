@@ -13,6 +13,7 @@ from typing import Any
 import lxml.html
 from lxml import etree
 
+from ...evidence.dating import statements
 from ..addresses import join_address, parse_address
 from ..records import Extract, Link, Sign, Unread, Unreadable
 from .decode import clean, decode
@@ -185,7 +186,7 @@ def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
     text = text_of(drop_around(root))
     if len(stated) > STATED_TIMES * len(text):
         text = stated if title in stated[: len(title) + 10] else f"# {title}\n\n{stated}"
-    return Extract(title, text, date, len(data) > PAGE_BYTES, links, signs)
+    return Extract(title, text, date, len(data) > PAGE_BYTES, links, signs, date_kind="publication" if date else "")
 
 
 def whole_text(data: bytes, charset: str = "") -> str:
@@ -263,7 +264,14 @@ def _date(root: lxml.html.HtmlElement) -> str:
     published = [*_named(meta, _PUBLISHED), *(one.get("datePublished") for one in linked), *root.xpath(_TIMES)]
     changed = [*_named(meta, _CHANGED), *(one.get("dateModified") for one in linked)]
     first, last = (next(filter(None, map(_day, values)), "") for values in (published, changed))
-    return last if not first or (last and int(last[:4]) - int(first[:4]) > _LIVING) else first
+    stated = last if not first or (last and int(last[:4]) - int(first[:4]) > _LIVING) else first
+    return stated or _below(root)
+
+
+def _below(root: lxml.html.HtmlElement) -> str:
+    """Return the day that the foot of a page gives as that of its last change."""
+    feet = (statements(_line(foot.text_content()), of_page=True) for foot in root.iter("footer"))
+    return next((one.date for found in feet for one in found), "")
 
 
 def _named(fields: Mapping[str, list[str]], names: Iterable[str]) -> list[str]:

@@ -9,13 +9,12 @@ from typing import Any
 
 from ..records import Extract, Unreadable
 from .parse_csv import tables_of, up_to_limit
-from .parse_text import iso_date
+from .parse_text import stated_date
 
 TITLES = ("title", "headline", "subject", "name", "question", "label", "heading")
 BODIES = ("text", "content", "body", "abstract", "summary", "description", "answer", "message")
 TITLE_CHARACTERS = 200
 SHORT = 120
-DATES = ("updated", "modified", "date", "published", "created")
 
 
 def _blocks(record: Any) -> Iterator[str]:
@@ -87,9 +86,9 @@ def parse_json(text: str) -> Extract:
     records = value[0] if isinstance(value[0], list) else value
     blocks = up_to_limit(_all_blocks(records))
     record = value[0] if isinstance(value[0], dict) else {}
-    dates = (iso_date(str(record.get(name) or "")) for name in DATES)
+    date, kind = stated_date(record)
     title = _title_field(record)
-    return Extract(record[title] if title else "", "\n\n".join(blocks), next(filter(None, dates), ""))
+    return Extract(record[title] if title else "", "\n\n".join(blocks), date, date_kind=kind)
 
 
 def parse_jsonl(text: str) -> Extract:

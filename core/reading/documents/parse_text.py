@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ...evidence.text.sentences import UNSPACED_ENDS
-from ...evidence.text.words import date_at, dates_in, tokens
+from ...evidence.text.words import date_at
 from ..records import Extract
+
+if TYPE_CHECKING:
+    from ...records.sources import DateKind
 
 TITLE_CHARACTERS = 200
 LINE_CHARACTERS = 150
@@ -34,15 +39,6 @@ _EMPHASIS = re.compile(
 _SIGNS_BEFORE = re.compile(r"^(?:#{1,6}\s+|[|>]\s)+")
 _ENDS = re.compile(r"^[*_]{2,}|\s+\{#[^{}]*\}$|\s*(?:[*_]{2,}|\s#+|\|)$")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-TOP = 600
-"""Characters at the beginning of a page in which its date stands."""
-WORDS = 6
-"""Words of such a line at most, besides the date."""
-PUBLISHED = frozenset(
-    {"published", "posted", "publication", "veroffentlicht", "publie", "publicado", "pubblicato", "gepubliceerd"}
-)
-"""Words before the day on which a page was published."""
-DAY = len("2024-05-03")
 # The first day of a clock that was never set, and the day on which the template of a program was made.
 _PROGRAM_DATES = {
     "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01", "1999-11-30", "2000-01-01",
@@ -90,18 +86,12 @@ def iso_date(words: str) -> str:
     return found.iso if found and found.iso not in _PROGRAM_DATES else ""
 
 
-def dateline(text: str, today: str) -> str:
-    """Return the day alone on a line at the top of a page, or behind a word of publishing; empty if there is none.
-
-    Today does not count, as portals greet with it, nor do future days, on which something will happen.
-    """
-    for line in text[:TOP].splitlines():
-        for found in dates_in(line):
-            rest = tokens(f"{line[: found.start]} {line[found.end :]}")
-            is_of_page = len(rest) <= WORDS and (not rest or not PUBLISHED.isdisjoint(rest))
-            if is_of_page and len(found.iso) == DAY and (not today or found.iso < today):
-                return found.iso
-    return ""
+def stated_date(fields: Mapping[str, object]) -> tuple[str, DateKind]:
+    """Return the date among the fields of a file, and its kind; both empty if they hold none."""
+    for name in _DATES:
+        if date := iso_date(str(fields.get(name) or "")):
+            return date, "document" if name in ("date", "created") else "publication"
+    return "", ""
 
 
 def parse_markdown(text: str) -> Extract:
@@ -110,10 +100,10 @@ def parse_markdown(text: str) -> Extract:
     pairs = (line.partition(":") for line in (found.group(1) if found else "").splitlines())
     fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
     body = text[found.end() :] if found else text
-    dates = (iso_date(fields.get(name, "")) for name in _DATES)
+    date, kind = stated_date(fields)
     # A file of nothing but front matter still has that to say.
     shown = body if body.strip() else text
-    return Extract(fields.get("title") or first_heading(body), shown, next(filter(None, dates), ""))
+    return Extract(fields.get("title") or first_heading(body), shown, date, date_kind=kind)
 
 
 def parse_text(text: str) -> Extract:

@@ -16,12 +16,12 @@ from pathlib import PurePath
 from traceback import format_tb
 from typing import IO, Any, BinaryIO
 
-from ...evidence.standing import date_of
+from ...evidence.dating import DAY, dated, period_of, statements
 from ...evidence.text.sentences import PAGE_END
 from ...run.registered import PARSERS, load_registered
 from ..records import TEXT_CHARACTERS, Extract, Kind, Unreadable, kind_of_file
 from .decode import TEXT_BYTES, clean, decode
-from .parse_text import TITLE_CHARACTERS, dateline, plain_title
+from .parse_text import TITLE_CHARACTERS, plain_title
 from .raised import notes_of, settle
 from .recognition import PAGES, WEB_PAGES, Recogniser
 
@@ -34,8 +34,9 @@ WHOLE: frozenset[Kind] = frozenset({"json", "notebook"})
 BINARY: frozenset[Kind] = frozenset({"docx", "pptx", "xlsx", "epub", "email", "opendocument"})
 SCANNED: frozenset[Kind] = frozenset({"pdf", "image"})
 """Kinds of which text may have to be recognised."""
-RECORDS: frozenset[Kind] = frozenset({"csv", "json", "jsonl", "xlsx"})
-"""Kinds of which a row with a date dates itself, not the file."""
+RECORDS: frozenset[Kind] = frozenset({"json", "jsonl"})
+TABLES: frozenset[Kind] = frozenset({"csv", "xlsx"})
+"""Kinds of which a row with a date dates itself, not the file; what stands above a table is said of the file."""
 
 _MODULES: dict[Kind, str] = {"jsonl": "json", "markdown": "text", "rst": "text"}
 """Where the parser of a kind stands that has no module of its own."""
@@ -85,21 +86,29 @@ def parse(
     if address:
         return _page(shown, name, address, today)
     title = plain_title(clean(extract.title))
-    title = title if 0 < len(title) <= TITLE_CHARACTERS else _name_in_words(name)
-    # The last change says when the file was written, unless that was today.
-    changed = "" if extract.changed == today else extract.changed
-    beginning = "" if kind in RECORDS else shown.text
-    stated = extract.date or date_of(title, PurePath(name).name, beginning, today) or changed
-    return shown._replace(title=title, date=stated)
+    title = title if len(title) <= TITLE_CHARACTERS else ""
+    beginning = "" if kind in RECORDS else shown.text.partition("|")[0] if kind in TABLES else shown.text
+    found = dated(title, PurePath(name).name, beginning, today)
+    if extract.date:
+        found = found._replace(date=extract.date, date_kind=extract.date_kind or "document")
+    elif not found.date and extract.changed != today:
+        # The last change says when the file was written, unless that was today.
+        found = found._replace(date=extract.changed, date_kind="changed" if extract.changed else "")
+    return shown._replace(title=title or _name_in_words(name), **found._asdict())
 
 
 def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
     from .parse_html import ordered_links
 
     title = " ".join(clean(extract.title).split())[:TITLE_CHARACTERS]
+    # Today does not count, as portals greet with it.
+    said = (one.date for one in statements(extract.text, of_page=True) if len(one.date) == DAY)
+    date = extract.date or next((day for day in said if day < (today or "9999")), "")
     return extract._replace(
         title=title or _name_in_words(name),
-        date=extract.date or dateline(extract.text, today),
+        date=date,
+        date_kind="publication" if date else "",
+        period=period_of(title, extract.text),
         links=ordered_links(extract.links, extract.text, address),
     )
 

@@ -1,0 +1,344 @@
+"""When a document is of, by its own words: its date, what kind of date that is, and the period that it reports on."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from .language import IN_QUESTION, language_by_words
+from .text.words import WORDS, all_month_names, dates_in, tokens, without_accents
+
+if TYPE_CHECKING:
+    from ..records.sources import DateKind
+
+HEAD, TAIL = 500, 300
+"""Characters at the beginning and at the end of a text that may state its date."""
+TOP_LINES = 4
+"""Lines at the beginning in which a date may stand for itself."""
+EARLIEST = "1995"
+"""An earlier date that stands for itself is that of something a text is about."""
+DAY = len("2024-05-03")
+LEAD, LEAD_OF_THIS, LONGEST_LEAD = 2, 6, 20
+"""Most words before the word for a date, before it in a sentence on "this document", and in a title."""
+BEFORE, NAME = 8, 6
+"""Most words before a date that stands for itself, and of an author's name."""
+
+_Place = Literal["title", "top", "text", "page"]
+_KINDS: tuple[DateKind, ...] = ("publication", "as_of", "in_force", "document")
+_ITEMS = ("- ", "* ", "+ ", "• ", "| ")
+_SENTENCES = re.compile(r"(?<=[^\W\d][.;])\s+|(?<=\d{4}[.;])\s+|(?<=[;。；])")
+_AMBIGUOUS = re.compile(r"(?<!\d)(\d{1,2})([/_-])(\d{1,2})\2((?:19|20|21)\d\d)(?!\d)")
+_MONTH_FIRST = re.compile(r"\b(?:US|U\.S\.|USA|United States|Americans?|[A-Z]{2} \d{5})(?!\w)")
+_DAY_FIRST = re.compile(r"\b(?:UK|U\.K\.|United Kingdom|Brit\w+|England|Ireland|Australia|New Zealand|India|EU)\b|[£€]")
+# No dash of a span.
+_END = re.compile(r"\s*(?:$|[.;)\]|*_]|[–—](?!.{0,14}\d)|-\s)")
+_APART = re.compile(r"(?:[,(\[–—]|\s-)\s*$")
+_YEAR = r"(?P<year>(?:19|20|21)\d\d)"
+
+
+class Dated(NamedTuple):
+    """The date of a document, its kind, and the period that it reports on; each may be empty."""
+
+    date: str = ""
+    date_kind: DateKind = ""
+    period: str = ""
+
+
+class Statement(NamedTuple):
+    """A date that a text says to be its own."""
+
+    date: str
+    kind: DateKind
+
+
+def dated(title: str, name: str, text: str, today: str = "") -> Dated:
+    """Return the date that a document states, or that its title or the name of its file bears.
+
+    What is said beside a date comes before a day in the title, but for the title of minutes or a decree; then come a
+    day in the name, and the day from which it is in force. Without `today` (an ISO date), all days are past.
+    """
+    # An underscore would count as a letter.
+    named = name.rpartition(".")[0].replace("_", "-")
+    in_title, said = _of_line(title, text, "title"), statements(text, title)
+    of_name = (one.date for one in _of_line(named, "", "title"))
+    in_name = [Statement(date, "file_name") for date in of_name if date not in title]
+    stated = [one for kind in ("publication", "document", "as_of") for one in said if one.kind == kind]
+    days = [one for one in in_title if len(one.date) == DAY and one.kind != "in_force"]
+    first = [*days, *stated] if _pattern("date_acts", is_ending=True).search(_plain(title)) else [*stated, *days]
+    first = [*first, *(one for one in in_name if len(one.date) == DAY)]
+    period = period_of(title, text) or period_of(f"{title} {named}", "")
+    rest = [one for one in (*in_title, *in_name) if one.date not in period]
+    # What is of the future is the time that a document is about.
+    period = period or next((one.date for one in rest if today and one.date > today and len(one.date) < DAY), "")
+    in_force = [one for one in (*in_title, *said) if one.kind == "in_force"]
+    past = [one for one in (*first, *rest) if one.kind != "in_force" and one.date <= (today or "9999")]
+    exact = [one for one in past if one in first]
+    return Dated(*next(iter([*exact, *in_force, *past]), ("", "")), period)
+
+
+def statements(text: str, title: str = "", *, of_page: bool = False) -> list[Statement]:
+    """Return the dates that the first and the last lines say to be those of the text.
+
+    On a page of the web (`of_page`), only when it was published, or a day alone on a line, is its own.
+    """
+    head, tail = ([line for line in part.splitlines() if line.strip()] for part in (text[:HEAD], text[HEAD:][-TAIL:]))
+    found = (
+        _of_line(line, text, "page" if of_page else "top" if number < min(TOP_LINES, len(head)) else "text", title)
+        for number, line in enumerate([*head, *tail])
+    )
+    return list(chain.from_iterable(found))
+
+
+def in_force_from(title: str, text: str) -> str:
+    """Return the day from which a document says that it is in force; empty if it says nothing of it."""
+    said = [*_of_line(title, text, "title"), *statements(text)]
+    return next((one.date for one in said if one.kind == "in_force"), "")
+
+
+def _of_line(line: str, text: str, place: _Place, title: str = "") -> list[Statement]:
+    found = list[Statement]()
+    for sentence in _SENTENCES.split(line):
+        for number, one in enumerate(dates_in(sentence)):
+            before, after = _plain(sentence[: one.start]), _plain(sentence[one.end :])
+            date = _exact(sentence[one.start : one.end], one.iso, text)
+            if not date or _pattern("date_other").search(before) or _range_before().search(before):
+                continue
+            is_whole = bool(_END.match(after)) or (place != "text" and line.startswith(sentence))
+            kind = _kind(before, after, LONGEST_LEAD if place == "title" else LEAD, is_whole=is_whole)
+            can_stand = not number and len(date) > len("2024") and date > EARLIEST and line.lstrip()[:2] not in _ITEMS
+            if place == "page" and kind != "publication":
+                kind = "publication" if can_stand and len(date) == DAY and not _words(f"{before}{after}") else ""
+            elif place == "title" and not kind:
+                # A year at the end, not that of "2014 Cup".
+                kind = "document" if len(date) > len("2024") or _END.match(after) else ""
+            elif place == "top" and not kind and can_stand and _stands_alone(before, after, title):
+                kind = "document"
+            found += [Statement(date, kind)] if kind else []
+    return found
+
+
+def _kind(before: str, after: str, most: int, *, is_whole: bool) -> DateKind:
+    """Return what is said of a date by the words before it, or just behind it.
+
+    At `most` so many words stand before these. Some words say it only of a date with which a line begins or a sentence
+    ends (`is_whole`).
+    """
+    for kind in _KINDS:
+        lead = most + 2 * (kind == "in_force")
+        *_, last = [None, *_pattern(f"date_{kind}").finditer(before)]
+        if last and _leads(before[last.end() :]) and _is_of_document(before[: last.start()], lead):
+            return kind if is_whole or kind != "as_of" else ""
+        if _pattern(f"date_{kind}").match(after.lstrip(" (起")) and _is_of_document(_unfilled(before), lead + 1):
+            return kind
+    *_, last = [None, *_pattern("date_from").finditer(before)]
+    if is_whole and last and not _unfilled(before[last.end() :]) and _is_of_document(before[: last.start()], most):
+        return "in_force"
+    return ""
+
+
+def _leads(gap: str) -> bool:
+    """Whether these words lead from the word for a date to the date: "by A. Ames on", but not "the bridge on"."""
+    words = _words(gap)
+    strange = [word for word in words if word not in _listed("date_fillers") and not re.fullmatch(r"[a-z]?\d+", word)]
+    is_name = words[:1] and words[0] in _listed("date_authors") and len(words) <= NAME + 1
+    return not strange or bool(is_name) or (len(strange) == 1 and bool(re.search(r"[,(|–—:-]\s*$", gap)))
+
+
+def _is_of_document(lead: str, most: int) -> bool:
+    words = {*_words(lead)}
+    if not words.isdisjoint(_listed("date_this")) and len(words) <= LEAD_OF_THIS:
+        return True
+    return len(words) <= most and words.isdisjoint(_listed("date_verbs"))
+
+
+def _stands_alone(before: str, after: str, title: str) -> bool:
+    """Whether a date is a line or a part of one: "Lyon, le 3 mai 2026", but not "lit on 3 May 2026"."""
+    head, is_end = _unfilled(before), bool(_END.match(after))
+    if _words(head):
+        return is_end and len(_words(head)) <= BEFORE and bool(_APART.search(head))
+    is_act = bool(_pattern("date_acts", is_ending=True).search(_plain(title)))
+    return is_act or (not _words(after) if _words(before) else is_end or after[:1] in (",", "、"))
+
+
+def _unfilled(before: str) -> str:
+    """Return a text without the words at its end that may stand between anything and a date."""
+    while (found := re.search(r"([^\W_]+)\W*$", before)) and found[1] in _listed("date_fillers"):
+        before = before[: found.start()]
+    return before if _words(before) else ""
+
+
+def _exact(words: str, iso: str, text: str) -> str:
+    """Return a date; of 03/04/2026 what the text shows to be meant, and nothing if it does not."""
+    found = _AMBIGUOUS.fullmatch(words)
+    if not found or len(iso) == DAY:
+        return iso
+    order = [int(first) <= 12 for first, _, second, _ in _AMBIGUOUS.findall(text) if max(int(first), int(second)) > 12]
+    if not order:
+        language = language_by_words(tokens(text), IN_QUESTION) or ("" if _plain(text) == text.lower() else "accented")
+        is_day_first = language not in ("", "en") or _DAY_FIRST.search(text)
+        order = [False] if is_day_first else [True] * bool(_MONTH_FIRST.search(text))
+    month, day = (found[1], found[3]) if order and order[0] else (found[3], found[1])
+    return f"{found[4]}-{month:0>2}-{day:0>2}" if order else ""
+
+
+def period_of(title: str, text: str) -> str:
+    """Return the period that a title, or the line that says what a text is about, names."""
+    sentences = [_plain(sentence) for line in text[:HEAD].splitlines() for sentence in _SENTENCES.split(line)]
+    subjects = [found[1] for one in sentences if (found := _subject().match(one))]
+    if _pattern("report_words", is_ending=True).search(_plain(title)):
+        subjects += [
+            one for one in sentences if len(_words(one)) <= BEFORE and not _pattern("report_words").search(one)
+        ]
+    period = next(filter(None, map(_period_in, (_plain(title), *subjects))), "")
+    if len(period) in (len("2024"), len("2024/2025")):
+        # What the fiscal year is, is said elsewhere.
+        spans = (_span_in(one) for one in sentences if _pattern("fiscal_words").search(one))
+        period = next(filter(None, spans), period)
+    return period
+
+
+def _period_in(line: str) -> str:
+    if period := _span_in(line) or _ended_in(line):
+        return period
+    for form in _parts():
+        for found in form.finditer(line):
+            sign = found["sign"] or found["letter"]
+            number = _ordinals().get(found["ordinal"] or "", 0) or int(found["number"] or found["digit"] or 0)
+            is_quarter = sign in ("q", "t") if sign else found["unit"] in _listed("quarter_words")
+            if is_quarter or number < 3:
+                return f"{_year(found['year'])}-{'Q' if is_quarter else 'H'}{number}"
+    if years := _fiscal().search(line):
+        year = _year(years["year"] or years["before"] or years["first"])
+        until = years["until"] or years["last"]
+        is_span = bool(until) and year[: 4 - len(until)] + until > year
+        if is_span or not years["first"]:
+            return f"{year}/{year[: 4 - len(until)]}{until}" if is_span else year
+    if _pattern("report_words", is_ending=True).search(line):
+        is_monthly = any(word in line for word in _listed("month_words"))
+        sizes = (len("2024"), len("2024-05")) if is_monthly else (len("2024"),)
+        isos = (one.iso for one in dates_in(line) if not _AMBIGUOUS.fullmatch(line[one.start : one.end]))
+        return max((iso for iso in isos if len(iso) in sizes), key=len, default="")
+    return ""
+
+
+def _span_in(line: str) -> str:
+    found = _span().search(line)
+    if not found:
+        return ""
+    months = all_month_names()
+    first, last = months[found["first"]], months[found["last"]]
+    return _named_span(int(found["from"] or found["year"]), first, int(found["year"]), last)
+
+
+def _ended_in(line: str) -> str:
+    """Return the period of "the year ended 31 March 2025"."""
+    lengths = {"year_words": 12, "fiscal_words": 12, "half_words": 6, "quarter_words": 3, "month_words": 1}
+    for found in dates_in(line):
+        before = line[: found.start]
+        if len(found.iso) > len("2024") and re.search(rf"{_any('end_words')}(?:\W+[a-z]{{1,3}})*\W*$", before):
+            size = next((size for words, size in lengths.items() if _pattern(words).search(before)), 0)
+            year, month = int(found.iso[:4]), int(found.iso[5:7])
+            began = year * 12 + month - size
+            return _named_span(began // 12, began % 12 + 1, year, month) if size else ""
+    return ""
+
+
+def _named_span(year: int, month: int, last_year: int, last_month: int) -> str:
+    size = (last_year - year) * 12 + last_month - month + 1
+    if size in (12, 6, 3) and last_month % size == 0:
+        part = last_month // size
+        return {12: f"{year}", 6: f"{year}-H{part}", 3: f"{year}-Q{part}"}[size]
+    return f"{year}-{month:02}" if size == 1 else f"{year}-{month:02}/{last_year}-{last_month:02}"
+
+
+def _year(digits: str) -> str:
+    return digits if len(digits) > len("24") else f"20{digits}"
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", without_accents(text)).lower()
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text)
+
+
+@cache
+def _listed(table: str) -> frozenset[str]:
+    return frozenset(_plain(word).replace("_", " ") for word in WORDS[table].split())
+
+
+@cache
+def _any(table: str) -> str:
+    """Return the words of a table as a choice of a pattern, the longest first."""
+    forms = [re.escape(word).replace("\\ ", r"\s+") for word in sorted(_listed(table), key=len, reverse=True)]
+    return f"(?:{'|'.join(forms)})"
+
+
+@cache
+def _pattern(table: str, *, is_ending: bool = False) -> re.Pattern[str]:
+    """Return what finds the words of a table, or words that end so; in scripts without spaces, anywhere."""
+    begin, ending = ("", "(?:s|e|en|es|i)?") if is_ending else (r"(?:(?<![^\W_])|(?=[\u2e80-\U0003134f]))", "")
+    return re.compile(rf"{begin}{_any(table)}(?:(?<=[\u2e80-\U0003134f])|{ending}(?![^\W_]))")
+
+
+@cache
+def _ordinals() -> dict[str, int]:
+    lines = WORDS["ordinals"].strip().splitlines()
+    return {_plain(word): number for number, line in enumerate(lines, 1) for word in line.split()}
+
+
+@cache
+def _subject() -> re.Pattern[str]:
+    return re.compile(rf"\W*{_any('subject_words')}\W*:(.*)")
+
+
+@cache
+def _months() -> str:
+    return f"(?:{'|'.join(sorted(all_month_names(), key=len, reverse=True))})"
+
+
+@cache
+def _range_before() -> re.Pattern[str]:
+    return re.compile(rf"(?:\d[年月日.]?\s*(?:to|bis|au|al|tot|至)|{_months()}\.?\s*[–—-])\s*$")
+
+
+@cache
+def _span() -> re.Pattern[str]:
+    day = r"(?:\s\d{1,2}(?:,|(?=\s\D)))?"
+    until = rf"\W*{_any('range_words')}\W*(?:\w{{1,3}}\W+){{0,2}}"
+    return re.compile(
+        rf"(?<![^\W_])(?P<first>{_months()})\.?{day}\s*(?:de\s)?(?P<from>(?:(?:19|20|21)\d\d)?){until}(?P<last>{_months()})\.?"
+        rf"{day}\s*(?:de\s)?{_YEAR}(?!\d)"
+    )
+
+
+@cache
+def _parts() -> tuple[re.Pattern[str], ...]:
+    """Return the forms of a quarter or a half of a year."""
+    ordinals = "|".join(sorted(map(re.escape, _ordinals()), key=len, reverse=True))
+    units = f"{_any('quarter_words')}|{_any('half_words')}"
+    part = (
+        rf"(?:(?P<ordinal>{ordinals})[\s-]*(?P<unit>{units})|(?P<letter>[qths])(?P<number>[1-4])"
+        r"|(?P<digit>[1-4])(?P<sign>[qths]))"
+    )
+    joint = r"(?:\W+(?:of|the|de|del|di|do|du|des|van|het|l|fy|year|jahres|annee|ano|anno|jaar)\b)*\W{0,3}"
+    year = r"(?P<year>(?:19|20|21)\d\d|(?<=[qths])\d\d|(?<=[qths]\d.)\d\d)(?!\d)"
+    return (
+        re.compile(rf"(?<![^\W_]){part}{joint}{year}"),
+        re.compile(rf"{_YEAR}\s?年?度?\W{{0,3}}{part}(?![a-z0-9])"),
+    )
+
+
+@cache
+def _fiscal() -> re.Pattern[str]:
+    """Return the forms of a fiscal year, and of two years."""
+    until = r"(?:\s?[-–/]\s?(?P<until>(?:20)?\d\d)(?!\d))?"
+    return re.compile(
+        rf"(?<![^\W_]){_any('fiscal_words')}\W*(?:\w{{1,3}}\W)?(?P<year>(?:20)?\d\d)(?!\d){until}"
+        r"|(?P<before>20\d\d)\s?年?(?:年度|财年|财政年度)"
+        r"|(?<!\d)(?P<first>20\d\d)\s?[-–/]\s?(?P<last>(?:20)?\d\d)(?![-/.\d])"
+    )
