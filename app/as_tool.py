@@ -54,8 +54,8 @@ class CitedSource(TypedDict):
 
 def cited_sources(report: Report | None, sources: Mapping[str, Source]) -> list[CitedSource]:
     """Return the sources that a report cites, in the order of their numbers."""
-    cited = [sources[key] for key in report.sources] if report else []
-    return [CitedSource(n=n, title=one.title, location=one.location) for n, one in enumerate(cited, 1)]
+    cited = report.cited(sources) if report else []
+    return [CitedSource(n=one.number, title=one.title, location=one.location) for one in cited]
 
 
 class RoleUsage(TypedDict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ async def check_report(text: str, sources: Mapping[int, SourceDocument], context
     sources in the result are these numbers, as text.
     """
     known = {str(number): _source(number, one) for number, one in sources.items()}
-    keys = tuple(str(number) if number in sources else "" for number in range(1, max(sources, default=0) + 1))
+    keys = {number: str(number) for number in sources}
     language = named_language(detect_language(text) or "en")
     run = Run(
         id="check",
@@ -71,7 +71,7 @@ async def check_report(text: str, sources: Mapping[int, SourceDocument], context
 
 async def _checked(
     text: str,
-    keys: Sequence[str],
+    keys: Mapping[int, str],
     sources: Mapping[str, Source],
     texts: Iterable[str],
     run: Run,
@@ -89,9 +89,10 @@ async def _checked(
         "sources": dict(sources),
         "draft": Draft(
             text=text,
-            sources=tuple(keys),
+            sources=tuple(keys.values()),
+            numbers=tuple(keys),
             streamed=text,
-            streamed_sources=tuple(keys),
+            streamed_sources=tuple(keys.values()),
             removed_markers=0,
             has_gaps=False,
         ),
@@ -143,7 +144,7 @@ async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit
     kept = [one.text for some in texts.values() for one in some]
     # Whatever ended the research, this check has a budget of its own.
     run = stored.state.run.model_copy(update={"stop_reason": ""})
-    again = await _checked(without_marks(report.text), report.sources, stored.state.sources, kept, run, context)
+    again = await _checked(without_marks(report.text), report.keys, stored.state.sources, kept, run, context)
     assert again.audit
     cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {one}" for one in again.audit.failures)]
     return stored, compare_checks(report, again, texts), again.audit, cost

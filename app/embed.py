@@ -304,7 +304,7 @@ class Answer(NamedTuple):
     report: Report
     """The report as data: text with markers, and the keys of its sources."""
     sources: tuple[Source, ...]
-    """The cited sources; the first has the number 1."""
+    """The cited sources, each with its `number`."""
 
 
 def research(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
@@ -333,4 +333,4 @@ def _prepare(question: str, strategy: Strategy, settings: Settings) -> tuple[Res
 
 def _answer(state: Mapping[str, Any]) -> Answer:
     report: Report = state["report"]
-    return Answer(state["messages"][-1].text, report, tuple(state["sources"][key] for key in report.sources))
+    return Answer(state["messages"][-1].text, report, tuple(report.cited(state["sources"])))

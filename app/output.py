@@ -123,7 +123,7 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
     """Return the report, its sources, and how the run stands."""
     state = stored.state
     run, report = state.run, state.report
-    sources = [state.sources[key] for key in report.sources] if report else []
+    sources = report.cited(state.sources) if report else []
     return {
         "thread": stored.thread,
         "name": stored.name,
@@ -134,7 +134,7 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
         "failure": stored.failure,
         "asks": clean(stored.asks),
         "report": clean(report.text) if report else "",
-        "sources": [{"n": number, **_source_data(source)} for number, source in enumerate(sources, 1)],
+        "sources": [{"n": source.number, **_source_data(source)} for source in sources],
         "assumptions": run.assumptions,
         "notices": run.notices,
         "stop_reason": run.stop_reason,

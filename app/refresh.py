@@ -92,7 +92,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         await load_models(context)
         for notice in check_models(("verifier", "writer"), context):
             say(f"Note: {notice}")
-        sources = [stored.state.sources[key] for key in report.sources if key]
+        sources = [stored.state.sources[key] for key in report.sources]
         kept = await book.texts(stored, report)
     before = {source.key: _read(source, kept[source.key]) for source in sources}
     say(f"reading again: {counted(len(sources), 'source')}")
@@ -105,7 +105,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         say(f"judging again: {counted(len(wanted), 'part')} of the report")
         sources_now = {**stored.state.sources, **{key: one.source for key, one in now.items()}}
         examination = Examination(
-            comparison.text, report.sources, comparison.texts, sources_now, context, filler, run.language_code
+            comparison.text, report.keys, comparison.texts, sources_now, context, filler, run.language_code
         )
         comparison.verdicts, rewrites = await examination.examine_parts(wanted)
         comparison.rewritten = {rewrite.fault.start: rewrite.raw for rewrite in rewrites}
@@ -117,8 +117,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         sentences=await asyncio.to_thread(comparison.sentences),
         sources=[
             SourceNow(number, stored.state.sources[key], _how(stored.state.sources[key], now[key]))
-            for number, key in enumerate(report.sources, 1)
-            if key
+            for number, key in report.keys.items()
         ],
         notes=filler.failures,
     )
@@ -143,15 +142,13 @@ class _Comparison:
         self.rewritten: Mapping[int, str] = {}
         """Sentences that a model corrected, by where the old ones begin."""
         self._sources, self._now = sources, now
-        self._numbers = {key: number for number, key in enumerate(report.sources, 1)}
+        self._numbers = {key: number for number, key in report.keys.items()}
         self._verifier, self._verifier_now = Verifier(before), Verifier(self.texts)
-        self._shown_before, self._shown_now = (
-            Evidence(texts, sources, report.sources) for texts in (before, self.texts)
-        )
+        self._shown_before, self._shown_now = (Evidence(texts, sources, report.keys) for texts in (before, self.texts))
         self._edits = {key: _Edits(before[key], one.texts) for key, one in now.items() if not one.is_same}
         # What was not supported before is for `audit`.
         unsupported = {words for words, check in checks_of(report) if check.verdict == "unsupported"}
-        units = [unit for unit in units_of(self.text, report.sources) if unit.raw not in unsupported]
+        units = [unit for unit in units_of(self.text, report.keys) if unit.raw not in unsupported]
         self._units = [*self._with_sources(units)]
 
     def _with_sources(self, units: Sequence[Unit]) -> Iterator[Unit]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from ..core.evidence.citations.citing import by_number, number_finding, numbered_draft
+from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.draft import clean_draft
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import plain_citations, without_marks
@@ -37,7 +37,7 @@ async def add_to_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
     extended = extended.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
     if extended.text == draft.text:
         return {**turn.update(), "draft": extended}
-    citations = [ReportCitation(citation_number=n, document_id=key) for n, key in enumerate(extended.sources, 1)]
+    citations = [ReportCitation(citation_number=n, document_id=key) for n, key in extended.keys.items()]
     turn.emit(ReportRevised(placement=turn.place, content=plain_citations(extended.streamed), citations=citations))
     update = turn.update()
     state = replace(state, run=update["run"])
@@ -47,9 +47,7 @@ async def add_to_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
 
 
 async def _ask(state: ResearchState, draft: Draft, turn: Turn) -> AddToReport | None:
-    numbers = {source.key: source.number for source in state.sources.values() if source.number}
-    shown, _, _ = number_finding(draft.text, dict(enumerate(draft.sources, 1)), numbers)
-    blocks = [{"block": number, "text": text} for number, text in enumerate(blocks_of(shown), 1)]
+    blocks = [{"block": number, "text": text} for number, text in enumerate(blocks_of(draft.text), 1)]
     return await turn.filler.ask_if_possible(
         AddToReport,
         "writer",
@@ -66,26 +64,27 @@ async def _ask(state: ResearchState, draft: Draft, turn: Turn) -> AddToReport | 
 
 
 def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
-    """Return the draft with the passages, which are cleaned as a draft is; sources that are new get new numbers."""
+    """Return the draft with the passages, which are cleaned as a draft is."""
     known = by_number(state.sources.values())
     keys = {number: source.key for number, source in known.items()}
-    blocks, sources, removed = blocks_of(draft.text), draft.sources, draft.removed_markers
+    blocks, removed = blocks_of(draft.text), draft.removed_markers
     passages = dict[int, list[str]]()
     for one in form.additions:
         cleaned, dropped = clean_draft(settle_fences(without_marks(one.text)), known)
-        text, sources = numbered_draft(settle_fences(sanitized(cleaned)), keys, sources)
+        text, _ = known_citations(settle_fences(sanitized(cleaned)), keys)
         removed += dropped
         if text.strip():
             after = min(max(one.after, 0), len(blocks))
             before = blocks[after - 1] if after else ""
             passages.setdefault(after, []).append(passage_after(before, text, is_continued=one.is_continued))
-    text = insert_blocks(draft.text, passages)
+    text, cited = known_citations(insert_blocks(draft.text, passages), keys)
     return draft.model_copy(
         update={
             "text": text,
-            "sources": sources,
+            "sources": tuple(cited.values()),
+            "numbers": tuple(cited),
             "streamed": text,
-            "streamed_sources": sources,
+            "streamed_sources": tuple(cited.values()),
             "removed_markers": removed,
             "is_graded": draft.is_graded and text == draft.text,
         }

@@ -43,7 +43,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
             texts = await source_texts(state.sources, _readable(state, draft), turn.pages)
             made = [line for one in own_actions(state) if one.tool == tool_names.CALCULATE for line in one.inputs]
             examination = Examination(
-                draft.text, draft.sources, texts, state.sources, context, filler, state.run.language_code, made
+                draft.text, draft.keys, texts, state.sources, context, filler, state.run.language_code, made
             )
             examined = await examination.examine()
             notices = (*notices, *examination.notices)
@@ -87,7 +87,8 @@ def _audited(
     draft = state.draft
     return Report(
         text=text,
-        sources=examined.sources,
+        sources=tuple(examined.keys.values()),
+        numbers=tuple(examined.keys),
         claims=claims,
         verdicts=examined.verdicts,
         audit=audit,

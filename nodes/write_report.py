@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from ..core.evidence.citations.citing import by_number, numbered_draft
+from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.draft import clean_draft
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import settle_fences
@@ -60,7 +60,7 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> State
         state = replace(state, run=update["run"], findings={**state.findings, **left_out})
         reader = reader_of(turn.context, turn.pages)
         message = await asyncio.to_thread(draft_message, state, draft, reader, events)
-    sources = [state.sources[key] for key in draft.streamed_sources]
+    sources = [state.sources[key] for _, key in sorted(events.citations.cited.items())]
     events.stream("\n\n" + source_list(sources, labels(state.run.language_code), reader))
     return {**update, "draft": draft, "findings": left_out, "messages": [message]}
 
@@ -83,15 +83,16 @@ def _draft(
     # Only a check may mark a sentence.
     cleaned, removed = clean_draft(settle_fences(without_marks(written)), numbered)
     keys = {number: source.key for number, source in numbered.items()}
-    text, sources = numbered_draft(settle_fences(sanitized(cleaned)), keys)
+    text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)
     has_gaps = bool(gaps_of(run, findings) or missing_of(run, findings, state.memory.values()))
-    has_gaps |= is_any_unshown or bool(run.stop_reason) or not sources
+    has_gaps |= is_any_unshown or bool(run.stop_reason) or not cited
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
     return Draft(
         text=text,
-        sources=sources,
+        sources=tuple(cited.values()),
+        numbers=tuple(cited),
         streamed=events.written,
-        streamed_sources=events.citations.cited,
+        streamed_sources=tuple(key for _, key in sorted(events.citations.cited.items())),
         removed_markers=removed,
         has_gaps=has_gaps,
         findings=tuple(state.findings),

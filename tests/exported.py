@@ -49,6 +49,7 @@ SOURCES = (
         date="2021-05-04",
         content_hash="1a",
         read_at="2026-03-04T05:06:07",
+        number=1,
     ),
     Source(
         key="file:///docs/the%20keeper.md",
@@ -58,6 +59,7 @@ SOURCES = (
         kind="document",
         content_hash="2b",
         read_at="2026-03-04T05:06:08",
+        number=2,
     ),
     Source(
         key="https://www.coast.example/a?b=1&c=2",
@@ -68,6 +70,7 @@ SOURCES = (
         date="2019-11",
         content_hash="3c",
         read_at="2026-03-04T05:06:09",
+        number=3,
     ),
 )
 QUOTE = "First lit on 1 March 1844, it has been in use ever since, with the one break of 1917."

@@ -61,7 +61,7 @@ def mark_report(report: Report) -> Marked:
     for piece, place in _pieces(text, [bound for bound, _ in bounds]):
         while bounds and bounds[0][0] <= place:
             pieces.append(bounds.pop(0)[1])
-        if isinstance(piece, Marker) and all(1 <= number <= len(report.sources) for number in piece.numbers):
+        if isinstance(piece, Marker) and report.keys.keys() >= {*piece.numbers}:
             claim = _claim_at(place, starts, report.claims)
             pieces += [_mark("c", len(citations) + step) for step in range(len(piece.numbers))]
             citations += [Citation(number, claim) for number in piece.numbers]
@@ -129,7 +129,7 @@ class _MarkRenderer:
         self, finished: Finished, quotes: Sequence[Quote], citations: Sequence[Citation], is_on_paper: bool
     ) -> None:
         self._claims = finished.report.claims
-        self._titles = [readable(shown_title(source)) for source in finished.cited]
+        self._titles = {source.number: readable(shown_title(source)) for source in finished.cited}
         self._labels = labels(finished.language_code)
         self._places = places_of(quotes)
         self._quotes, self._citations, self._is_on_paper = quotes, citations, is_on_paper
@@ -173,7 +173,7 @@ class _MarkRenderer:
         words = f", {getattr(self._labels, verdict)}" if verdict else ""
         shown.text = str(citation.number)
         shown.set("class", f"cite {verdict}".strip())
-        shown.set("aria-label", f"{citation.number}{words}: {self._titles[citation.number - 1]}")
+        shown.set("aria-label", f"{citation.number}{words}: {self._titles[citation.number]}")
         return shown
 
 

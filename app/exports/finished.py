@@ -67,7 +67,7 @@ def finished_report(stored: StoredRun) -> Finished:
         date=run.date,
         language_code=run.language_code,
         report=report,
-        cited=[state.sources[key] for key in report.sources],
+        cited=report.cited(state.sources),
         notes=[note for note in notes_of(state) if note not in gaps],
         contradictions=disagreement_of(state, report),
         was_researched=bool(state.sources),
@@ -196,17 +196,16 @@ class Quote(NamedTuple):
 def quotes_of(finished: Finished) -> list[Quote]:
     """Return all checked sentences with their passages, in the order of the report."""
     report = finished.report
-    numbers = {key: number for number, key in enumerate(report.sources, 1)}
+    cited = {source.key: source for source in finished.cited}
     cells = _cells_of(report)
     quotes: list[Quote] = []
     for place, claim in enumerate(report.claims):
         words = cells.get(claim.start) or sentence_words(report.text[claim.start : claim.end])
-        known = [passage for passage in claim.passages if passage.source in numbers]
+        known = [passage for passage in claim.passages if passage.source in cited]
         for passage in known:
-            number = numbers[passage.source]
-            source = finished.cited[number - 1]
+            source = cited[passage.source]
             link, day = link_to(source, passage.quote, passage.page), source.read_at[:10]
-            quotes.append(Quote(place, words, number, shown_title(source), link, day, claim.verdict, passage))
+            quotes.append(Quote(place, words, source.number, shown_title(source), link, day, claim.verdict, passage))
         if not known:
             quotes.append(Quote(place, words, 0, "", "", "", claim.verdict, None))
     return quotes
@@ -219,7 +218,7 @@ def sentence_words(markdown: str) -> str:
 
 def _cells_of(report: Report) -> Mapping[int, str]:
     """Return the cells of tables with the names of their rows and columns, by where they begin."""
-    cells = [unit for unit in units_of(report.text, report.sources) if unit.kind == "cell"]
+    cells = [unit for unit in units_of(report.text, report.keys) if unit.kind == "cell"]
     above = {unit.start: unit.text.removesuffix(unit.raw_words) for unit in cells}
     return {unit.start: plain_words(f"{above[unit.start]}{sentence_words(unit.raw)}") for unit in cells}
 

@@ -36,7 +36,7 @@ def report_page(
     figures = figures_of(audit, words, has_costs=evidence == "full") if audit and evidence != "none" else []
     listed = {"corrected": words.corrected, "marked": words.marked, "not_verified": words.left_open}
     units = finished.report.verdicts if evidence == "short" else ()
-    numbers = {key: number for number, key in enumerate(finished.report.sources, 1)}
+    numbers = {key: number for number, key in finished.report.keys.items()}
     return render_page(
         "page.html",
         title=finished.title,

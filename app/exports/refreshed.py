@@ -84,6 +84,11 @@ class Refreshed(NamedTuple):
         return [(section or "Report", [*own]) for section, own in groupby(shown, key=lambda sentence: sentence.section)]
 
     @property
+    def by_number(self) -> dict[int, SourceNow]:
+        """The sources by their numbers."""
+        return {source.number: source for source in self.sources}
+
+    @property
     def summary(self) -> str:
         """The counts in words."""
         holds, changed, unchecked = self.counts.values()
@@ -98,7 +103,7 @@ def refreshed_markdown(found: Refreshed) -> str:
     for section, sentences in found.sections:
         lines += [f"## {plain_line(section)}", ""]
         for sentence in sentences:
-            lines += [*_sentence_lines(sentence, found.sources), ""]
+            lines += [*_sentence_lines(sentence, found.by_number), ""]
     if other := [source for source in found.sources if source.words]:
         lines += ["## Sources", "", *(f"- {_name(source)}: {plain_line(source.words)}" for source in other), ""]
     if found.notes:
@@ -106,7 +111,7 @@ def refreshed_markdown(found: Refreshed) -> str:
     return clean("\n".join(lines)).rstrip()
 
 
-def _sentence_lines(sentence: Sentence, sources: Sequence[SourceNow]) -> Iterator[str]:
+def _sentence_lines(sentence: Sentence, sources: Mapping[int, SourceNow]) -> Iterator[str]:
     yield f"**{STATES[sentence.state]}**"
     yield "\n```diff"
     yield f"{'-' if sentence.state == 'changed' else ' '} {' '.join(sentence.before.split())}"
@@ -114,7 +119,7 @@ def _sentence_lines(sentence: Sentence, sources: Sequence[SourceNow]) -> Iterato
         yield f"+ {' '.join(sentence.now.split())}"
     yield "```"
     for ground in sentence.grounds:
-        yield f"\n{_name(sources[ground.number - 1])}: {plain_line(ground.reason)}."
+        yield f"\n{_name(sources[ground.number])}: {plain_line(ground.reason)}."
         if ground.before or ground.now:
             signs = {"same": "", "deleted": "~~", "inserted": "**"}
             marked = (f"{signs[kind]}{plain_line(text)}{signs[kind]}" for kind, text in difference(ground))

@@ -142,20 +142,19 @@ async def export_run(request: Request) -> Response:
 async def show_source(request: Request) -> Response:
     """Return a source of a run: title, address, the text of it that was read, and what the latest report quotes.
 
-    It goes by its number in that report or, `of=thread`, by the one that it has in the whole thread.
+    It goes by its number; with `of=thread` the report need not cite it.
     """
     stored, number = await _run(request), request.path_params["number"]
     report, sources = stored.state.report, stored.state.sources
-    cited = report.sources if report else ()
     in_thread = {source.number: key for key, source in sources.items() if source.number}
-    key = (in_thread if request.query_params.get("of") == "thread" else dict(enumerate(cited, 1))).get(number)
+    key = (in_thread if request.query_params.get("of") == "thread" else (report.keys if report else {})).get(number)
     if key is None:
         raise HTTPException(404, f"There is no source {number}.")
     texts = await source_texts(sources, [key], Pages(_book(request).database.store, stored.thread))
     passages = [passage for claim in (report.claims if report else ()) for passage in claim.passages]
     source, link = sources[key], link_to(sources[key])
     shown = {
-        "number": cited.index(key) + 1 if key in cited else 0,
+        "number": next((own for own, cited in (report.keys if report else {}).items() if cited == key), 0),
         "title": shown_title(source),
         "quotes": [passage.quote for passage in passages if passage.source == key and passage.quote],
         # A browser opens no file for a page of the web.

@@ -17,7 +17,7 @@ from pydantic_core import from_json
 from ..evidence.citations.rendering import read_body
 from ..run import tool_names
 from ..run.context import Context, Role
-from ..run.conversation import NUMBERS, clean, mark_of
+from ..run.conversation import clean, mark_of
 from ..run.errors import UserMistake
 from ..run.events.call import CallEvents
 from ..run.logs import log_failure
@@ -235,11 +235,8 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
 
 
 def _shown(message: AnyMessage) -> AnyMessage:
-    """Return an earlier report with its marks, and with the numbers of the findings beside it."""
-    if mark_of(message) != "report":
-        return message
-    numbers = message.additional_kwargs.get(NUMBERS, ())
-    return message.model_copy(update={"content": read_body(message.text, numbers)})
+    """Return an earlier report with its marks, without its list of sources and its notes."""
+    return message.model_copy(update={"content": read_body(message.text)}) if mark_of(message) == "report" else message
 
 
 class Remedies:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from .research import Action
-from .sources import NotRead, Record
+from .sources import NotRead, Record, Source
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
@@ -25,13 +26,29 @@ class Grade(Record):
     """Whether findings hold what the draft leaves open of it."""
 
 
-class Draft(Record):
-    """A report as its writer wrote it, before it is checked."""
+class CitingText(Record):
+    """A text with markers, and the sources that these name."""
 
     text: str
-    """Its body, with bare markers `[n]` numbered in order of first use, and `[0]` where a citation named no source."""
+    """Its body, with bare markers `[n]`; in a draft also `[0]` where a citation named no source."""
     sources: tuple[str, ...]
-    """Keys of the cited sources; the first has the number 1."""
+    """Keys of the cited sources, in the order of their numbers."""
+    numbers: tuple[int, ...] = ()
+    """Their numbers in the thread; empty: 1, 2, 3 and so on, as reports were numbered before."""
+
+    @property
+    def keys(self) -> dict[int, str]:
+        """The keys of its sources by their numbers."""
+        return dict(zip(self.numbers or range(1, len(self.sources) + 1), self.sources, strict=True))
+
+    def cited(self, sources: Mapping[str, Source]) -> list[Source]:
+        """Return its sources, each with its number; `sources` by key."""
+        return [sources[key].model_copy(update={"number": number}) for number, key in self.keys.items()]
+
+
+class Draft(CitingText):
+    """A report as its writer wrote it, before it is checked."""
+
     streamed: str
     """The body as it was streamed, with the same numbers."""
     streamed_sources: tuple[str, ...]
@@ -193,13 +210,9 @@ class Brief(Record):
     """Active seconds of the run when its planning began: the time until then is not counted against it."""
 
 
-class Report(Record):
+class Report(CitingText):
     """The report of one question."""
 
-    text: str
-    """Its body, with bare markers `[n]` numbered in order of first use."""
-    sources: tuple[str, ...]
-    """Keys of the cited sources; the first has the number 1."""
     claims: tuple[ClaimCheck, ...] = ()
     """Its sentences that claim something, checked; none if that was not wanted."""
     verdicts: tuple[UnitVerdict, ...] = ()

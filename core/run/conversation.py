@@ -15,8 +15,6 @@ from .errors import QuestionRefused
 
 MARK = "deep_research"
 """Key in `additional_kwargs` under which the assistant's messages say what they are."""
-NUMBERS = "deep_research_sources"
-"""The same for the thread's numbers of the sources of a report, in the order of its own."""
 
 ATTACHED = "deep_research_attached"
 """Key for the names of a user message's attachments, which are not kept."""
@@ -121,7 +119,7 @@ def text_only(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
             is_plain = isinstance(message.content, str) and not names
             shown.append(message if is_plain else HumanMessage(f"{message.text}{note}".strip()))
         elif isinstance(message, AIMessage) and message.text:
-            kept = {key: value for key, value in message.additional_kwargs.items() if key in (MARK, NUMBERS)}
+            kept = {key: value for key, value in message.additional_kwargs.items() if key == MARK}
             shown.append(AIMessage(message.text, additional_kwargs=kept))
     return shown
 

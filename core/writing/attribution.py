@@ -34,7 +34,7 @@ def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
     That is the first source that says it word for word, or the only one that has all its numbers, months and names in
     one place, or two, and shares half of its words; at least one number or name has to be there. `sources` by number.
     """
-    stated = (unit for unit in units_of(text, ()) if unit.kind == "statement" and not unit.is_cited)
+    stated = (unit for unit in units_of(text, {}) if unit.kind == "statement" and not unit.is_cited)
     found = ((unit, _source_of(unit, sources)) for unit in stated)
     return with_edits(text, [Edit(unit.end, unit.end, f" [{number}]") for unit, number in found if number])
 

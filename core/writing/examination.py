@@ -12,7 +12,7 @@ from ..evidence.checking.proof import has_something_to_look_up, not_stated, unpr
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import Unit, states_figures, units_of
 from ..evidence.checking.verification import Verifier
-from ..evidence.citations.citing import Edit, numbered_draft, with_edits
+from ..evidence.citations.citing import Edit, known_citations, with_edits
 from ..evidence.citations.markers import Marker
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.scanner import scan
@@ -172,7 +172,7 @@ def _with(rewrites: Sequence[Rewrite], text: str) -> str:
     return with_edits(text, [Edit(one.fault.start, one.fault.end, one.raw) for one in rewrites])
 
 
-def new_units(rewrite: Rewrite, text: str, sources: Sequence[str]) -> list[Unit]:
+def new_units(rewrite: Rewrite, text: str, sources: Mapping[int, str]) -> list[Unit]:
     """Return the units of a new sentence in its place in the report.
 
     Those that cite nothing are compared with what decided on the old ones, too.
@@ -191,9 +191,9 @@ class Examined(NamedTuple):
     """A report that was examined."""
 
     text: str
-    """Its body, with numbers in order of first use, and `[0]` where a citation named no source."""
-    sources: tuple[str, ...]
-    """Keys of the cited sources by these numbers."""
+    """Its body, with `[0]` where a citation named no source."""
+    keys: Mapping[int, str]
+    """Keys of the cited sources by their numbers."""
     claims: tuple[ClaimCheck, ...]
     """What was found about its parts."""
     verdicts: tuple[UnitVerdict, ...]
@@ -215,7 +215,7 @@ class Examination:
     def __init__(
         self,
         text: str,
-        cited: Sequence[str],
+        cited: Mapping[int, str],
         texts: Mapping[str, Sequence[SourceText]],
         sources: Mapping[str, Source],
         context: Context,
@@ -238,8 +238,9 @@ class Examination:
         self._verifier, self._context, self._filler = Verifier(texts), context, filler
         self._language_code = language_code
         self._text = text
-        self._sources = [*cited, *(key for key in texts if key not in cited)]
-        shown = {key: texts.get(key, ()) for key in self._sources if key}
+        others = {sources[key].number: key for key in texts if key not in cited.values()}
+        self._sources = {**cited, **others, **cited}
+        shown = {key: texts.get(key, ()) for key in self._sources.values()}
         self._evidence = Evidence(shown, sources, self._sources, calculations)
         self._judged: dict[Key, Judgement] = {}
         self._is_sound: bool | None = None
@@ -257,10 +258,9 @@ class Examination:
         for number in range(ROUNDS if is_repaired else 0):
             await self._rewrite(is_last=number == ROUNDS - 1)
         verdicts = await asyncio.to_thread(self._verdicts, draft)
-        self._text, sources = await asyncio.to_thread(numbered_draft, self._text, dict(enumerate(self._sources, 1)))
-        self._sources = list(sources)
+        self._text, self._sources = await asyncio.to_thread(known_citations, self._text, self._sources)
         was_judged = bool(self._judged) or self._is_sound is False
-        return Examined(self._text, sources, tuple(await asyncio.to_thread(self._checks)), verdicts, was_judged)
+        return Examined(self._text, self._sources, tuple(await asyncio.to_thread(self._checks)), verdicts, was_judged)
 
     def looked_up(self) -> str:
         """Return how many sentences with a number or quotation have it from the sources that they cite, in words."""

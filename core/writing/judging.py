@@ -75,17 +75,17 @@ class Evidence:
         self,
         texts: Mapping[str, Sequence[SourceText]],
         sources: Mapping[str, Source],
-        order: Sequence[str],
+        keys: Mapping[int, str],
         calculations: Sequence[str] = (),
     ) -> None:
-        """`texts` and `sources` by key; `order`: the keys by their numbers, from 1.
+        """`texts` and `sources` by key; `keys`: the keys by their numbers.
 
         `calculations` that researchers have made may lead to a number, as those that the judge names.
         """
         self.calculations = tuple(calculations)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self._sources = sources
-        self.numbers = {key: number for number, key in enumerate(order, 1) if key in texts}
+        self.numbers = {key: number for number, key in keys.items() if key in texts}
         """The numbers under which they are shown."""
 
     @cached_property

@@ -25,7 +25,7 @@ from ..evidence.text.similarity import independent, reprints
 from ..records.report import Audit, Disagreement, Draft, Report
 from ..records.sources import Source
 from ..run.context import Context
-from ..run.conversation import DRAFT, NUMBERS, mark_of, marked
+from ..run.conversation import DRAFT, mark_of, marked
 from ..run.events.call import ProseEvents, final_document, stop_packet
 from ..run.events.log import Emitter
 from ..run.events.packets import (
@@ -61,9 +61,7 @@ def report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded 
     place, draft, report = Placement(turn_index=state.progress.turn), state.draft, state.report
     assert draft is not None and report is not None
     if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
-        citations = [
-            ReportCitation(citation_number=number, document_id=key) for number, key in enumerate(report.sources, 1)
-        ]
+        citations = [ReportCitation(citation_number=number, document_id=key) for number, key in report.keys.items()]
         yield ReportRevised(placement=place, content=plain_citations(report.text), citations=citations)
     notes, words = notes_of(state), labels(state.run.language_code)
     above = said_above(report, words, was_researched=bool(state.sources))
@@ -186,12 +184,12 @@ def report_messages(state: ResearchState, report: Report, reader: str | None) ->
 
 
 def _message(state: ResearchState, report: Report, reader: str | None, mark: str, thought: str) -> AIMessage:
-    words, cited = labels(state.run.language_code), [state.sources[key] for key in report.sources]
-    numbers = {key: number for number, key in enumerate(report.sources, 1)}
+    words, cited = labels(state.run.language_code), report.cited(state.sources)
+    numbers = {source.key: source.number for source in cited}
     table = comparison_table(disagreement_of(state, report), words, numbers)
     document = write_document(report, cited, notes_of(state), words, bool(state.sources), table, reader, state.title)
     more = {REASONING: thought} if thought else {}
-    return marked(document, mark, **{NUMBERS: [source.number for source in cited]}, **more)
+    return marked(document, mark, **more)
 
 
 def reader_of(context: Context, pages: Pages) -> str | None:
@@ -202,7 +200,9 @@ def reader_of(context: Context, pages: Pages) -> str | None:
 
 def unchecked(draft: Draft) -> Report:
     """Return the draft as the report, without a check."""
-    return Report(text=sanitized(without_unknown(draft.text)), sources=draft.sources, grades=draft.grades)
+    return Report(
+        text=sanitized(without_unknown(draft.text)), sources=draft.sources, numbers=draft.numbers, grades=draft.grades
+    )
 
 
 def audit_of(
@@ -211,7 +211,8 @@ def audit_of(
     """Return the audit of an examined report; `texts` by the key of the source, `state` with all costs of the run."""
     run, draft, claims, spent = state.run, state.draft, report.claims, total(state.spending)
     assert draft is not None
-    groups = reprints({key: own[0].text for key in report.sources if (own := texts.get(key))})
+    cited = [*report.keys.values()]
+    groups = reprints({key: own[0].text for key in cited if (own := texts.get(key))})
     shown, marked = Counter(one.shown for one in report.verdicts), sum(claim.is_marked for claim in claims)
     found = [key for action in own_actions(state) for key in action.found]
     return Audit(
@@ -222,10 +223,10 @@ def audit_of(
         not_verified=max(0, shown["marked"] + shown["not_verified"] - marked),
         reasoning=shown["reasoning"],
         removed_markers=draft.removed_markers,
-        sources_read=read_sources(state.sources, [*found, *report.sources]),
-        sources_cited=len(report.sources),
-        independent_sources=independent(report.sources, groups),
-        excerpts_cited=sum(not state.sources[key].content_hash for key in report.sources),
+        sources_read=read_sources(state.sources, [*found, *cited]),
+        sources_cited=len(cited),
+        independent_sources=independent(cited, groups),
+        excerpts_cited=sum(not state.sources[key].content_hash for key in cited),
         reprints=tuple(groups),
         is_unverified=report.is_unverified,
         disagreements=tuple(

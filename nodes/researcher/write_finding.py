@@ -82,7 +82,7 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         if not is_listed and not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, turn.context, turn.events)
         # Figures without a source are of no use, unless they belong to what was looked for and is missing.
-        is_useless = is_listed or any(states_figures(one.text) for one in units_of(text, ()))
+        is_useless = is_listed or any(states_figures(one.text) for one in units_of(text, {}))
         if is_useless and not (cited_numbers(text, known) or state.missing or declared):
             text, fault = await _quoted(request, turn), UNCITED
             if not cited_numbers(text, known):

@@ -89,7 +89,7 @@ async def test_every_way_out_says_the_same_of_every_part(seed: int) -> None:
     assert [figures[name] for name in FIGURES] == [str(one) for one in (audit.checked, *parts)]
     told = json.loads(run_json(standing(report, sources)))["claims"]
     assert [one["verdict"] for one in told] == verdicts
-    page = tree(finished(report=report, cited=sources))
+    page = tree(finished(report=report, cited=report.cited({one.key: one for one in sources})))
     assert all(plain(f"{name}{figures[name]}") in plain(words(page)) for name in FIGURES)
     badges = page.xpath("//tr[starts-with(@id, 'evidence-')]//span[contains(@class, 'badge')]/@class")
     assert badges == [f"badge {one.verdict}" for one in report.claims for _ in one.passages or (None,)]

@@ -90,21 +90,21 @@ async def test_a_heading_that_sources_do_not_speak_of_gets_no_mark(tmp_path: Pat
     ],
 )
 def test_the_units_of_a_text_are_all_that_it_states(text: str, units: list[str]) -> None:
-    found = units_of(text, ["k", "l"])
+    found = units_of(text, {1: "k", 2: "l"})
     assert [one.text for one in found] == units
     assert all(text[one.start : one.end] == one.raw for one in found)
 
 
 def test_a_cell_takes_the_citation_of_its_row_or_its_column() -> None:
-    of_row = units_of("| a | b | c |\n| --- | --- | --- |\n| Lit [2] | 1844 | 12 [1] |", ["k", "l"])
-    of_column = units_of("| a | b [2] |\n| --- | --- |\n| Lit | 1844 |", ["k", "l"])
+    of_row = units_of("| a | b | c |\n| --- | --- | --- |\n| Lit [2] | 1844 | 12 [1] |", {1: "k", 2: "l"})
+    of_column = units_of("| a | b [2] |\n| --- | --- |\n| Lit | 1844 |", {1: "k", 2: "l"})
     assert [one.sources for one in of_row if one.kind == "cell"] == [("l",), ("l",), ("k",)]
     assert [one.sources for one in of_column if one.kind == "cell"] == [("l",)]
 
 
 @pytest.mark.parametrize("line", ["- [1] The tower fell.", "2. [1] The tower fell.", "> - [1] The tower fell."])
 def test_marks_of_lists_and_quotations_are_no_words_also_before_a_citation(line: str) -> None:
-    assert [unit.text for unit in units_of(line, ["k"])] == ["The tower fell."]
+    assert [unit.text for unit in units_of(line, {1: "k"})] == ["The tower fell."]
 
 
 async def test_a_sentence_whose_citation_named_nothing_is_marked(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join).map(settle_fences))
 def test_the_places_of_claims_fit_the_text_that_has_marks(text: str) -> None:
     verifier = Verifier({"k": [SourceText("k", "Nothing of the kind.")]})
-    claims = units_of(text, ["k"])
+    claims = units_of(text, {1: "k"})
     checks: list[ClaimCheck] = [verifier.check(one) for one in claims]
     marked, moved = with_marks(text, checks, labels("en"))
     for before, after in zip(claims, moved, strict=True):
@@ -171,7 +171,7 @@ def test_an_introduction_is_shown_with_its_items_and_a_cell_with_its_head() -> N
     text = (
         "Two were lit:\n\n- Skerry [1]\n- Anlow [2]\n\nNothing else [1].\n\n| a | b |\n| --- | --- |\n| Lit | 12 [2] |"
     )
-    around = {one.text: one.around for one in units_of(text, ["k", "l"]) if one.around}
+    around = {one.text: one.around for one in units_of(text, {1: "k", 2: "l"}) if one.around}
     assert around == {
         "Two were lit:": "Two were lit:\n- Skerry [1]\n- Anlow [2]",
         "Lit": "a | b\nLit | 12",
@@ -181,5 +181,5 @@ def test_an_introduction_is_shown_with_its_items_and_a_cell_with_its_head() -> N
 
 def test_what_cites_nothing_is_compared_with_what_is_cited_around_it() -> None:
     text = "## Tower\n\nLit early. It stands [1].\n\n## Keeper\n\nShe kept it.\n\nBorn in Tralee [2]. So [2]."
-    near = {one.text: one.nearby for one in units_of(text, ["k", "l"]) if not one.sources}
+    near = {one.text: one.nearby for one in units_of(text, {1: "k", 2: "l"}) if not one.sources}
     assert near == {"Tower": ("k", "l"), "Lit early.": ("k", "l"), "Keeper": ("l", "k"), "She kept it.": ("l", "k")}

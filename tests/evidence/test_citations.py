@@ -8,12 +8,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from renumbering import Renumbered, bare_text, renumber
+from streamed_text import Streamed, bare_text, streamed
 
 from deep_research.core.evidence.citations.citing import CitationStream, Cited, Piece, Text, cited_numbers
 from deep_research.core.evidence.citations.rendering import plain_citations
 
-NUMBERS = {1: "one", 2: "two", 3: "three", 4: "one"}
+NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four"}
 MARKERS = ["[1]", "[2]", "[4]", "[9]", "[1, 2]", "[3,9]", "[[1]]", "【3】"]
 PIECES = [
     *MARKERS,
@@ -72,31 +72,29 @@ def test_how_a_text_is_cut_makes_no_difference(text: str, places: list[int]) -> 
     assert joined(read(cut, split(text, places))) == pieces
     assert joined(read(single, iter(text))) == pieces
     assert (cut.cited, cut.dropped) == (single.cited, single.dropped) == (whole.cited, whole.dropped)
-    assert renumber(text, NUMBERS) == (bare_text(pieces), whole.cited, whole.dropped)
+    assert streamed(text, NUMBERS) == (bare_text(pieces), whole.cited, whole.dropped)
 
 
 @pytest.mark.behaviour("O-70")
 @given(texts)
-def test_numbers_are_given_in_order_of_first_use_without_gaps(text: str) -> None:
+def test_sources_keep_their_numbers_and_each_is_announced_once(text: str) -> None:
     stream = CitationStream(NUMBERS)
     citations = [piece for piece in read(stream, iter([text])) if isinstance(piece, Cited)]
-    assert list(dict.fromkeys(citation.number for citation in citations)) == [*range(1, len(stream.cited) + 1)]
-    assert all(stream.cited[citation.number - 1] == citation.key for citation in citations)
-    assert [citation.key for citation in citations if citation.is_first] == [*stream.cited]
+    assert all(NUMBERS[citation.number] == citation.key for citation in citations)
+    assert {citation.number: citation.key for citation in citations if citation.is_first} == stream.cited
 
 
 @pytest.mark.behaviour("O-70")
 @given(plain_texts)
-def test_renumbering_again_changes_nothing(text: str) -> None:
-    once = renumber(text, NUMBERS)
-    numbers = dict(enumerate(once.cited, 1))
-    assert renumber(once.text, numbers) == Renumbered(once.text, once.cited, 0)
-    assert cited_numbers(once.text, numbers) == tuple(numbers)
+def test_reading_a_streamed_text_again_changes_nothing(text: str) -> None:
+    once = streamed(text, NUMBERS)
+    assert streamed(once.text, once.cited) == Streamed(once.text, once.cited, 0)
+    assert cited_numbers(once.text, once.cited) == tuple(once.cited)
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="[【［")))
 def test_a_text_without_markers_stays_as_it_is(text: str) -> None:
-    assert renumber(text, NUMBERS) == Renumbered(text, (), 0)
+    assert streamed(text, NUMBERS) == Streamed(text, {}, 0)
     assert plain_citations(text) == text
 
 
@@ -104,15 +102,15 @@ def test_a_text_without_markers_stays_as_it_is(text: str) -> None:
 @given(texts, st.sampled_from(["```", "~~~~", "````"]))
 def test_code_in_a_fence_stays_as_it_is(text: str, fence: str) -> None:
     code = f"{fence}\n{text.replace('`', '').replace('~', '')}\n{fence}\n"
-    assert renumber(f"[2]\n{code}[1]", NUMBERS) == Renumbered(f"[1]\n{code}[2]", ("two", "one"), 0)
+    assert streamed(f"[2]\n{code}[1]", NUMBERS) == Streamed(f"[2]\n{code}[1]", {2: "two", 1: "one"}, 0)
 
 
 @pytest.mark.fault("R14")
 @given(texts)
 def test_what_names_no_source_is_counted_and_leaves_no_number(text: str) -> None:
-    renumbered = renumber(text, {})
-    assert renumbered.cited == ()
-    assert (renumbered.dropped == 0) == (renumbered.text == text)
+    found = streamed(text, {})
+    assert found.cited == {}
+    assert (found.dropped == 0) == (found.text == text)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from deep_research.core.records.sources import Source
 
 ENGLISH = labels("en")
 SOURCE = Source(
-    key="k", title="A light", location="file:///a.md", address="docs:a.md", kind="document", content_hash="c"
+    key="k", title="A light", location="file:///a.md", address="docs:a.md", kind="document", content_hash="c", number=1
 )
 
 
@@ -48,10 +48,10 @@ def test_a_finding_shrinks_to_its_cited_sentences(text: str, cited: str, first: 
     assert cited_sentences(text, 0.0) == first
 
 
-def test_a_documents_words_can_be_read_back_without_citations_sources_and_notes() -> None:
-    report = Report(text="Lit in 1844 [1].\n\n## More\n\nTall. [1]", sources=("k",))
+def test_a_documents_words_can_be_read_back_without_sources_and_notes() -> None:
+    report = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",))
     document = write_document(report, [SOURCE], ["note"], ENGLISH, was_researched=True)
-    assert read_body(document, ()) == "Lit in 1844.\n\n## More\n\nTall."
+    assert read_body(document) == "Lit in 1844. [1]\n\n## More\n\nTall. [1]"
 
 
 TABLE = f"## {ENGLISH.contradictions}\n\n| a | b |\n| --- | --- |\n| Lit in 1844. | Lit in 1846. |"
@@ -61,11 +61,11 @@ def test_what_contradicts_the_answer_stands_right_behind_it_and_else_behind_the_
     extract = Report(text=f"Lit in 1844. [1]\n\n## {ENGLISH.related}\n\nTall. [1]", sources=("k",))
     document = write_document(extract, [SOURCE], [], ENGLISH, was_researched=True, table=TABLE)
     assert document.startswith(f"Lit in 1844. [1]\n\n{TABLE}\n\n## {ENGLISH.related}\n\nTall. [1]")
-    assert read_body(document, ()) == f"Lit in 1844.\n\n## {ENGLISH.related}\n\nTall."
+    assert read_body(document) == f"Lit in 1844. [1]\n\n## {ENGLISH.related}\n\nTall. [1]"
     written = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",))
     document = write_document(written, [SOURCE], [], ENGLISH, was_researched=True, table=TABLE)
     assert f"Tall. [1]\n\n{TABLE}\n\n## Sources" in document
-    assert read_body(document, ()) == "Lit in 1844.\n\n## More\n\nTall."
+    assert read_body(document) == "Lit in 1844. [1]\n\n## More\n\nTall. [1]"
 
 
 def test_what_a_note_quotes_is_no_markup() -> None:
@@ -86,8 +86,3 @@ def test_what_a_note_quotes_is_no_markup() -> None:
 )
 def test_a_fence_that_never_closes_is_taken_for_text(text: str, settled: str) -> None:
     assert settle_fences(text) == settled
-
-
-def test_citations_get_the_numbers_that_their_sources_have_elsewhere() -> None:
-    told = "It is there (reckoned from [1] and [2]). Tall. *(not verified)* [2], [3]"
-    assert read_body(told, (7, 4)) == "It is there (reckoned from [7] and [4]). Tall. *(not verified)* [4]"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from renumbering import renumber
+from streamed_text import streamed
 
 from deep_research.core.evidence.citations.citing import number_finding
 from deep_research.core.records.research import Finding, merge_by_id, merge_findings
@@ -106,7 +106,7 @@ def test_merging_never_changes_a_number_that_was_given(findings: list[Told]) -> 
         assert {key: numbered.numbers[key] for key in before} == before
         assert sorted(numbered.numbers.values()) == [*range(1, len(numbered.numbers) + 1)]
         shown = {int(digits) for digits in re.findall(r"\d+", numbered.text)}
-        assert shown == {numbered.numbers[key] for key in set(renumber(text, local).cited)}
+        assert shown == {numbered.numbers[key] for key in set(streamed(text, local).cited.values())}
         before = numbered.numbers
 
 

@@ -82,7 +82,7 @@ def test_a_quote_may_begin_with_the_first_line_of_a_text_without_headings() -> N
 )
 def test_a_row_is_a_quote_below_its_own_head(table: str, verdicts: list[str]) -> None:
     verifier = Verifier({"1": [SourceText("1", HARBOUR)]})
-    cells = [unit for unit in units_of(table, ["1"]) if unit.kind == "cell"]
+    cells = [unit for unit in units_of(table, {1: "1"}) if unit.kind == "cell"]
     assert [verifier.check(cell).verdict for cell in cells] == verdicts
 
 
@@ -98,7 +98,7 @@ def test_a_row_is_a_quote_below_its_own_head(table: str, verdicts: list[str]) ->
 )
 def test_without_a_model_a_quote_is_supported_and_the_rest_unchecked(text: str, verdict: str) -> None:
     verifier = Verifier({"1": [SourceText("1", HARBOUR)], "2": [SourceText("2", "It rained.")]})
-    [one] = units_of(text, ["1", "2"])
+    [one] = units_of(text, {1: "1", 2: "2"})
     assert verifier.check(one).verdict == verdict
 
 

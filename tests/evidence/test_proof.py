@@ -37,7 +37,7 @@ VOSS, ROW = "revenue of £38.4m (2024: £35.9m)", "| Sanna | 8.60 | 31.50 |"
 
 
 def proof(statement: str, words: str, *calculations: str) -> Proof:
-    [unit] = [one for one in units_of(statement, ["a", "b"]) if one.kind in ("statement", "cell", "head")][:1]
+    [unit] = [one for one in units_of(statement, {1: "a", 2: "b"}) if one.kind in ("statement", "cell", "head")][:1]
     return prove(unit, words, Calculation(calculations), SOURCES)
 
 
@@ -164,14 +164,14 @@ def test_the_words_are_shown_as_the_whole_sentence_of_the_source_that_is_cited()
 @example(19_791_000, 19_791_000)
 def test_no_other_number_is_taken_for_the_one_in_the_words(written: int, read: int) -> None:
     source = {"a": Known([SourceText("a", f"The yard built {read:,} boats.")], "")}
-    [unit] = units_of(f"The yard built {written} boats [1].", ["a"])
+    [unit] = units_of(f"The yard built {written} boats [1].", {1: "a"})
     is_proved = not prove(unit, f"built {read:,} boats", Calculation(), source).fault
     assert is_proved == (written == read)
 
 
 def test_a_cell_below_a_percent_sign_may_follow_as_a_share() -> None:
     table = "| Fare | Adult, % of half a van |\n|---|---|\n| Sanna [1] | 27.3 |"
-    units = {one.kind: one for one in units_of(table, ["a", "b"])}
+    units = {one.kind: one for one in units_of(table, {1: "a", 2: "b"})}
     assert prove(units["cell"], ROW, Calculation(("8.60 / 31.50 = 27.3 %",)), SOURCES).fault == ""
     # In a head, half names what is counted, and states nothing.
     assert "50" not in prove(units["head"], ROW, Calculation(), SOURCES).fault

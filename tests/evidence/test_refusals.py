@@ -30,7 +30,7 @@ def test_a_refusal_with_figures_claims_nothing_in_any_language(code: str) -> Non
     text = refusal("When was Hall 7 built?", code)
     assert labels(code).unanswered in text and "Hall 7" in text
     assert is_refusal(text)
-    assert units_of(text, []) == []
+    assert units_of(text, {}) == []
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_refusal_with_figures_claims_nothing_in_any_language(code: str) -> Non
 def test_a_refusal_of_several_sentences_claims_nothing_as_a_whole(question: str) -> None:
     text = refusal(question)
     assert is_refusal(text)
-    assert units_of(text, []) == []
+    assert units_of(text, {}) == []
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_refusal_of_several_sentences_claims_nothing_as_a_whole(question: str)
     ],
 )
 def test_what_else_is_said_beside_a_refusal_is_checked(text: str) -> None:
-    assert any("1904" in claim.text for claim in units_of(text, []))
+    assert any("1904" in claim.text for claim in units_of(text, {}))
     assert not is_refusal(text)
     assert said_above(Report(text=text, sources=()), labels("en"), was_researched=True) == labels("en").no_citation
 

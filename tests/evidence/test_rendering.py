@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from renumbering import renumber
+from streamed_text import streamed
 
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import Marker
@@ -23,11 +23,19 @@ from deep_research.core.evidence.citations.scanner import scan
 from deep_research.core.records.sources import Source
 
 
-def web(title: str, location: str = "https://host.example/a") -> Source:
-    return Source(key=location, title=title, location=location, address=location, kind="web", content_hash="c0ffee")
+def web(title: str, location: str = "https://host.example/a", number: int = 1) -> Source:
+    return Source(
+        key=location,
+        title=title,
+        location=location,
+        address=location,
+        kind="web",
+        content_hash="c0ffee",
+        number=number,
+    )
 
 
-def document(title: str, path: str, date: str = "") -> Source:
+def document(title: str, path: str, date: str = "", number: int = 1) -> Source:
     location = f"file:///my%20data/{quote(path)}"
     return Source(
         key=location,
@@ -36,6 +44,7 @@ def document(title: str, path: str, date: str = "") -> Source:
         address=f"docs:folder/{path}",
         kind="document",
         date=date,
+        number=number,
         content_hash="c0ffee",
     )
 
@@ -140,16 +149,16 @@ def test_a_long_title_is_cut() -> None:
 def test_the_list_names_number_title_place_and_date_and_the_addresses_stand_below_it() -> None:
     sources = [
         web("One", "https://www.host.example/a").model_copy(update={"date": "2026-07-14"}),
-        document("R&D: *half* year", "reports/half_year (b).pdf", "2026-07"),
-        web("Three", "javascript:x"),
+        document("R&D: *half* year", "reports/half_year (b).pdf", "2026-07", 4),
+        web("Three", "javascript:x", 9),
     ]
     assert source_list(sources, labels("de")) == (
         "## Quellen\n\n"
         "- [1] One — host.example, 2026-07-14\n"
-        "- [2] R&D: \\*half\\* year — reports/half_year (b).pdf, 2026-07\n"
-        "- [3] Three\n\n"
+        "- [4] R&D: \\*half\\* year — reports/half_year (b).pdf, 2026-07\n"
+        "- [9] Three\n\n"
         "[1]: <https://www.host.example/a>\n"
-        "[2]: <file:///my%20data/reports/half_year%20%28b%29.pdf>\n"
+        "[4]: <file:///my%20data/reports/half_year%20%28b%29.pdf>\n"
     )
     assert source_list([], labels("de")) == ""
 
@@ -185,7 +194,7 @@ def test_each_number_of_a_text_is_a_link_of_its_own_to_its_source(text: str) -> 
     body = plain_citations(text)
     assert plain_citations(body) == body
     tokens = MarkdownIt("commonmark").parse(
-        f"{body}\n\n{source_list([web('T', host) for host in hosts], labels('en'))}"
+        f"{body}\n\n{source_list([web('T', host, number) for number, host in enumerate(hosts, 1)], labels('en'))}"
     )
     inner = [child for token in tokens for child in token.children or []]
     links = [(one.attrs["href"], after.content) for one, after in pairwise(inner) if one.attrs.get("href") in hosts]
@@ -216,10 +225,11 @@ def test_no_title_and_no_address_breaks_out_of_its_line(title: str, rest: str) -
 def test_an_auditor_finds_nothing_wrong_with_a_rendered_report(shared_data: Path) -> None:
     audit = load(shared_data / "reports" / "audit_citations.py").audit
     files = ["a/x_y.md", "b/index.html", "03/ellis-island.txt"]
-    draft = "One thing [7, 2] holds. Another [2] and more [3][9].\n\n```\n[5]\n```\n\n[Two](https://b.test/) [1]."
-    text, cited, dropped = renumber(draft, {1: files[0], 2: files[1], 3: files[2], 7: files[0]})
+    draft = "One thing [1, 2] holds. Another [2] and more [3][9].\n\n```\n[5]\n```\n\n[Two](https://b.test/) [1]."
+    text, cited, dropped = streamed(draft, {1: files[0], 2: files[1], 3: files[2]})
     listed = source_list(
-        [document(f"Title {number} [{number}]", file) for number, file in enumerate(cited, 1)], labels("en")
+        [document(f"Title {number} [{number}]", file, number=number) for number, file in sorted(cited.items())],
+        labels("en"),
     )
     # It takes what defines a link for an entry of the list.
     entries = re.sub(r"^\[.*$", "", listed, flags=re.MULTILINE)

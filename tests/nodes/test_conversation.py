@@ -14,6 +14,8 @@ from scripted import calls
 
 from deep_research.app.edits import EditRefused
 from deep_research.app.embed import thread_config
+from deep_research.core.records.report import Report
+from deep_research.core.records.sources import Source
 
 
 @pytest.mark.behaviour("O-89")
@@ -62,21 +64,43 @@ async def test_a_follow_up_that_is_unclear_is_asked_about(tmp_path: Path) -> Non
 async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
-        clarifier=[calls(PLANNED)] * 2,
-        planner=["1. When", "1. Who"],
-        orchestrator=[research("light task"), REPORT, research("keeper task"), REPORT],
+        clarifier=[calls(PLANNED)] * 3,
+        planner=["1. When", "1. Who", "1. Where"],
+        orchestrator=[research("light task"), REPORT, research("keeper task"), REPORT, REPORT],
         researcher={
             "light task": [search("Skerry Light 1844"), REPORT, "Lit in 1844. [1]"],
             "keeper task": [search("Ada Moran Tralee"), REPORT, "Tralee. [1]"],
         },
-        writer=["Lit. [1]", "Born in Tralee [2], at the light [1]."],
+        writer=["Lit. [1]", "Born in Tralee [2]. Lit in 1844 [1].", "Born in Tralee. [2]"],
     )
     first = await run.ask()
     spent = dict(first.spending)
     state = await run.ask("Who kept it?")
     assert [finding.numbered for finding in in_order(state)] == ["Lit in 1844. [1]", "Tralee. [2]"]
-    assert state.report and [Path(key).name for key in state.report.sources] == ["keeper.md", "lighthouse.md"]
+    assert state.report and numbers_of(state.report) == {1: "lighthouse.md", 2: "keeper.md"}
     assert not set(spent) & set(state.spending)
+    # A report that does not cite the first source leaves its number to it.
+    state = await run.ask("Where was the keeper born?")
+    assert state.report and (state.report.text, numbers_of(state.report)) == ("Born in Tralee. [2]", {2: "keeper.md"})
+    assert "- [2] " in state.messages[-1].text and "- [1] " not in state.messages[-1].text
+    announced = [
+        (p["citation_number"], Path(p["document_id"]).name) for p in run.packets if p["type"] == "citation_info"
+    ]
+    assert announced[-1] == (2, "keeper.md")
+
+
+def numbers_of(report: Report) -> dict[int, str]:
+    return {number: Path(key).name for number, key in report.keys.items()}
+
+
+def test_a_report_that_was_stored_without_numbers_keeps_those_that_it_was_written_with() -> None:
+    sources = {
+        key: Source(key=key, title=key, location=key, address=key, kind="document", number=number)
+        for number, key in enumerate(("a", "b", "c"), 1)
+    }
+    report = Report(text="Tall [1], old [2].", sources=("c", "a"))
+    assert report.keys == {1: "c", 2: "a"}
+    assert [(source.key, source.number) for source in report.cited(sources)] == [("c", 1), ("a", 2)]
 
 
 async def test_a_message_during_research_is_seen_in_the_next_turn_and_nothing_runs_twice(tmp_path: Path) -> None:

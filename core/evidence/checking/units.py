@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise, takewhile
 from typing import Literal, NamedTuple
 
@@ -79,7 +79,7 @@ class Unit(NamedTuple):
         return self.start + len(self.raw)
 
 
-def units_of(text: str, sources: Sequence[str]) -> list[Unit]:
+def units_of(text: str, sources: Mapping[int, str]) -> list[Unit]:
     """Return all that a report states, in order.
 
     Left out are rules, questions, code, and the lines that say that nothing was found. `sources` are the keys by the
@@ -129,7 +129,7 @@ def _plain(sentence: Sentence) -> str:
     return _EMPHASIS.sub("", ", ".join(cell for cell in cells if cell))
 
 
-def _clauses(sentence: Sentence, sources: Sequence[str]) -> Iterator[Unit]:
+def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[Unit]:
     whole = _plain(sentence)
     if not tokens(whole) or whole.endswith(("?", "？")):
         return
@@ -196,7 +196,7 @@ def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
         yield rows
 
 
-def _cells(rows: Sequence[tuple[int, str]], sources: Sequence[str]) -> Iterator[Unit]:
+def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Iterator[Unit]:
     (head_place, head_line), *places = [row for row in rows if not _RULE.fullmatch(row[1])]
     head, *body = [list(_cut(line)) for _, line in (rows[0], *places)]
     of_columns = [_numbers(raw) for _, raw in head]
@@ -262,9 +262,8 @@ def _numbers(raw: str) -> tuple[int, ...]:
     return tuple(number for part in scan(raw) if isinstance(part, Marker) for number in part.numbers)
 
 
-def _keys(numbers: Sequence[int], sources: Sequence[str]) -> tuple[str, ...]:
-    known = (sources[number - 1] for number in dict.fromkeys(numbers) if UNKNOWN < number <= len(sources))
-    return tuple(key for key in known if key)
+def _keys(numbers: Sequence[int], sources: Mapping[int, str]) -> tuple[str, ...]:
+    return tuple(sources[number] for number in dict.fromkeys(numbers) if number in sources)
 
 
 def _words(raw: str) -> str:

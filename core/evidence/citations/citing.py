@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -55,7 +55,7 @@ class Cited(NamedTuple):
     """One citation in place of a marker, or of one number of its list."""
 
     number: int
-    """The number that readers see, from 1 in order of first use."""
+    """The number of the source in the thread."""
     key: str
     """The source that is cited."""
     is_first: bool
@@ -74,12 +74,8 @@ class CitationStream:
     def __init__(self, numbers: Mapping[int, str]) -> None:
         self._numbers = numbers
         self._markers = KnownMarkers(numbers)
-        self._display: dict[str, int] = {}
-
-    @property
-    def cited(self) -> tuple[str, ...]:
-        """Keys of the sources cited so far; the first has the number 1."""
-        return tuple(self._display)
+        self.cited: dict[int, str] = {}
+        """Keys of the sources cited so far, by their numbers."""
 
     @property
     def dropped(self) -> int:
@@ -106,17 +102,14 @@ class CitationStream:
         return pieces
 
     def _citations(self, marker: Marker) -> list[Piece]:
-        separators: dict[str, str] = {}
-        for separator, number in zip(marker.separators, marker.numbers, strict=True):
-            separators.setdefault(self._numbers[number], separator)
         pieces: list[Piece] = []
-        for place, (key, separator) in enumerate(separators.items()):
-            pieces += [Text(separator if place else ""), self._cite(key)]
+        for separator, number in _once(marker):
+            pieces += [
+                Text(separator if pieces else ""),
+                Cited(number, self._numbers[number], number not in self.cited),
+            ]
+            self.cited[number] = self._numbers[number]
         return pieces
-
-    def _cite(self, key: str) -> Cited:
-        is_first = key not in self._display
-        return Cited(self._display.setdefault(key, len(self._display) + 1), key, is_first)
 
 
 def cited_numbers(text: str, known: Iterable[int]) -> tuple[int, ...]:
@@ -149,6 +142,10 @@ def end_of_words(raw: str) -> int:
 def without_unknown(text: str) -> str:
     """Return the text without citations that name no source."""
     numbers = {number for part in scan(text) if isinstance(part, Marker) for number in part.numbers} - {UNKNOWN}
+    return _bracketed(text, numbers)
+
+
+def _bracketed(text: str, numbers: Container[int]) -> str:
     markers = KnownMarkers(numbers)
     parts = [*markers.feed(text), *markers.finish()]
     return "".join(part if isinstance(part, str) else bracketed(part) for part in parts)
@@ -156,25 +153,23 @@ def without_unknown(text: str) -> str:
 
 def bracketed(marker: Marker) -> str:
     """Return a marker with brackets of its own for each number."""
-    return "".join(f"{gap}[{number}]" for gap, number in zip(marker.separators, marker.numbers, strict=True))
+    return "".join(f"{gap}[{number}]" for gap, number in _once(marker))
 
 
-def numbered_draft(text: str, sources: Mapping[int, str], first: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]:
-    """Return a text numbered in order of first use, and the keys of the sources by these numbers.
+def _once(marker: Marker) -> Iterable[tuple[str, int]]:
+    """Return the numbers of a marker with what stands before each; none twice."""
+    gaps: dict[int, str] = {}
+    for gap, number in zip(marker.separators, marker.numbers, strict=True):
+        gaps.setdefault(number, gap)
+    return ((gap, number) for number, gap in gaps.items())
 
-    `sources` are the keys by the numbers in the text. Numbers that are not among them are removed, but `[0]`, which
-    stands for no source, stays. The sources `first` (keys) come before all others, whether the text cites them or not.
+
+def known_citations(text: str, keys: Mapping[int, str]) -> tuple[str, dict[int, str]]:
+    """Return a text with brackets of its own for each number, and what it cites of the `keys`, both by number.
+
+    Numbers that are not among them are removed, but `[0]`, which stands for no source, stays.
     """
-    stream = CitationStream({**sources, UNKNOWN: ""})
-    order = {key: number for number, key in enumerate(first, 1)}
-    words = list[str]()
-    for piece in [*stream.feed(text), *stream.finish()]:
-        if not isinstance(piece, Cited):
-            words.append(piece.text)
-        else:
-            number = order.setdefault(piece.key, len(order) + 1) if piece.key else UNKNOWN
-            words.append(f"[{number}]")
-    return "".join(words), tuple(order)
+    return _bracketed(text, {*keys, UNKNOWN}), {number: keys[number] for number in sorted(cited_numbers(text, keys))}
 
 
 def source_key(address: str) -> str:

@@ -49,7 +49,6 @@ _DEFINES = re.compile(rf"^({_BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*(?:\n[ \t>]*)
 _BRACKETS = str.maketrans("【［】］", "[[]]")
 _ADDRESS = re.compile(r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE)
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
-_CITATION = re.compile(r",? ?\[(\d+)\]")
 _QUOTED = "“[^”]+”"
 
 
@@ -119,14 +118,14 @@ def plain_citations(text: str) -> str:
 
 
 def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = None) -> str:
-    """Return a numbered list of the sources with the definitions of their links below; empty without sources.
+    """Return a list of the sources by their numbers, with the definitions of their links below; empty without sources.
 
     Each is shown with its title, path or host, and date, whether it is in force, and how it was read if not to its end.
     `reader` as in `links_of`.
     """
     if not sources:
         return ""
-    lines = [_line(number, source, labels) for number, source in enumerate(sources, start=1)]
+    lines = [_line(source, labels) for source in sources]
     # What looks like an entity in an address is none.
     plain = {number: _ENTITY.sub("&amp;", link) for number, link in links_of(sources, reader).items()}
     links = [f"[{number}]: <{link}>" for number, link in plain.items()]
@@ -140,12 +139,12 @@ def links_of(sources: Sequence[Source], reader: str | None = None) -> dict[str, 
     is no such page, none where the reader can open the file.
     """
     links = {}
-    for number, source in enumerate(sources, 1):
+    for source in sources:
         link = safe_link(source.location)
         if reader is not None and link.lower().startswith("file:"):
             link = f"{reader}{source.number}" if reader else ""
         if link:
-            links[str(number)] = link
+            links[str(source.number)] = link
     return links
 
 
@@ -167,10 +166,10 @@ def plain_line(text: str) -> str:
     return _escaped(_visible(text))
 
 
-def _line(number: int, source: Source, labels: Labels) -> str:
+def _line(source: Source, labels: Labels) -> str:
     title, place = shown_title(source), source_place(source)
     facts = ", ".join(fact for fact in (place if place != title else "", source.date, labels.remark(source)) if fact)
-    return f"- [{number}] {_escaped(title)}" + (f" — {_escaped(facts)}" if facts else "")
+    return f"- [{source.number}] {_escaped(title)}" + (f" — {_escaped(facts)}" if facts else "")
 
 
 def shown_title(source: Source) -> str:
@@ -249,23 +248,12 @@ def _standing(claim: ClaimCheck, sources: Mapping[str, Source], labels: Labels) 
     return f" *({labels.draft if any(one.is_draft for one in cited) else labels.to_come})*"
 
 
-def read_body(document: str, numbers: Sequence[int]) -> str:
-    """Return the body of a document made by `write_document`, with its marks but without list of sources and notes.
-
-    Its citations are changed to the `numbers` that its sources, in their order, have elsewhere; those of other sources
-    are removed.
-    """
+def read_body(document: str) -> str:
+    """Return the body of a document made by `write_document`, with its marks but without list of sources and notes."""
     headings = list(_SECTION.finditer(document))
     while headings and headings[-1].group() in _endings():
         document = document[: headings.pop().start()]
-    document = _comparisons().sub("", document)
-    known = dict(enumerate(numbers, 1))
-
-    def renumbered(citation: re.Match[str]) -> str:
-        number = int(citation[1])
-        return citation[0].replace(citation[1], str(known[number])) if number in known else ""
-
-    return _CITATION.sub(renumbered, document).strip()
+    return _comparisons().sub("", document).strip()
 
 
 def without_marks(text: str) -> str:
@@ -285,7 +273,7 @@ def write_document(
 ) -> str:
     """Return the report in Markdown, below its title if it has one.
 
-    `cited` are its sources in the order of their numbers, `notes` what a reader should know about the run, `table` one
+    `cited` are its sources, `notes` what a reader should know about the run, `table` one
     of claims that contradict each other, which follows the answer if related passages come after it. `was_researched`
     says whether any source was found at all; see `said_above`. `reader` as in `links_of`.
     """

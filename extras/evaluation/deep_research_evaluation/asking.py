@@ -48,8 +48,8 @@ def ask(question: Question, settings: Settings) -> Outcome:
     except Exception as error:  # noqa: BLE001 - the other questions go on
         return Outcome(question, error=errors.failure_of(error))
     sources = [
-        Cited(n=number, path=path_below(settings.corpus, source.location), title=source.title)
-        for number, source in enumerate(answer.sources, 1)
+        Cited(n=source.number, path=path_below(settings.corpus, source.location), title=source.title)
+        for source in answer.sources
     ]
     report = Report(
         id=question.id,

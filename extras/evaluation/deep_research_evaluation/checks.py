@@ -53,5 +53,5 @@ async def _check(path: Path, corpus: Path, context: Context) -> Checked:
         number: SourceDocument(title, (corpus / file).read_text("utf-8")) for number, (title, file) in entries.items()
     }
     report = await check_report(_LIST.split(text)[0].strip(), sources, context)
-    listed = [f"- [{place}] {', '.join(entries[int(key)])}" for place, key in enumerate(report.sources, 1)]
+    listed = [f"- [{number}] {', '.join(entries[number])}" for number in report.keys]
     return Checked(path.name, "\n".join([report.text, "", "## Sources", "", *listed, ""]), report)

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from deep_research.core.evidence.citations.citing import CitationStream, Piece, Text
 
 
-class Renumbered(NamedTuple):
-    """A whole text, its citations numbered in order of first use."""
+class Streamed(NamedTuple):
+    """A whole text as a stream gives it."""
 
     text: str
     """The text with bare markers `[n]`."""
-    cited: tuple[str, ...]
-    """Keys of the cited sources; the first has the number 1."""
+    cited: Mapping[int, str]
+    """Keys of the cited sources by their numbers."""
     dropped: int
     """Numbers that named no source and were removed."""
 
@@ -24,8 +24,8 @@ def bare_text(pieces: Iterable[Piece]) -> str:
     return "".join(piece.text if isinstance(piece, Text) else f"[{piece.number}]" for piece in pieces)
 
 
-def renumber(text: str, numbers: Mapping[int, str]) -> Renumbered:
-    """Number the citations of a whole text in order of first use."""
+def streamed(text: str, numbers: Mapping[int, str]) -> Streamed:
+    """Take a whole text through a stream."""
     stream = CitationStream(numbers)
     pieces = stream.feed(text) + stream.finish()
-    return Renumbered(bare_text(pieces), stream.cited, stream.dropped)
+    return Streamed(bare_text(pieces), stream.cited, stream.dropped)
