@@ -80,7 +80,8 @@ def _audited(
 ) -> Report:
     """Return the report with its marks and its audit."""
     words, doubts = labels(state.run.language_code), not examined.is_unverified
-    text, claims = with_marks(examined.text, examined.claims, words, state.sources, doubts=doubts)
+    cited = [state.sources[key].model_copy(update={"number": number}) for number, key in examined.keys.items()]
+    text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=doubts)
     examined = examined._replace(claims=claims)
     audit = audit_of(state, examined, texts, failures)
     claims = with_independence(claims, audit.reprints)

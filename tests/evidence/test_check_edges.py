@@ -18,7 +18,7 @@ from deep_research.core.evidence.citations.citing import without_unknown
 from deep_research.core.evidence.citations.draft import clean_draft
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import settle_fences
-from deep_research.core.evidence.citations.rendering import with_marks
+from deep_research.core.evidence.citations.rendering import with_marks, without_marks
 from deep_research.core.evidence.text.sentences import sentences_of
 from deep_research.core.records.report import ClaimCheck
 from deep_research.core.records.sources import Source
@@ -155,16 +155,31 @@ PIECES = [
 ]
 
 
+DRAFT = Source(key="k", title="Plan", location="k", address="k", kind="document", is_draft=True, number=1)
+
+
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join).map(settle_fences))
 def test_the_places_of_claims_fit_the_text_that_has_marks(text: str) -> None:
     verifier = Verifier({"k": [SourceText("k", "Nothing of the kind.")]})
     claims = units_of(text, {1: "k"})
     checks: list[ClaimCheck] = [verifier.check(one) for one in claims]
-    marked, moved = with_marks(text, checks, labels("en"))
+    marked, moved = with_marks(text, checks, labels("en"), [DRAFT])
     for before, after in zip(claims, moved, strict=True):
         words = marked[after.start : after.end]
         assert words.replace(" *(not verified)*", "").strip() == without_unknown(before.raw).strip()
         assert ("*(" in words) == after.is_marked
+
+
+def test_that_a_source_is_a_draft_is_said_once_below_a_table_and_behind_no_sentence() -> None:
+    table = "| a | b |\n| --- | --- |\n| Lit [1] | 12 [2] |\n| Tall [1] | 7 [2] |"
+    text = f"It opens in May [1].\n\n{table}\n\nIt is tall [1]."
+    claims = [Verifier({"k": [SourceText("k", text)]}).check(one) for one in units_of(text, {1: "k", 2: "l"})]
+    marked, moved = with_marks(
+        text, claims, labels("en"), [DRAFT, DRAFT.model_copy(update={"number": 2, "is_draft": False})]
+    )
+    assert marked == f"It opens in May [1].\n\n{table}\n\n*[1] draft*\n\nIt is tall [1]."
+    assert marked[moved[-1].start : moved[-1].end] == "It is tall [1]."
+    assert without_marks(marked) == text
 
 
 def test_an_introduction_is_shown_with_its_items_and_a_cell_with_its_head() -> None:

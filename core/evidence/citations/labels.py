@@ -24,12 +24,15 @@ class Labels:
 
         def __getattr__(self, name: str) -> str: ...
 
+    def standing(self, source: Source) -> str:
+        """Return that a source is not in force; empty if it is."""
+        to_come = self.to_come if source.in_force_from else ""
+        return self.draft if source.is_draft else self.outdated if source.superseded_by else to_come
+
     def remark(self, source: Source) -> str:
         """Return that a source is not in force, and how it was read; empty if it is, and was read to its end."""
-        to_come = self.to_come if source.in_force_from else ""
-        standing = self.draft if source.is_draft else self.outdated if source.superseded_by else to_come
         extent = {"part": self.read_in_part, "excerpt": self.excerpt_only, "not opened": self.not_opened}
-        return ", ".join(filter(None, (standing, extent.get(source.extent, ""))))
+        return ", ".join(filter(None, (self.standing(source), extent.get(source.extent, ""))))
 
 
 def labels(language_code: str) -> Labels:

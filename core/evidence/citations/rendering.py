@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 from urllib.parse import quote as percent_encoded
@@ -15,7 +14,7 @@ from ...records.report import ClaimCheck, Report
 from ...records.sources import DOCUMENT_SCHEME, Source
 from ..text.sentences import Sentence
 from ..text.words import UNSPACED
-from .citing import bracketed, end_of_words, without_unknown
+from .citing import Edit, bracketed, cited_numbers, end_of_words, without_unknown
 from .labels import Labels, all_labels
 from .markers import Marker
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
@@ -48,6 +47,7 @@ _DEFINES = re.compile(rf"^({_BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*(?:\n[ \t>]*)
 """What would make a number that follows the place that a definition leads to."""
 _BRACKETS = str.maketrans("【［】］", "[[]]")
 _ADDRESS = re.compile(r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE)
+_TABLE = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
 _QUOTED = "“[^”]+”"
 
@@ -206,33 +206,34 @@ def _site(location: str) -> str:
 
 
 def with_marks(
-    text: str,
-    claims: Iterable[ClaimCheck],
-    labels: Labels,
-    sources: Mapping[str, Source] = MappingProxyType({}),
-    *,
-    doubts: bool = True,
+    text: str, claims: Iterable[ClaimCheck], labels: Labels, sources: Sequence[Source] = (), *, doubts: bool = True
 ) -> tuple[str, tuple[ClaimCheck, ...]]:
-    """Return the text with marks behind claims, and the claims with their places in it.
+    """Return the text with marks behind claims that are not supported, and the claims with their places in it.
 
-    Claims that are not supported are marked, unless `doubts` is false, and those that only drafts or texts not yet in
-    force say. The claims are in the order of the text, `sources` by key. Citations that name no source (`[0]`) are
-    removed, and whatever that would make active is made inert.
+    With `doubts` false, no claim is marked. Below a table stands which of its `sources` are not in force. The claims
+    are in the order of the text. Citations that name no source (`[0]`) are removed, and whatever that would make active
+    is made inert.
     """
     pieces, done, length, moved = list[str](), 0, 0, list[ClaimCheck]()
+    notes = list(_notes_below_tables(text, sources, labels))
     for claim in claims:
-        doubt = f" *({labels.not_verified})*" if doubts and claim.verdict == "unsupported" else ""
+        while notes and notes[0].start <= claim.start:
+            pieces += [without_unknown(text[done : notes[0].start]), notes[0].words]
+            done, length = notes.pop(0).start, length + len(pieces[-2]) + len(pieces[-1])
+        mark = f" *({labels.not_verified})*" if doubts and claim.verdict == "unsupported" else ""
         place = claim.start + end_of_words(text[claim.start : claim.end])
-        mark = _standing(claim, sources, labels) + doubt
         if mark and text[place : place + 1].isalnum():
             # Without a space, the stars would be no mark but stars.
             mark += " "
         before, words = without_unknown(text[done : claim.start]), without_unknown(text[claim.start : place]) + mark
         start = length + len(before)
         end = start + len(words) + claim.end - place
-        moved.append(claim.model_copy(update={"start": start, "end": end, "is_marked": bool(doubt)}))
+        moved.append(claim.model_copy(update={"start": start, "end": end, "is_marked": bool(mark)}))
         pieces += [before, words]
         done, length = place, start + len(words)
+    for note in notes:
+        pieces += [without_unknown(text[done : note.start]), note.words]
+        done = note.start
     places = [place for claim in moved for place in (claim.start, claim.end)]
     marked = sanitized_at("".join([*pieces, without_unknown(text[done:])]), places)
     bounds = zip(marked.places[::2], marked.places[1::2], strict=True)
@@ -241,11 +242,12 @@ def with_marks(
     )
 
 
-def _standing(claim: ClaimCheck, sources: Mapping[str, Source], labels: Labels) -> str:
-    cited = [sources[one.source] for one in claim.passages if one.source in sources]
-    if not cited or not all(one.is_draft or one.in_force_from for one in cited):
-        return ""
-    return f" *({labels.draft if any(one.is_draft for one in cited) else labels.to_come})*"
+def _notes_below_tables(text: str, sources: Sequence[Source], labels: Labels) -> Iterator[Edit]:
+    standings = {source.number: words for source in sources if (words := labels.standing(source))}
+    for table in _TABLE.finditer(text):
+        said = [f"[{number}] {standings[number]}" for number in sorted(cited_numbers(table[0], standings))]
+        if said:
+            yield Edit(table.end(), table.end(), f"\n\n*{', '.join(said)}*")
 
 
 def read_body(document: str) -> str:
@@ -257,7 +259,7 @@ def read_body(document: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """Return the text without the marks behind its sentences."""
+    """Return the text without the marks behind its sentences and below its tables."""
     return _marks().sub("", text)
 
 
@@ -323,10 +325,10 @@ def _comparisons() -> re.Pattern[str]:
 
 @cache
 def _marks() -> re.Pattern[str]:
-    """Return the pattern of the marks behind sentences, in any language."""
+    """Return the pattern of the marks behind sentences and below tables, in any language."""
     every = ((own.not_verified, own.outdated, own.draft, own.to_come) for own in all_labels().values())
-    marks = {words for own in every for words in own}
-    return re.compile(rf" \*\((?:{'|'.join(map(re.escape, sorted(marks)))})\)\*")
+    marks = "|".join(sorted({re.escape(words) for own in every for words in own}))
+    return re.compile(rf" \*\((?:{marks})\)\*|\n\n\*(?:(?:, )?\[\d+\] (?:{marks}))+\*")
 
 
 class Refusals(NamedTuple):
