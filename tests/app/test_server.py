@@ -70,7 +70,7 @@ REFUSED: dict[int, list[dict[str, str]]] = {
 UNCLEAR = "Compare them?"
 QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
 
-LINK = re.compile(r"^\[\d+\]: <([^>]+)>$", re.MULTILINE)
+LINK = re.compile(r"^\[(\d+)\]: <([^>]+)>$", re.MULTILINE)
 CHROMIUM = Path("/usr/bin/chromium")
 
 
@@ -362,7 +362,9 @@ async def hear(talk: Conversation, question: str) -> tuple[str, str]:
     assert [key for key, mark in marks.items() if mark != "progress"] == [values[-1][-1]["id"]]
     lines = {key for key, mark in marks.items() if mark == "progress"}
     assert lines and lines.isdisjoint(one["id"] for messages in values for one in messages)
-    return json.dumps([values, streamed]), LINK.findall(values[-1][-1]["content"])[0]
+    report = values[-1][-1]["content"]
+    first = re.findall(r"\[(\d+)\]", report)[0]
+    return json.dumps([values, streamed]), dict(LINK.findall(report))[first]
 
 
 async def test_citations_in_messages_lead_to_a_page_of_the_server_that_shows_the_passage(

@@ -71,8 +71,8 @@ async def test_a_citation_leads_to_the_source_that_the_writer_was_shown_under_it
     )
     [high] = [text for text in basis(run).values() if "[4]" in text]
     assert "5.2 metres" in high
-    assert titles(state) == ["Tides", "Skerry Light"]
-    assert state.report and state.report.text == "High. [1] Old. [2] Lost."
+    assert titles(state) == ["Skerry Light", "Tides"]
+    assert state.report and state.report.text == "High. [4] Old. [1] Lost."
     assert await run.is_told_again()
 
 

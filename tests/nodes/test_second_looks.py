@@ -56,8 +56,8 @@ async def test_an_earlier_report_is_shown_to_models_with_the_numbers_of_the_find
         shown = next(m.text for m in asked.messages if m.additional_kwargs.get("deep_research") == "report")
         assert shown == "Born in Tralee. [2]"
     assert state.report and [Path(key).name for key in state.report.sources] == ["keeper.md"]
-    assert "Born in Tralee. [1]" in state.messages[1].text
-    assert "\n[1]: <file" in state.messages[1].text
+    assert "Born in Tralee. [2]" in state.messages[1].text
+    assert "\n[2]: <file" in state.messages[1].text
 
 
 @pytest.mark.parametrize("paused", ["", "clarification", "plan"])

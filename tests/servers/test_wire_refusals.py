@@ -134,7 +134,7 @@ async def test_a_finding_that_the_orchestrator_may_not_read_is_left_out_of_all_l
         assert all_faults(wire.requests()) == []
         assert sum(POISON in request.prompt for request in wire.requests()) == 1
         assert wire.asked()["writer"] == 1
-    assert state.report and state.report.text == f"{FACTS['light']} [1] {FACTS['harbour']} [2]"
+    assert state.report and state.report.text == f"{FACTS['light']} [1] {FACTS['harbour']} [3]"
     assert state.run and state.run.status == "completed_with_gaps"
     assert "Found, but left out: keeper: the provider of the model refuses" in state.messages[-1].text
 
