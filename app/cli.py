@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, get_args
 import click
 
 from ..core.run.env_file import load_env_file
-from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, Evidence, ExportFormat, Format, RefreshFormat
+from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, Evidence, ExportFormat, Format
 
 if TYPE_CHECKING:
     from .commands import Outlet
@@ -314,17 +314,9 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
 @LIMIT
 @NO_TRACE
 @OUT
-@click.option(
-    "--format",
-    "refresh_format",
-    type=click.Choice(get_args(RefreshFormat)),
-    help="Output format; without it what the name of the file says (.md, .html, .json), else md.",
-)
 @DATA_DIR
-def refresh(
-    thread: str, out: Path | None, refresh_format: RefreshFormat | None, data_dir: Path | None, **options: Any
-) -> int:
-    """Read the sources of a finished report again and say sentence by sentence what holds.
+def refresh(thread: str, out: Path | None, data_dir: Path | None, **options: Any) -> int:
+    """Read the sources of a finished report again and say sentence by sentence what holds, as Markdown.
 
     The passage of then is shown beside that of now. The run itself stays as it is, and its settings hold; --model
     extractive compares the words of the sources alone, offline but for the web pages of the report.
@@ -334,7 +326,7 @@ def refresh(
     from .refresh import refresh_run
     from .settings import settings_from_options
 
-    return refresh_run(thread, settings_from_options(**options), data_dir, _file(out), refresh_format)
+    return refresh_run(thread, settings_from_options(**options), data_dir, _file(out))
 
 
 @cli.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import groupby
 from pathlib import Path
@@ -30,30 +30,23 @@ from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
 from ..core.writing.judging import SHOWN, Evidence, Judgement, Key, key_of
 from .endings import reports_errors, run_interruptibly
-from .export import chosen_format, no_report_yet
+from .export import no_report_yet
 from .exports.refreshed import (
     Ground,
     Refreshed,
     Sentence,
     SourceNow,
     State,
-    refreshed_json,
     refreshed_markdown,
-    refreshed_page,
 )
 from .output import spent_line
 from .progress import PlainLines
 from .reread import Reread, reread
 from .run_name import RunName
 from .stored import kept_run
-from .terminal import OutputUnusable, check_output, deliver, say
-from .words import DONE, FAILED, RefreshFormat, counted
+from .terminal import check_output, deliver, say
+from .words import DONE, FAILED, counted
 
-_FORMATS: Mapping[str, Callable[[Refreshed], str]] = {
-    "md": refreshed_markdown,
-    "html": refreshed_page,
-    "json": refreshed_json,
-}
 _JUDGED: Mapping[str, str] = {
     "contradicted": "the source says something else now",
     "not_found": "the source no longer says it",
@@ -68,16 +61,11 @@ _MARKUP = re.compile(r"[*_`#>|]+|^\s*[-+•]\s")
 
 
 @reports_errors
-def refresh_run(
-    thread: str, given: Mapping[str, Any], data_dir: Path | None, path: Path | None, wanted: RefreshFormat | None
-) -> int:
+def refresh_run(thread: str, given: Mapping[str, Any], data_dir: Path | None, path: Path | None) -> int:
     """Read the sources of a run's report again and write what that found; the run stays as it is."""
-    write = _FORMATS.get(chosen_format(wanted, path))
-    if write is None:
-        raise OutputUnusable(f"--out {str(path)!r}: name a file .md, .html or .json, or choose by --format.")
     check_output(path)
     found, cost = run_interruptibly(PlainLines().during(_refreshed(RunName(clean(thread), data_dir), given)))
-    is_delivered = deliver(write(found), path)
+    is_delivered = deliver(refreshed_markdown(found), path)
     say(f"{found.summary}.\n{cost}")
     return DONE if found.counts["holds"] == len(found.sentences) and is_delivered else FAILED
 

@@ -29,8 +29,6 @@ ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"
 """How a finished report is written."""
 Evidence = Literal["none", "short", "full"]
 """What a report for people shows of its check: nothing, what did not pass as it was written, or every sentence."""
-RefreshFormat = Literal["md", "html", "json"]
-"""How what became of a report is written."""
 Strategy = Literal["orchestrated", "planned"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 GRAPHS: Mapping[Strategy, str] = {"orchestrated": "deep_research", "planned": "planned_research"}

@@ -6,10 +6,9 @@ import base64
 import hashlib
 from functools import cache
 from importlib import resources
-from typing import Any
 
 import lxml.html
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from ...core.evidence.citations.labels import is_right_to_left, labels
@@ -37,11 +36,14 @@ def report_page(
     listed = {"corrected": words.corrected, "marked": words.marked, "not_verified": words.left_open}
     units = finished.report.verdicts if evidence == "short" else ()
     numbers = {key: number for number, key in finished.report.keys.items()}
-    return render_page(
-        "page.html",
+    style = _style()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return _template().render(
         title=finished.title,
         language=finished.language_code,
         direction="rtl" if is_right_to_left(finished.language_code) else "ltr",
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'",
+        style=Markup(style),  # noqa: S704 - our own file
         finished=finished,
         words=words,
         is_on_paper=is_on_paper,
@@ -64,27 +66,14 @@ def report_page(
     )
 
 
-def render_page(template: str, *, title: str, language: str, direction: str, **values: Any) -> str:
-    """Return a page made of one of our templates, with our style and a policy that allows nothing else.
-
-    `language` (ISO 639-1) and `direction` (`ltr` or `rtl`) are those of its words.
-    """
-    style = _style()
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-    given = {"title": title, "language": language, "direction": direction, "policy": policy}
-    page = _environment().get_template(template)
-    return page.render(**given, **values, style=Markup(style))  # noqa: S704 - our own file
-
-
 @cache
 def _style() -> str:
     return resources.files("deep_research.app.exports").joinpath("templates", "page.css").read_text("utf-8")
 
 
 @cache
-def _environment() -> Environment:
-    return Environment(
+def _template() -> Template:
+    environment = Environment(
         loader=PackageLoader("deep_research.app.exports", "templates"),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -93,6 +82,7 @@ def _environment() -> Environment:
         autoescape=True,
         finalize=_readable,
     )
+    return environment.get_template("page.html")
 
 
 def _readable(value: object) -> object:

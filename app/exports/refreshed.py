@@ -1,19 +1,17 @@
-"""A report whose sources were read again: which sentences hold and what changed, as Markdown, as a page and as data."""
+"""A report whose sources were read again: which sentences hold and what changed, as Markdown."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from ...core.evidence.citations.rendering import link_to, plain_line, shown_title, source_place
+from ...core.evidence.citations.rendering import plain_line, shown_title, source_place
 from ...core.records.sources import Source
-from ...core.run.conversation import clean, clean_nested
+from ...core.run.conversation import clean
 from ..words import counted
-from .page import render_page
 
 State = Literal["holds", "changed", "unchecked"]
 STATES: Mapping[State, str] = {"changed": "Changed", "unchecked": "Can no longer be checked"}
@@ -142,41 +140,3 @@ def difference(ground: Ground) -> Iterator[tuple[str, str]]:
 def _name(source: SourceNow) -> str:
     title, place = shown_title(source.source), source_place(source.source)
     return f"[{source.number}] {plain_line(title)}" + (f" — {plain_line(place)}" if place and place != title else "")
-
-
-def refreshed_page(found: Refreshed) -> str:
-    """Return it as one HTML page that needs nothing from outside."""
-    return render_page(
-        "refreshed.html",
-        title=found.question,
-        language="en",
-        direction="ltr",
-        found=found,
-        states=STATES,
-        difference=difference,
-        link_to=link_to,
-        shown_title=shown_title,
-        place_of=source_place,
-    )
-
-
-def refreshed_json(found: Refreshed) -> str:
-    """Return it as data."""
-    sentences = [
-        {**sentence._asdict(), "grounds": [ground._asdict() for ground in sentence.grounds]}
-        for sentence in found.sentences
-    ]
-    sources = [{"n": one.number, **_place(one.source), "change": one.words} for one in found.sources]
-    data = {
-        "thread": found.thread,
-        "question": found.question,
-        "counts": found.counts,
-        "sentences": sentences,
-        "sources": sources,
-        "notes": list(found.notes),
-    }
-    return json.dumps(clean_nested(data), ensure_ascii=False, indent=2)
-
-
-def _place(source: Source) -> dict[str, Any]:
-    return source.model_dump(include={"title", "location", "date"})
