@@ -395,14 +395,10 @@ class Examination:
             repair=self._repairs.get(unit.text),
         )
 
-    async def examine_parts(self, units: Sequence[Unit]) -> tuple[Mapping[Key, Judgement], list[Rewrite]]:
-        """Judge these units of the report alone, and have those that are wrong corrected once.
-
-        Returns the judgements, none of what is quoted word for word, and the new sentences that are judged right.
-        """
+    async def judge_parts(self, units: Sequence[Unit]) -> Mapping[Key, Judgement]:
+        """Return what the model says of these units of the report alone."""
         await self._judge(units, self._opinions - self._opinions // KEPT)
-        judged, can_write = dict(self._judged), not is_extractive("writer", self._context)
-        return judged, await self._rewrites(_faults(units, judged)) if can_write else []
+        return dict(self._judged)
 
     async def _rewrite(self, *, is_last: bool) -> None:
         faults = _faults(self._units(), self._judged)
