@@ -119,7 +119,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         kept = await book.texts(stored, report)
     before = {key: _read(source, kept[key]) for key, source in sources.items()}
     say(f"reading again: {counted(len(sources), 'source')}")
-    now, fetched = await reread([*sources.values()], context, run, _say_indexed)
+    now, fetched = await reread([*sources.values()], context, run)
     comparison = await asyncio.to_thread(_Comparison, report, sources, before, now)
     events = SilentEvents(Emitter(lambda _: None), Placement(turn_index=0))
     filler = Filler(context, run, events, events.placement)
@@ -234,8 +234,3 @@ def _how(source: Source, now: Reread) -> str:
     if now.source.location != source.location and source.kind == "document":
         return f"its text stands in {plain_line(source_place(now.source))} now"
     return "" if now.is_same or not source.content_hash else "its text has changed"
-
-
-def _say_indexed(done: int, total: int) -> None:
-    if done == total:
-        say(f"documents indexed: {done} of {total}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from langgraph.store.memory import InMemoryStore
@@ -41,20 +41,17 @@ class Reread(NamedTuple):
     """Whether its text is the one that was read for the report."""
 
 
-async def reread(
-    sources: Sequence[Source], context: Context, run: Run, on_progress: Callable[[int, int], None]
-) -> tuple[dict[str, Reread], Spent]:
+async def reread(sources: Sequence[Source], context: Context, run: Run) -> tuple[dict[str, Reread], Spent]:
     """Read sources again within the limits of the run; return them by key, and what reading pages cost.
 
-    `on_progress` is called with the numbers of indexed documents and of all. A page of which the run knew only a search
-    excerpt is opened, too.
+    A page of which the run knew only a search excerpt is opened, too.
     """
     tool_context = ToolContext(Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {}))
     pages = [source for source in sources if source.address.startswith(_WEB)]
     documents = [source for source in sources if source.address.startswith(DOCUMENT_SCHEME)]
     found = [
         *await _read_pages(pages, context, tool_context),
-        *await asyncio.to_thread(_read_documents, documents, context, on_progress),
+        *await asyncio.to_thread(_read_documents, documents, context),
     ]
     unasked = {source.key: Reread(source, (), NOT_ASKED) for source in sources}
     return unasked | {one.source.key: one for one in found}, tool_context.meter.spent(tool_names.OPEN_URL)
@@ -79,14 +76,12 @@ def _reread_page(source: Source, read: Hit | NotRead | str) -> Reread:
     return Reread(source, (), f"{read.reason} ({read.code})" if isinstance(read, NotRead) else read)
 
 
-def _read_documents(
-    sources: Sequence[Source], context: Context, on_progress: Callable[[int, int], None]
-) -> list[Reread]:
+def _read_documents(sources: Sequence[Source], context: Context) -> list[Reread]:
     if not sources or not context.docs:
         return [Reread(source, (), NO_DOCUMENT) for source in sources]
     library = Library(context)
     try:
-        status = library.refresh(on_progress)
+        status = library.refresh()
     except DocumentsUnreadable as error:
         return [Reread(source, (), str(error)) for source in sources]
     reasons = {f"{DOCUMENT_SCHEME}{one.path}": one.reason for one in status.left_out}
