@@ -128,7 +128,7 @@ def test_a_passage_that_was_edited_is_shown_beside_the_new_one(desk: Desk, old: 
     edit(desk, "keeper.md", old=old, new=new)
     ended = desk.call("refresh", "light")
     assert changed(ended) == [KEEPER] and ended.out.count("words it otherwise now, or no longer says it") == 1
-    plain = KEEPER.removesuffix(" [3]")
+    plain = KEEPER.removesuffix(" [2]")
     assert f"> Then: {plain}" in ended.out and (not new or plain.replace(old, new) in ended.out)
 
 
