@@ -113,6 +113,24 @@ def checks(folder: Path, out: Path, model: str, verify: str) -> int:
     return 0
 
 
+@cli.command()
+@click.argument("folder", type=_FOLDER)
+def revisions(folder: Path) -> int:
+    """Add to the reports of FOLDER and follow them up, with a scripted model, and count what is lost of them.
+
+    FOLDER is as for `checks`. Exit code 1 if anything is lost.
+    """
+    from deep_research_evaluation.revisions import revise_reports
+
+    found = asyncio.run(revise_reports(folder))
+    for one in found:
+        click.echo(
+            f"{one.name}: {one.sentences} sentences, {one.added} added, {one.lost_by_additions} lost by that, "
+            f"{one.lost_by_follow_up} by a follow-up"
+        )
+    return FAILED if any(one.lost_by_additions or one.lost_by_follow_up for one in found) else 0
+
+
 def main() -> None:
     """Run the command; a mistake of the user ends in one line, never in a traceback."""
     for stream in (sys.stdout, sys.stderr):

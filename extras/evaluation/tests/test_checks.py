@@ -8,16 +8,31 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from deep_research_evaluation.__main__ import cli
+from deep_research_evaluation.revisions import lost_of
 
 LIGHT = "# Skerry Light\n\nThe Skerry Light was lit for the first time in 1844. It stands 38 metres tall.\n"
 
 
-def test_the_reports_of_a_set_are_checked_and_written_with_their_sources(tmp_path: Path) -> None:
-    (tmp_path / "reports").mkdir()
-    (tmp_path / "corpora" / "light").mkdir(parents=True)
-    (tmp_path / "corpora" / "light" / "light.md").write_text(LIGHT, "utf-8")
+def small_set(folder: Path) -> str:
+    """Make a set of one report; return that."""
+    (folder / "reports").mkdir()
+    (folder / "corpora" / "light").mkdir(parents=True)
+    (folder / "corpora" / "light" / "light.md").write_text(LIGHT, "utf-8")
     text = "The Skerry Light was lit for the first time in 1844. [1]\n\n## Sources\n\n- [1] Skerry Light, light.md\n"
-    (tmp_path / "reports" / "light.md").write_text(text, "utf-8")
+    (folder / "reports" / "light.md").write_text(text, "utf-8")
+    return text
+
+
+def test_what_additions_and_follow_ups_lose_of_a_report_is_counted(tmp_path: Path) -> None:
+    small_set(tmp_path)
+    done = CliRunner().invoke(cli, ["revisions", str(tmp_path)], standalone_mode=False)
+    assert (done.exception, done.return_value) == (None, 0)
+    assert done.output == "light.md: 1 sentences, 3 added, 0 lost by that, 0 by a follow-up\n"
+    assert lost_of(["One. [1]", "Two. [2]", "Three."], "Two. [2] One. [1]") == 2
+
+
+def test_the_reports_of_a_set_are_checked_and_written_with_their_sources(tmp_path: Path) -> None:
+    text = small_set(tmp_path)
     done = CliRunner().invoke(cli, ["checks", str(tmp_path), "--out", str(tmp_path / "out")], standalone_mode=False)
     assert done.exception is None
     assert done.output == "light.md: 0 marked, 0 corrected, 0 tokens read\n"

@@ -1,0 +1,169 @@
+"""The command `revisions`: adds to finished reports and follows them up, and counts what is lost of them.
+
+A set is a folder as for `checks`. A scripted model plays all roles: its draft is the report of the set, its grade says
+that one requirement is open, and its additions stand at random places.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, ModelProfile
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages.tool import tool_call
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.checkpoint.memory import InMemorySaver
+from typing_extensions import override
+
+from deep_research import Context, build_graph, thread_id
+
+_LIST = re.compile(r"^## (?:Sources|Quellen|Références)\s*$", re.MULTILINE)
+_ENTRY = re.compile(r"^- \[(\d+)\] (.+), (\S+)$", re.MULTILINE)
+_RESULT = re.compile(r'"document": (\d+), "title": "((?:[^"\\]|\\.)*)"')
+_SOURCE = re.compile(r"^\[(\d+)\] ([^;\n]+)", re.MULTILINE)
+_SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?:\s*\[\d+\])*(?=\s|$)|$)", re.MULTILINE)
+_MARKER = re.compile(r"\[(\d+)\]")
+PLAN = "# A report\n\n1. All of it\n\n## Checklist\n\n- The subject\n- What is new"
+ADDED = "This was added afterwards"
+FOLLOW_UP = "And what else is known of it?"
+
+
+class Revised(NamedTuple):
+    """What became of a report."""
+
+    name: str
+    sentences: int
+    """Sentences, headings and rows that it had, with their citations."""
+    lost_by_additions: int
+    """Those of them that are not there, word for word and in their order, once something was added."""
+    added: int
+    """Passages that were added."""
+    lost_by_follow_up: int
+    """Those that are not in the thread once it was followed up."""
+
+
+class ScriptedModel(BaseChatModel):
+    """Plays all roles of a run whose draft is given."""
+
+    report: str
+    titles: dict[int, str]
+    """Titles of its sources by the numbers in the report."""
+    seed: int = 0
+    draft: str = ""
+    """The report with the numbers of the thread, once it was written."""
+    grades: int = 0
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    @override
+    def _resolve_model_profile(self) -> ModelProfile:
+        return ModelProfile(max_input_tokens=200_000, tool_calling=True)
+
+    @override
+    def bind_tools(self, tools: Any, *, tool_choice: str | None = None, **kwargs: Any) -> Runnable[Any, AIMessage]:
+        """Return the same model with tools; see `BaseChatModel.bind_tools`."""
+        return self.bind(offered=[convert_to_openai_tool(tool)["function"]["name"] for tool in tools])
+
+    @override
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        *,
+        offered: tuple[str, ...] = (),
+        **kwargs: Any,
+    ) -> ChatResult:
+        reply = self._reply(messages, offered)
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    def _reply(self, messages: list[BaseMessage], offered: tuple[str, ...]) -> AIMessage:
+        prompt = "\n".join(message.text for message in messages)
+        if "answer_from_read" in offered:
+            return _call("answer_from_read")
+        if "generate_plan" in offered:
+            return _call("generate_plan")
+        if "research_agent" in offered:
+            done = any(isinstance(message, ToolMessage) and message.text for message in messages)
+            return _call("generate_report") if done else _call("research_agent", task="All that the documents say")
+        if "grade_report" in offered:
+            self.grades += 1
+            verdict = (
+                {"verdict": "answered"} if self.grades > 1 else {"verdict": "not answered", "missing": "More of it"}
+            )
+            return _call("grade_report", grades=[{"number": 1 if self.grades > 1 else 2, **verdict}])
+        if "add_to_report" in offered:
+            return _call("add_to_report", additions=self._additions(prompt))
+        if any(isinstance(message, ToolMessage) for message in messages) and "generate_report" in offered:
+            return AIMessage("\n".join(f"{title} is a source. [{n}]" for n, title in _RESULT.findall(prompt)))
+        if "You write the final answer" in prompt:
+            return AIMessage(self._write(messages))
+        return AIMessage(PLAN)
+
+    def _write(self, messages: list[BaseMessage]) -> str:
+        said = [message.text for message in messages if isinstance(message, HumanMessage)]
+        if any(FOLLOW_UP in text for text in said):
+            number = min(map(int, _MARKER.findall(self.draft)))
+            return f"Nothing else is known. [{number}]"
+        numbers = {title.strip(): number for number, title in _SOURCE.findall(said[-1])}
+
+        def of_thread(marker: re.Match[str]) -> str:
+            return f"[{numbers[self.titles[int(marker[1])]]}]"
+
+        self.draft = _MARKER.sub(of_thread, self.report)
+        return self.draft
+
+    def _additions(self, prompt: str) -> list[dict[str, Any]]:
+        """Return three additions behind random blocks, of which one continues its block."""
+        blocks = max(map(int, re.findall(r'"block": (\d+)', prompt)))
+        drawn = random.Random(self.seed)  # noqa: S311 - it only chooses places
+        number = _MARKER.findall(self.draft)[0]
+        return [
+            {"after": drawn.randint(0, blocks), "is_continued": place == 0, "text": f"{ADDED} {place}. [{number}]"}
+            for place in range(3)
+        ]
+
+
+def _call(name: str, **arguments: Any) -> AIMessage:
+    return AIMessage("", tool_calls=[tool_call(name=name, args=arguments, id=f"call-{name}")])
+
+
+async def revise_reports(folder: Path) -> list[Revised]:
+    """Add to the reports of a set and follow them up, one after the other."""
+    return [await _revise(path, folder / "corpora" / path.stem) for path in sorted(folder.glob("reports/*.md"))]
+
+
+async def _revise(path: Path, corpus: Path) -> Revised:
+    body, listed = _LIST.split(path.read_text("utf-8"))[:2]
+    titles = {int(number): title for number, title, _ in _ENTRY.findall(listed)}
+    model = ScriptedModel(report=body.strip(), titles=titles)
+    limits = {"whole_characters": 200_000}
+    context = Context.model_validate(
+        {"models": model, "docs": [corpus], "engines": (), "verify": "off", "clarify": "assume", "limits": limits}
+    )
+    graph = build_graph(checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": thread_id(path.stem)}}
+    done = await graph.ainvoke({"messages": [HumanMessage("Report on it.")]}, config, context=context)
+    text = done["report"].text
+    pieces = [piece.strip() for piece in _SENTENCE.findall(model.draft) if piece.strip()]
+    shown = done["messages"][-1].text
+    again = await graph.ainvoke({"messages": [HumanMessage(FOLLOW_UP)]}, config, context=context)
+    kept = next((message.text for message in again["messages"] if message.text == shown), "")
+    return Revised(path.name, len(pieces), lost_of(pieces, text), text.count(ADDED), lost_of(pieces, kept))
+
+
+def lost_of(pieces: list[str], text: str) -> int:
+    """Return how many pieces do not stand in a text behind the one before them."""
+    lost, end = 0, 0
+    for piece in pieces:
+        place = text.find(piece, end)
+        lost, end = (lost + 1, end) if place < 0 else (lost, place + len(piece))
+    return lost
