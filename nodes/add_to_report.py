@@ -55,7 +55,9 @@ async def _ask(state: ResearchState, draft: Draft, turn: Turn) -> AddToReport | 
         [],
         instructions=turn.context.instructions,
         request=state.run.question,
-        requirements=fence("\n".join(f"- {grade.requirement}" for grade in draft.open_grades)),
+        requirements=fence(
+            "\n".join(f"- {': '.join(filter(None, (one.requirement, one.missing)))}" for one in draft.open_grades)
+        ),
         words=len(draft.text.split()),
         report=fenced_knowledge(report=blocks),
         knowledge=known_findings(state, turn.context.limits.memory_tokens),

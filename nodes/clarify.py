@@ -100,7 +100,8 @@ async def _recalled(turn: Turn, state: ResearchState) -> str:
     if state.run.entry != "follow_up" or is_small("clarifier", context) or is_extractive("clarifier", context):
         return ""
     found = await recalled_passages(state.run.question, state, turn.pages, RECALLED_CHARACTERS)
-    return fence("\n\n".join(f"[{state.sources[key].number}] {text}" for key, text in found)) if found else ""
+    shown = [f"[{state.sources[key].number}] {state.sources[key].title}: {text}" for key, text in found]
+    return fence("\n\n".join(shown)) if shown else ""
 
 
 def _queries(message: AIMessage) -> tuple[str, ...]:

@@ -69,7 +69,9 @@ async def look_up(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     turn.emit(*(step_failed(place, failure) for failure in work.failures), *finding_packets(place, finding, cited))
     call = tool_call(name=tool_names.RESEARCH_AGENT, args={"task": task.text}, id=task.id)
     gap = gap_of(task.text, run.id, 0, task.id, about=task.text)
-    learnings = [Learning(text=one.text, source=one.key, step=task.step.id, question_id=run.id) for one in found]
+    # What was read before is known to the thread already.
+    new = [] if run.is_recalled else found
+    learnings = [Learning(text=one.text, source=one.key, step=task.step.id, question_id=run.id) for one in new]
     return {
         **turn.update(),
         "transcript": [[AIMessage("", tool_calls=[call]), ToolMessage(PENDING, tool_call_id=task.id)]],

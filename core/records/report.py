@@ -21,7 +21,8 @@ class Grade(Record):
     verdict: Literal["answered", "partly", "not answered"]
     """How much of it the draft says; what the draft says to be unknown counts as not answered."""
     missing: str = ""
-    """What is still to be found out, in words that can be understood alone; empty if there is nothing to search for."""
+    """What the draft lacks of it, in words that can be understood alone; empty if it is answered, or if researchers
+    have looked for it in vain."""
     is_found: bool = False
     """Whether findings hold what the draft leaves open of it."""
 

@@ -30,7 +30,7 @@ def merge_grades(requirements: Sequence[str], known: Iterable[Grade], given: Seq
         asked[one.number - 1]: Grade(
             requirement=asked[one.number - 1],
             verdict=one.verdict,
-            missing="" if one.verdict == "answered" or one.is_found else " ".join(one.missing.split()),
+            missing="" if one.verdict == "answered" else " ".join(one.missing.split()),
             is_found=one.is_found and one.verdict != "answered",
         )
         for one in given
@@ -50,7 +50,11 @@ def to_grade(requirements: Sequence[str], known: Iterable[Grade]) -> list[str]:
 
 def open_tasks(draft: Draft) -> list[tuple[str, str]]:
     """Return the requirement and the task for each item that the draft leaves open, each task once."""
-    tasks = {grade.missing: grade.requirement for grade in reversed(draft.open_grades) if grade.missing}
+    tasks = {
+        grade.missing: grade.requirement
+        for grade in reversed(draft.open_grades)
+        if grade.missing and not grade.is_found
+    }
     return [(requirement, task) for task, requirement in reversed(tasks.items())]
 
 

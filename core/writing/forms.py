@@ -230,7 +230,7 @@ class RequirementGrade(Form):
     is_found: bool = False
     """Unless it is answered: whether the findings hold what the draft lacks."""
     missing: str = ""
-    """Unless it is answered or found: what is to be searched for, in a sentence that can be understood alone."""
+    """Unless it is answered: what the draft lacks, in a sentence that can be understood alone."""
 
 
 class GradeReport(Form):

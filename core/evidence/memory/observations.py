@@ -295,7 +295,7 @@ def notes_of(state: ResearchState) -> list[str]:
         notes.append(state.plan.remark)
     notes += gaps_of(run, findings)
     notes += [_line("Not done", step.title, step.reason) for step in state.steps if step.status == "skipped"]
-    notes += [f"Not answered in full: {grade.requirement.rstrip('.')}." for grade in open_grades_of(state)]
+    notes += [_line("Not answered in full", one.requirement, one.missing) for one in open_grades_of(state)]
     # The checklist says what the request asks for; gaps of single researchers say more, and several times.
     if not (state.report and state.report.grades):
         notes += [f"Not found: {gap}" for gap in missing_of(run, findings, state.memory.values())]
