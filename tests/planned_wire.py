@@ -56,7 +56,8 @@ class Forms:
     def _asked(self, request: Received) -> Asked:
         messages = [_message(message) for message in request.messages]
         said = (message.text for message in messages if isinstance(message, HumanMessage))
-        task = next(text for text in said if text != OPENING)
+        # Some forms are asked for by a reminder alone.
+        task = next((text for text in said if text != OPENING and not text.startswith("<reminder>")), "")
         form = request.tools[0] if request.tools else "report"
         with self.lock:
             same = [key for key in self.paid.elements() if key[:2] == (form, task)]

@@ -9,17 +9,18 @@ import os
 import signal
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from command import Desk, desk_in
 from lab import QUESTION
-from planned_lab import plan, step
+from planned_lab import Rule, plan, step
 from planned_wire import Forms, Point, form_server
 from server import PAUSE, SECONDS, WATCH
 
 LIGHT, KEEPER, HARBOUR, WEIGHED = "Skerry Light", "Ada Moran", "Port Anlow", "What follows?"
-RULES = {
+RULES: dict[str, Rule] = {
     "make_plan": plan(
         step(LIGHT), step(KEEPER, previous=True), step(HARBOUR, previous=True), step(WEIGHED, search=False)
     ),
@@ -38,6 +39,19 @@ POINTS: tuple[Point, ...] = (
     ("record_analysis", WEIGHED),
     ("report", QUESTION),
 )
+FURTHER = "spring tide Port Anlow"
+"""What the draft leaves open of the checklist."""
+CHECKED: dict[str, Rule] = {
+    **RULES,
+    "make_plan": lambda asked: {**RULES["make_plan"](asked), "requirements": ["Its height", "The tides beside it"]},
+    "grade_report": lambda asked: {
+        "grades": [{"number": 2, "verdict": "not answered", "missing": FURTHER}]
+        if asked.number == 1
+        else [{"number": 1, "verdict": "answered"}]
+    },
+    "add_to_report": lambda _: {"additions": [{"after": 1, "text": "The tides are told of, too. [1]"}]},
+}
+IN_THE_ROUND: tuple[Point, ...] = (("grade_report", ""), ("record_round", FURTHER), ("add_to_report", ""))
 SHIFTS = (0, -3600, 3600, -3600, 0)
 """Seconds by which the clock of each command is off."""
 
@@ -62,15 +76,16 @@ def kill(desk: Desk, forms: Forms, point: Point, *arguments: str, **environment:
 
 @pytest.mark.slow
 @pytest.mark.fault(36)
+@pytest.mark.parametrize(("rules", "points"), [(RULES, POINTS), (CHECKED, IN_THE_ROUND)])
 def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, rules: Mapping[str, Rule], points: Sequence[Point]
 ) -> None:
     ask = ("ask", QUESTION, "--thread", "light", "--strategy", "planned", "--docs", str(desk.docs), "--yes")
-    with form_server(RULES) as (server, forms):
+    with form_server(rules) as (server, forms):
         settings = {"DEEP_RESEARCH_MODELS": "openai:fake-1", "DEEP_RESEARCH_TOOL_CALLS": "native"}
         for name, value in {**server.environment, **settings}.items():
             monkeypatch.setenv(name, value)
-        for number, point in enumerate(POINTS):
+        for number, point in enumerate(points):
             clock = {"PYTHONPATH": str(WATCH), "CLOCK_SHIFT": str(SHIFTS[number])}
             kill(desk, forms, point, *(("resume", "light") if number else ask), **clock)
         ended = desk.call("resume", "light")
@@ -81,5 +96,5 @@ def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over
         assert not [key for key, count in forms.paid.items() if count > 1]
         again = paid - forms.paid
         # What is judged is told from another text by the fence around it, which is new each time.
-        assert sorted(key[:2] for key in again.elements() if key[0] != "judge_units") == sorted(POINTS)
+        assert sorted(key[:2] for key in again.elements() if key[0] != "judge_units") == sorted(points)
         assert not [key for key in forms.paid - paid if key[0] != "judge_units"]
