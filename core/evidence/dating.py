@@ -65,7 +65,13 @@ def dated(title: str, name: str, text: str, today: str = "") -> Dated:
     in_title, said = _of_line(title, text, "title"), statements(text, title)
     of_name = (one.date for one in _of_line(named, "", "title"))
     in_name = [Statement(date, "file_name") for date in of_name if date not in title]
-    stated = [one for kind in ("publication", "document", "as_of") for one in said if one.kind == kind]
+    # A year alone may be that of another document, as of the edition that this one supersedes.
+    stated = [
+        one
+        for kind in ("publication", "document", "as_of")
+        for one in said
+        if one.kind == kind and len(one.date) > len("2024")
+    ]
     days = [one for one in in_title if len(one.date) == DAY and one.kind != "in_force"]
     first = [*days, *stated] if _pattern("date_acts", is_ending=True).search(_plain(title)) else [*stated, *days]
     first = [*first, *(one for one in in_name if len(one.date) == DAY)]

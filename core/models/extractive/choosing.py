@@ -43,7 +43,7 @@ TITLE, SHARED, UNRELATED = 0.25, 0.2, -0.2
 """Bonus of a unit if it or its document names the other one's, or if both hold a rare name; the cost if neither."""
 NEAR, LEAST = 0.4, 0.1
 """Share of the best unit's worth below which nothing more is quoted for a question, and for a topic."""
-BEARING, GOING_ON = 0.5, 0.3
+BEARING, GOING_ON = 0.5, 0.1
 """Share of the best unit's words that a unit must hold to bear on the part, and to go on in an answer's document."""
 LITTLE, ABSENT = 0.34, 0.45
 """A question is not answered if no chosen unit holds more of its words, and no unit at all holds so many of them."""
