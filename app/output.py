@@ -263,7 +263,7 @@ def _audit_lines(audit: Audit) -> list[str]:
         counts_line(audit),
         f"{counted(audit.removed_markers, 'citation')} removed that named no source",
         f"{counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "
-        f"{audit.independent_sources} of them independent, "
+        f"from {counted(audit.independent_sources, 'independent organisation')}, "
         f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not readable",
         f"{counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
         *([calls_line(audit)] if audit.model_calls else []),

@@ -13,6 +13,7 @@ from ..core.evidence.checking.verification import with_independence
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import with_marks
 from ..core.evidence.memory.observations import own_actions
+from ..core.evidence.origin import organisations
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Report
 from ..core.records.research import Run
@@ -84,7 +85,7 @@ def _audited(
     text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=doubts)
     examined = examined._replace(claims=claims)
     audit = audit_of(state, examined, texts, failures)
-    claims = with_independence(claims, audit.reprints)
+    claims = with_independence(claims, organisations(state.sources.values(), audit.reprints))
     draft = state.draft
     return Report(
         text=text,

@@ -100,6 +100,7 @@ class WebPages:
             date=page.date,
             date_kind="publication" if page.date else "",
             period=page.period,
+            origin=page.origin,
             is_cut=page.is_cut,
             content_hash=text_hash(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from ...core.evidence.citations.labels import is_right_to_left, labels
-from ...core.evidence.citations.rendering import link_to, said_above, shown_title, source_place
+from ...core.evidence.citations.rendering import link_to, said_above, shown_title, source_place, time_line
 from ...core.run.errors import ExtraMissing
 from ..words import Evidence
 from .body import report_body
@@ -63,6 +63,7 @@ def report_page(
         link_to=link_to,
         shown_title=shown_title,
         place_of=source_place,
+        time_of=time_line,
     )
 
 

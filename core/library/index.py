@@ -22,7 +22,7 @@ from .index_file import NEW, connect, discard, exchange, settle, text_of, usable
 from .index_search import MOST, IndexReader
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
-_STATED = "title, date, date_kind, period, is_draft, superseded_by, valid_from"
+_STATED = "title, date, date_kind, period, publisher, is_draft, superseded_by, valid_from"
 
 
 class Entry(NamedTuple):
@@ -45,6 +45,7 @@ class Entry(NamedTuple):
     date: str = ""
     date_kind: DateKind = ""
     period: str = ""
+    publisher: str = ""
     is_draft: bool = False
     superseded_by: str = ""
     valid_from: str = ""

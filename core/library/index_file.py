@@ -38,7 +38,8 @@ _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
     code TEXT, seconds REAL, tries INTEGER, is_cut INTEGER, note TEXT, title TEXT, title_key TEXT, date TEXT,
-    date_kind TEXT, period TEXT, is_draft INTEGER, superseded_by TEXT, valid_from TEXT, content_hash TEXT
+    date_kind TEXT, period TEXT, publisher TEXT, is_draft INTEGER, superseded_by TEXT, valid_from TEXT,
+    content_hash TEXT
 );
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_by_content ON documents (content_hash, path);

@@ -41,7 +41,7 @@ WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIM
 """  # noqa: S608
 _PASSAGE = f"""
 SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.date_kind,
-    documents.period, documents.is_draft,
+    documents.period, documents.publisher, documents.is_draft,
     documents.superseded_by, documents.valid_from, documents.content_hash, documents.is_cut, texts.language,
     substr (spans.piece, 1, spans.stop - spans.start)
 FROM spans JOIN texts ON texts.id = spans.text JOIN documents ON documents.id = (
@@ -104,6 +104,7 @@ class FoundPassage(NamedTuple):
     date: str
     date_kind: DateKind
     period: str
+    publisher: str
     is_draft: int
     superseded_by: str
     valid_from: str

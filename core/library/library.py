@@ -185,6 +185,7 @@ class Library:
             date=found.date,
             date_kind=found.date_kind,
             period=found.period,
+            publisher=found.publisher,
             is_draft=bool(found.is_draft),
             superseded_by=found.superseded_by,
             in_force_from=found.valid_from if found.valid_from > read_at[: len(found.valid_from)] else "",

@@ -38,6 +38,8 @@ QUICK = frozenset({"markdown", "text", "html"})
 AHEAD = 2
 """Batches that are under way: while one is stored, the next one is read already."""
 NEVER = -1
+_READ = ("title", "text", "date", "date_kind", "period", "publisher", "is_cut", "note")
+"""What an entry takes over from what was read."""
 UNSURE = frozenset({"timed out", "crashed"})
 """Failures that may have other reasons than the file: a busy machine, or a limit that has been raised meanwhile."""
 MOST_TRIES = 3
@@ -216,7 +218,8 @@ def _with(entry: Entry, extract: Extract | Unreadable, outdated: Outdated) -> En
         failed = entry._replace(reason=str(extract), code=extract.reason)
         return _tried(failed, outdated) if failed.code in UNSURE else failed
     known = {
-        name: getattr(extract, name) for name in ("title", "text", "date", "date_kind", "period", "is_cut", "note")
+        name: getattr(extract, name)
+        for name in ("title", "text", "date", "date_kind", "period", "publisher", "is_cut", "note")
     }
     stated = standing_of(extract.title, PurePath(entry.path).name, extract.text)._asdict()
     return entry._replace(**known, **stated, content_hash=hashlib.sha256(extract.text.encode()).hexdigest())

@@ -12,7 +12,7 @@ from zlib import crc32
 from ..run.registered import PARSERS, registered
 
 if TYPE_CHECKING:
-    from ..records.sources import DateKind
+    from ..records.sources import DateKind, Origin
 
 TEXT_CHARACTERS = 50_000_000
 """Of a text at most, as a small archive may hold any amount of it; files are refused by size (`max_document_bytes`)."""
@@ -163,6 +163,10 @@ class Extract(NamedTuple):
     """What kind of date that is; empty if a field of the file states it."""
     period: str = ""
     """What it reports on, see `records.sources.Source.period`."""
+    origin: Origin = "other"
+    """What kind of publisher a web page says that it has."""
+    publisher: str = ""
+    """Who published it, as it says; of an e-mail, the domain of its sender."""
 
 
 class Unreadable(Exception):

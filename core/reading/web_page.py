@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from ..records.sources import Origin
 from ..run.concurrency import Threads
 from ..run.context import Context
 from ..run.limits import Limits
@@ -45,6 +46,8 @@ class WebPage(NamedTuple):
     """Whether the page holds more text than this."""
     period: str = ""
     """What it reports on; see `records.sources.Source.period`."""
+    origin: Origin = "other"
+    """What kind of publisher it says that it has."""
 
 
 def start_parsers(limits: Limits) -> None:
@@ -82,6 +85,7 @@ class WebReader(Fetcher):
             extract.links,
             page.is_cut or extract.is_cut,
             extract.period,
+            extract.origin,
         )
 
 

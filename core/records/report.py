@@ -112,7 +112,7 @@ class ClaimCheck(Record):
     passages: tuple[CitedPassage, ...] = ()
     """One for each source that it cites, in the order of its markers."""
     independent: int = 0
-    """Sources that support it, reprints of one text counted once."""
+    """Organisations whose sources support it; those with reprints of one text count once."""
     repair: Repair | None = None
     """How it was repaired; none if it stands as it was written."""
     is_marked: bool = False
@@ -169,7 +169,7 @@ class Audit(Record):
     sources_cited: int
     """Sources that the report cites."""
     independent_sources: int
-    """The same, reprints of one text counted once."""
+    """Organisations that these come from; those with reprints of one text count once."""
     excerpts_cited: int = 0
     """Sources that it cites although nothing but what a search showed of them was read."""
     reprints: tuple[tuple[str, ...], ...] = ()

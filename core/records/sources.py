@@ -19,6 +19,9 @@ DateKind = Literal["", "document", "publication", "as_of", "in_force", "file_nam
 """What is known of a date: it is that of the document, of its publication, of the state that it shows, or of the day
 from which it is in force; or only the name of the file bears it, or it was changed then. Empty without a date."""
 
+Origin = Literal["own", "official", "company", "news", "scholarly", "forum", "other"]
+"""What kind of publisher a source has; `own`: it is a document of the user."""
+
 
 class Record(BaseModel):
     """A frozen piece of a run; two records with equal fields are the same record."""
@@ -71,6 +74,10 @@ class Source(Record):
     """When the text was read (ISO 8601); empty as long as it was not."""
     excerpts: tuple[str, ...] = ()
     """SHA-256 (hex) of the excerpts of it that searches of the web have shown, in the store."""
+    origin: Origin = "other"
+    """What kind of publisher its page says that it has; see `evidence.origin.origin_of`."""
+    publisher: str = ""
+    """Who published a document of the user, as it says; empty if it says nothing."""
     number: int = 0
     """Number in this thread, from 1; 0 as long as no finding cites it."""
 

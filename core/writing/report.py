@@ -20,8 +20,9 @@ from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, said_above, title_line, write_document
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import comparison_table, missing_of, not_read, notes_of, own_actions
+from ..evidence.origin import organisations
 from ..evidence.text.continuation import Continuation
-from ..evidence.text.similarity import independent, reprints
+from ..evidence.text.similarity import reprints
 from ..records.report import Audit, Disagreement, Draft, Report
 from ..records.sources import Source
 from ..run.context import Context
@@ -225,7 +226,7 @@ def audit_of(
         removed_markers=draft.removed_markers,
         sources_read=read_sources(state.sources, [*found, *cited]),
         sources_cited=len(cited),
-        independent_sources=independent(cited, groups),
+        independent_sources=len({*organisations((state.sources[key] for key in cited), groups).values()}),
         excerpts_cited=sum(not state.sources[key].content_hash for key in cited),
         reprints=tuple(groups),
         is_unverified=report.is_unverified,

@@ -15,6 +15,7 @@ from ..evidence.checking.proof import Known
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import plain_prose
 from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
+from ..evidence.origin import origin_of
 from ..evidence.text.continuation import join_continuation
 from ..evidence.text.repetition import without_loop
 from ..evidence.text.sentences import cited_sentences
@@ -165,7 +166,9 @@ def describe_sources(state: ResearchState) -> str:
 
 
 def _describe(source: Source) -> str:
+    kind = origin_of(source)
     marks = (
+        {"own": "the user's document", "other": ""}.get(kind, kind),
         source.date,
         f"on {source.period}" if source.period else "",
         "superseded" if source.superseded_by else "",

@@ -114,7 +114,7 @@ def test_a_date_that_a_text_only_tells_of_is_not_its_own(title: str, text: str) 
 
 
 def test_the_kind_of_a_date_says_where_it_was_found() -> None:
-    assert parse(b"The pier is closed.", "log_2026-02-17.txt")[-2:] == ("file_name", "")
+    assert parse(b"The pier is closed.", "log_2026-02-17.txt").date_kind == "file_name"
     assert parse(b"---\npublished: 2026-02-17\n---\nThe pier is closed.", "a.md").date_kind == "publication"
     assert parse(b"From: a@b.example\nDate: Tue, 03 Feb 2026 09:14:00 +0100\n\nYes.", "a.eml").date_kind == "document"
     assert parse(b"Tariff from 2026-05-01;;\nBoat;Fee;Unit\nGig;3;EUR", "a.csv").date_kind == "in_force"

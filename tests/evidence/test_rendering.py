@@ -134,7 +134,7 @@ def test_what_looks_like_an_entity_in_an_address_is_none() -> None:
 
 def test_a_document_without_a_title_is_named_by_its_file() -> None:
     line = source_list([document("", "files/My file.md")], labels("en")).splitlines()[2]
-    assert line == "- [1] My file.md — files/My file.md"
+    assert line == "- [1] My file.md — files/My file.md, own document"
 
 
 @pytest.mark.fault("R15")
@@ -155,7 +155,7 @@ def test_the_list_names_number_title_place_and_date_and_the_addresses_stand_belo
     assert source_list(sources, labels("de")) == (
         "## Quellen\n\n"
         "- [1] One — host.example, 2026-07-14\n"
-        "- [4] R&D: \\*half\\* year — reports/half_year (b).pdf, 2026-07\n"
+        "- [4] R&D: \\*half\\* year — reports/half_year (b).pdf, eigenes Dokument, 2026-07\n"
         "- [9] Three\n\n"
         "[1]: <https://www.host.example/a>\n"
         "[4]: <file:///my%20data/reports/half_year%20%28b%29.pdf>\n"

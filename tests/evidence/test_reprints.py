@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.text.similarity import LONGEST, independent, reprints
+from deep_research.core.evidence.text.similarity import LONGEST, reprints
 
 WORDS = [f"word{number}" for number in range(200)]
 
@@ -43,4 +43,3 @@ def test_the_order_of_the_texts_makes_no_difference(order: list[str]) -> None:
     texts = {"a": text(0, 60), "b": text(20, 80), "c": text(40, 100), "d": text(140, 190)}
     groups = reprints({key: texts[key] for key in order})
     assert groups == [("a", "b", "c")], "a and c are the same by b"
-    assert independent(order, groups) == 2

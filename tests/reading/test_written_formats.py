@@ -154,6 +154,7 @@ def test_an_email_gives_who_wrote_when_and_what_and_names_what_is_attached() -> 
         "Attached: plan.pdf, notes.txt, the e-mail 'Before'",
         "2024-05-03",
         date_kind="document",
+        publisher="lights.example",
     )
 
 

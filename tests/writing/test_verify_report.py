@@ -311,7 +311,7 @@ async def test_nothing_is_checked_where_that_is_not_wanted(tmp_path: Path) -> No
     assert not {"report_revised", "report_audited"} & {*run.types()} and not run.calls("verifier")
 
 
-async def test_reprints_of_one_text_count_once(tmp_path: Path) -> None:
+async def test_the_files_of_a_folder_count_once_but_for_those_that_name_their_publisher(tmp_path: Path) -> None:
     folder = tmp_path / "reprints"
     folder.mkdir()
     story = (
@@ -321,7 +321,8 @@ async def test_reprints_of_one_text_count_once(tmp_path: Path) -> None:
     for name in ("herald", "courier", "gazette"):
         (folder / f"{name}.md").write_text(f"# The {name}\n\n{story}\n", encoding="utf-8")
     (folder / "log.md").write_text(
-        "# The log\n\nThe Skerry Light was lit in 1844 for the first time.\n", encoding="utf-8"
+        "---\npublisher: Harbour office\n---\n# The log\n\nThe Skerry Light was lit in 1844 for the first time.\n",
+        "utf-8",
     )
     finding = "It was lit in 1844. [1, 2, 3, 4]"
     opened = calls(call("open_url", urls=[f"docs:reprints/{name}.md" for name in ("herald", "courier", "gazette")]))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, SupportVerdict
 from ...records.sources import Source
 from ..text.sentences import page_of, printed_page
-from ..text.similarity import independent
 from .passages import best_passage, find_quote
 from .proof import Place
 from .source_text import SourceText
@@ -16,9 +15,10 @@ from .units import Unit
 NO_TEXT = "no text of the source is kept"
 
 
-def with_independence(claims: Iterable[ClaimCheck], groups: Sequence[Collection[str]]) -> tuple[ClaimCheck, ...]:
-    """Return the claims with the number of independent sources of each; the sources of a group have the same text."""
-    return tuple(claim.model_copy(update={"independent": independent(_supporting(claim), groups)}) for claim in claims)
+def with_independence(claims: Iterable[ClaimCheck], organisations: Mapping[str, str]) -> tuple[ClaimCheck, ...]:
+    """Return the claims with the number of organisations whose sources support each; these by key of the source."""
+    counts = (len({organisations[key] for key in _supporting(claim)}) for claim in claims)
+    return tuple(one.model_copy(update={"independent": count}) for one, count in zip(claims, counts, strict=True))
 
 
 def read_sources(sources: Mapping[str, Source], found: Iterable[str]) -> int:

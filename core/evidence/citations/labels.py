@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from ...records.sources import Source
+from ...records.sources import Origin, Source
+from ..origin import origin_of
 
 _RIGHT_TO_LEFT = {"ar", "fa", "he"}
 
@@ -28,6 +29,11 @@ class Labels:
         """Return that a source is not in force; empty if it is."""
         to_come = self.to_come if source.in_force_from else ""
         return self.draft if source.is_draft else self.outdated if source.superseded_by else to_come
+
+    def origin(self, source: Source) -> str:
+        """Return what kind of source it is; empty if that is in doubt."""
+        names: dict[Origin, str] = dict(zip(get_args(Origin), self.origins.split(", "), strict=False))
+        return names.get(origin_of(source), "")
 
     def remark(self, source: Source) -> str:
         """Return that a source is not in force, and how it was read; empty if it is, and was read to its end."""

@@ -120,7 +120,8 @@ def plain_citations(text: str) -> str:
 def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = None) -> str:
     """Return a list of the sources by their numbers, with the definitions of their links below; empty without sources.
 
-    Each is shown with its title, path or host, and date, whether it is in force, and how it was read if not to its end.
+    Each is shown with its title, path or host, kind and date, whether it is in force, and how it was read if not to its
+    end.
     `reader` as in `links_of`.
     """
     if not sources:
@@ -161,6 +162,11 @@ def source_place(source: Source) -> str:
     return _visible(_site(source.location).removeprefix("www.")) if safe_link(source.location) else ""
 
 
+def time_line(source: Source) -> str:
+    """Return the date of a source, with its period in brackets; empty if it states neither."""
+    return f"{source.date} ({source.period})" if source.date and source.period else source.date or source.period
+
+
 def plain_line(text: str) -> str:
     """Return untrusted text as one line in which nothing is markup."""
     return _escaped(_visible(text))
@@ -168,7 +174,8 @@ def plain_line(text: str) -> str:
 
 def _line(source: Source, labels: Labels) -> str:
     title, place = shown_title(source), source_place(source)
-    facts = ", ".join(fact for fact in (place if place != title else "", source.date, labels.remark(source)) if fact)
+    told = (place if place != title else "", labels.origin(source), time_line(source), labels.remark(source))
+    facts = ", ".join(filter(None, told))
     return f"- [{source.number}] {_escaped(title)}" + (f" — {_escaped(facts)}" if facts else "")
 
 

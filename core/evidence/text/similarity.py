@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, zip_longest
 from typing import NamedTuple, TypeVar
@@ -190,12 +190,6 @@ def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
     runs = {key: runs_of(text) for key, text in texts.items()}
     groups = components(runs, lambda one, other: overlap(runs[one], runs[other]) >= REPRINT)
     return sorted(tuple(sorted(group)) for group in groups if len(group) > 1)
-
-
-def independent(sources: Iterable[str], groups: Iterable[Collection[str]]) -> int:
-    """Count the sources, those of one group once."""
-    named = {source: place for place, group in enumerate(groups) for source in group}
-    return len({named.get(source, source) for source in sources})
 
 
 def runs_of(text: str) -> frozenset[int]:

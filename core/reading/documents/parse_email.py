@@ -7,7 +7,7 @@ from email import message_from_bytes
 from email.errors import MessageError
 from email.message import EmailMessage
 from email.policy import default
-from email.utils import parsedate_to_datetime
+from email.utils import parseaddr, parsedate_to_datetime
 from typing import cast
 
 from ..records import Extract, Unreadable
@@ -28,7 +28,8 @@ def parse_email(data: bytes) -> Extract:
         raise Unreadable("broken", "it is no e-mail")
     named = ", ".join(_attached(message))
     blocks = [f"# {subject}" if subject else "", "\n".join(head), _body(message), named and f"Attached: {named}"]
-    return Extract(subject, "\n\n".join(filter(None, blocks)), _date(message))
+    sender = parseaddr(_header(message, "From"))[1].rpartition("@")[2]
+    return Extract(subject, "\n\n".join(filter(None, blocks)), _date(message), publisher=sender)
 
 
 def _header(message: EmailMessage, name: str) -> str:

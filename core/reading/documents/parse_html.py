@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lxml.html
 from lxml import etree
@@ -20,6 +20,9 @@ from .decode import clean, decode
 from .main_part import drop_around
 from .page_text import sign_raised, text_of
 from .raised import settle
+
+if TYPE_CHECKING:
+    from ...records.sources import DateKind, Origin
 
 _UNSEEN = (
     "script", "style", "noscript", "template", "iframe", "object", "svg", "annotation", "canvas", "audio", "video",
@@ -57,6 +60,8 @@ _PAYWALL = r"""isaccessibleforfree\\?["']\s*:\s*\\?["']?false|itemprop=["']isacc
 MOST_LINKS = 200
 LOOKED_AT = 5000
 LINK_CHARACTERS = 200
+NAME_CHARACTERS = 80
+"""Of a publisher's name."""
 _VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
 _AFTER_ADDRESS = ".,;:!?)]*_"
 SEARCHED_BYTES = 4096
@@ -79,6 +84,16 @@ _BODIES = frozenset(("articleBody", "body", "content", "description", "heading",
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|table|span)\b[^<>]*>")
 _STATED = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?![\d/.-])")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_TYPES: dict[str, Origin] = {
+    "scholarlyarticle": "scholarly",
+    "newsarticle": "news",
+    "discussionforumposting": "forum",
+    "qapage": "forum",
+    "government": "official",
+    "corporation": "company",
+    "product": "company",
+}
+"""What types of schema.org and of Open Graph say of who published a page."""
 _LIVING = 2
 """Years after which a page that was changed since it was published is of its change: an entry of an encyclopedia."""
 _TITLES = "//meta[@name='citation_title']/@content"
@@ -178,7 +193,7 @@ def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
     html = _source(data, charset)
     root = _tree(html)
     sign_raised(root)
-    title, date = _title(root), _date(root)
+    title, date, (origin, publisher) = _title(root), _date(root), _publisher(root)
     signs = signs_of(html, root) if address else ()
     base, stated = _base(root, address), _stated_text(root)
     drop_unseen(root)
@@ -186,7 +201,9 @@ def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
     text = text_of(drop_around(root))
     if len(stated) > STATED_TIMES * len(text):
         text = stated if title in stated[: len(title) + 10] else f"# {title}\n\n{stated}"
-    return Extract(title, text, date, len(data) > PAGE_BYTES, links, signs, date_kind="publication" if date else "")
+    kind: DateKind = "publication" if date else ""
+    extract = Extract(title, text, date, len(data) > PAGE_BYTES, links, signs, date_kind=kind)
+    return extract._replace(origin=origin, publisher=publisher)
 
 
 def whole_text(data: bytes, charset: str = "") -> str:
@@ -266,6 +283,18 @@ def _date(root: lxml.html.HtmlElement) -> str:
     first, last = (next(filter(None, map(_day, values)), "") for values in (published, changed))
     stated = last if not first or (last and int(last[:4]) - int(first[:4]) > _LIVING) else first
     return stated or _below(root)
+
+
+def _publisher(root: lxml.html.HtmlElement) -> tuple[Origin, str]:
+    """Return what kind of publisher a page says that it has, and its name."""
+    linked, meta = list(_linked_data(root)), _meta(root)
+    types = str([*(one.get("@type") for one in linked), *_named(meta, ("og:type",))]).lower()
+    is_paper = any(name.startswith("citation.") for name in meta)
+    found = (kind for mark, kind in _TYPES.items() if mark in types)
+    origin: Origin = "scholarly" if is_paper else next(found, "other")
+    named = (one["publisher"].get("name") for one in linked if isinstance(one.get("publisher"), dict))
+    names = [*_named(meta, ("citation.publisher", "dc.publisher", "dcterms.publisher", "og:site.name")), *named]
+    return origin, next((_line(str(name)) for name in names if name), "")[:NAME_CHARACTERS]
 
 
 def _below(root: lxml.html.HtmlElement) -> str:

@@ -103,7 +103,8 @@ def parse_markdown(text: str) -> Extract:
     date, kind = stated_date(fields)
     # A file of nothing but front matter still has that to say.
     shown = body if body.strip() else text
-    return Extract(fields.get("title") or first_heading(body), shown, date, date_kind=kind)
+    title, publisher = fields.get("title") or first_heading(body), fields.get("publisher", "")
+    return Extract(title, shown, date, date_kind=kind, publisher=publisher)
 
 
 def parse_text(text: str) -> Extract:

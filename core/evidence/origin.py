@@ -1,0 +1,83 @@
+"""Where sources come from: what kind of publisher each has, and which of them belong to one organisation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from urllib.parse import urlsplit
+
+from ..records.sources import DOCUMENT_SCHEME, Origin, Source
+
+_HOSTS: dict[Origin, str] = {
+    "scholarly": """
+    edu ac.* arxiv.org doi.org ncbi.nlm.nih.gov biorxiv.org medrxiv.org ssrn.com jstor.org nature.com science.org
+    sciencedirect.com springer.com wiley.com tandfonline.com sagepub.com academic.oup.com cambridge.org plos.org
+    mdpi.com frontiersin.org cell.com thelancet.com nejm.org bmj.com acm.org ieee.org aclanthology.org openreview.net
+    hal.science semanticscholar.org scielo.org zenodo.org
+    """,
+    "official": """
+    gov mil int gov.* gouv.* gob.* gub.* go.jp go.kr go.th gc.ca canada.ca govt.nz gv.at admin.ch bund.de bundestag.de
+    destatis.de europa.eu un.org oecd.org worldbank.org imf.org overheid.nl rijksoverheid.nl insee.fr istat.it ine.es
+    """,
+    "news": """
+    reuters.com apnews.com afp.com bbc.com bbc.co.uk nytimes.com washingtonpost.com wsj.com ft.com bloomberg.com
+    economist.com theguardian.com cnn.com cnbc.com npr.org politico.com politico.eu axios.com aljazeera.com lemonde.fr
+    lefigaro.fr spiegel.de zeit.de faz.net sueddeutsche.de tagesschau.de handelsblatt.com nzz.ch derstandard.at
+    elpais.com elmundo.es corriere.it repubblica.it ansa.it publico.pt nrc.nl nos.nl nikkei.com asahi.com scmp.com
+    """,
+    "forum": """
+    reddit.com stackoverflow.com stackexchange.com news.ycombinator.com quora.com zhihu.com x.com twitter.com
+    facebook.com linkedin.com youtube.com tiktok.com disqus.com
+    """,
+    "company": "ir.* investor.* investors.*",
+}
+_SECOND_LEVELS = {"ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "gub", "net", "ne", "nic", "or", "org"}
+"""Names below a country's under which organisations register."""
+_SHARED = {"github.io", "gitlab.io", "blogspot.com", "wordpress.com", "substack.com", "medium.com", "netlify.app"}
+"""Domains whose subdomains belong to different people."""
+
+
+def origin_of(source: Source) -> Origin:
+    """Return what kind of publisher a source has, by its host, else by what its page says; `other` in doubt."""
+    if source.address.startswith(DOCUMENT_SCHEME):
+        return "own"
+    host = _host(source)
+    found = (kind for kind, hosts in _HOSTS.items() if any(_is_at(host, pattern) for pattern in hosts.split()))
+    return next(found, source.origin)
+
+
+def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]) -> dict[str, str]:
+    """Return the organisation of each source, by key; where sources have nearly the same text, they share one.
+
+    That is the registered domain of a page. The documents of one folder are those of one organisation, but for those
+    that name their publisher.
+    """
+    found = {source.key: _owner(source) for source in sources}
+    for group in reprints:
+        same = {found[key] for key in group if key in found}
+        found = {key: min(same) if owner in same else owner for key, owner in found.items()}
+    return found
+
+
+def _owner(source: Source) -> str:
+    if source.address.startswith(DOCUMENT_SCHEME):
+        return source.publisher.casefold() or source.address.partition("/")[0]
+    labels = _host(source).split(".")
+    if len(labels) < 2 or labels[-1].isdecimal():
+        return _host(source) or source.key
+    is_long = (len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVELS) or ".".join(labels[-2:]) in _SHARED
+    return ".".join(labels[-3 if is_long else -2 :])
+
+
+def _host(source: Source) -> str:
+    try:
+        return (urlsplit(source.location or source.key).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def _is_at(host: str, pattern: str) -> bool:
+    """Whether a host is below a suffix; `gov.*` stands for one below any country's `gov`, `ir.*` for a beginning."""
+    name, labels = pattern.removesuffix(".*"), host.split(".")
+    if name == pattern:
+        return f".{host}".endswith(f".{pattern}")
+    return len(labels) > 1 and name == labels[-2 if name in _SECOND_LEVELS else 0]

@@ -1,0 +1,98 @@
+"""What kind of publisher a source has, and which sources belong to one organisation."""
+
+from __future__ import annotations
+
+import pytest
+
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.rendering import source_list
+from deep_research.core.evidence.origin import organisations, origin_of
+from deep_research.core.reading.documents.worker import parse
+from deep_research.core.records.sources import Origin, Source
+
+
+def web(address: str, origin: Origin = "other") -> Source:
+    return Source(
+        key=address,
+        title="A light",
+        location=address,
+        address=address,
+        kind="web",
+        content_hash="c",
+        origin=origin,
+        number=7,
+    )
+
+
+def document(path: str, publisher: str = "") -> Source:
+    address = f"docs:{path}"
+    return Source(
+        key=f"file:///{path}",
+        title=path,
+        location=f"file:///{path}",
+        address=address,
+        kind="document",
+        publisher=publisher,
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "origin"),
+    [
+        ("https://www.weather.gov/a", "official"),
+        ("https://data.gov.uk/a", "official"),
+        ("https://www.insee.fr/a", "official"),
+        ("https://ec.europa.eu/a", "official"),
+        ("https://pubmed.ncbi.nlm.nih.gov/1", "scholarly"),
+        ("https://www.ox.ac.uk/a", "scholarly"),
+        ("https://www.bbc.co.uk/a", "news"),
+        ("https://old.reddit.com/r/a", "forum"),
+        ("https://ir.lamp.example/a", "company"),
+        ("https://lamp.example/gov.html", "other"),
+        ("https://notreddit.com/a", "other"),
+        ("https://[", "other"),
+    ],
+)
+def test_the_host_of_a_page_says_what_kind_of_publisher_it_has(address: str, origin: Origin) -> None:
+    assert origin_of(web(address)) == origin
+
+
+def test_what_a_page_says_of_its_type_counts_where_its_host_is_not_known() -> None:
+    page = '<script type="application/ld+json">{"@type": "NewsArticle"}</script><p>Lit.</p>'
+    assert parse(page.encode(), "a.html", address="https://a.example/").origin == "news"
+    paper = "<meta name='citation_doi' content='10.1/1'><p>Lit.</p>"
+    assert parse(paper.encode(), "a.html", address="https://a.example/").origin == "scholarly"
+    assert (
+        parse(b"<meta property='og:type' content='article'><p>Lit.</p>", "a.html", address="https://a.example/").origin
+        == "other"
+    )
+    assert origin_of(web("https://lamp.example/", "news")) == "news"
+    assert origin_of(web("https://weather.gov/", "news")) == "official"
+    assert origin_of(document("files/a.md")) == "own"
+
+
+def test_files_of_one_folder_are_one_organisation_and_pages_of_one_domain_too() -> None:
+    files = [document(f"files/{number}.md") for number in range(13)]
+    assert len({*organisations(files, ()).values()}) == 1
+    letters = [document("files/a.eml", "lamp.example"), document("files/b.eml", "Lamp.example"), document("other/a.md")]
+    assert len({*organisations([*files, *letters], ()).values()}) == 3
+    pages = [
+        web(f"https://{host}/")
+        for host in ("lamp.co.uk", "www.shop.lamp.co.uk", "light.co.uk", "a.github.io", "b.github.io")
+    ]
+    assert len({*organisations(pages, ()).values()}) == 4
+    reprinted = organisations([*files, *pages], [(files[0].key, pages[0].key)])
+    assert reprinted[files[5].key] == reprinted[pages[1].key] != reprinted[pages[2].key]
+
+
+def test_a_letter_is_of_the_organisation_of_its_sender() -> None:
+    assert parse(b"From: Ada <ada@lamp.example>\n\nLit.", "a.eml").publisher == "lamp.example"
+    assert parse(b"---\npublisher: The Lamp Company\n---\nLit.", "a.md").publisher == "The Lamp Company"
+
+
+def test_the_list_of_sources_says_what_kind_each_is() -> None:
+    listed = source_list(
+        [web("https://weather.gov/a").model_copy(update={"date": "2026-05-03", "period": "2025"})], labels("en")
+    )
+    assert "- [7] A light — weather.gov, official, 2026-05-03 (2025)" in listed
+    assert ", amtlich" in source_list([web("https://weather.gov/a")], labels("de"))
