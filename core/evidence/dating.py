@@ -177,7 +177,7 @@ def _unfilled(before: str) -> str:
 
 
 def _exact(words: str, iso: str, text: str) -> str:
-    """Return a date; of 03/04/2026 what the text shows to be meant, and nothing if it does not."""
+    """Return a date; of 05/06/2031 what the text shows to be meant, and nothing if it does not."""
     found = _AMBIGUOUS.fullmatch(words)
     if not found or len(iso) == DAY:
         return iso

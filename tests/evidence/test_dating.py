@@ -15,7 +15,7 @@ TODAY = "2026-11-23"
     ("title", "name", "text", "found"),
     [
         ("Annual report 2025", "a.md", "Held on 3 May 2024.", Dated(period="2025")),
-        ("Annual report 2024", "a.md", "Published 3 March 2025. Good.", Dated("2025-03-03", "publication", "2024")),
+        ("Annual report 2023", "a.md", "Published 4 April 2024. Good.", Dated("2024-04-04", "publication", "2023")),
         (
             "Q3 2025 fleet results",
             "f.md",
@@ -74,7 +74,7 @@ def test_what_a_report_is_on_is_its_period_and_not_its_date(title: str, name: st
 @pytest.mark.parametrize(
     ("title", "text", "found"),
     [
-        ("Travel policy (2023)", "Superseded by the policy of 1 September 2025.", Dated("2023", "document")),
+        ("Dress policy (2022)", "Superseded by the policy of 2 October 2024.", Dated("2022", "document")),
         ("Tariff", "Valid from 1 March 2027.", Dated("2027-03-01", "in_force")),
         ("Prices", "Effective date: 1 May 2026", Dated("2026-05-01", "in_force")),
         ("Heat plan", "Heat plan, version 1\nMay 2024. Level 1 is called at 32 degrees.", Dated("2024-05", "document")),
@@ -87,10 +87,10 @@ def test_what_a_report_is_on_is_its_period_and_not_its_date(title: str, name: st
         ("Register", "Situation au 31 décembre 2025", Dated("2025-12-31", "as_of")),
         ("Resolution", "On 5 March 2026 the board closed the pier.", Dated("2026-03-05", "document")),
         ("取締役会議事録", "2026年4月10日、取締役会は埠頭を閉じた。", Dated("2026-04-10", "document")),
-        ("Minutes, 03/04/2026", "Present: all.", Dated()),
-        ("Minutes, 03/04/2026", "London, United Kingdom. Present: all.", Dated("2026-04-03", "document")),
-        ("Minutes, 03/04/2026", "Next on 04/20/2026.", Dated("2026-03-04", "document")),
-        ("Compte rendu, 03/04/2026", "Présents : tous.", Dated("2026-04-03", "document")),
+        ("Roster, 05/06/2025", "Crew: six.", Dated()),
+        ("Roster, 05/06/2025", "Leeds, United Kingdom. Crew: six.", Dated("2025-06-05", "document")),
+        ("Roster, 05/06/2025", "Next on 06/20/2025.", Dated("2025-05-06", "document")),
+        ("Compte rendu, 05/06/2025", "Présents : tous.", Dated("2025-06-05", "document")),
     ],
 )
 def test_a_document_is_of_the_date_that_it_states(title: str, text: str, found: Dated) -> None:
@@ -114,9 +114,9 @@ def test_a_date_that_a_text_only_tells_of_is_not_its_own(title: str, text: str) 
 
 
 def test_the_kind_of_a_date_says_where_it_was_found() -> None:
-    assert parse(b"The pier is closed.", "log_2026-02-17.txt").date_kind == "file_name"
+    assert parse(b"The pier is closed.", "log_2025-08-09.txt").date_kind == "file_name"
     assert parse(b"---\npublished: 2026-02-17\n---\nThe pier is closed.", "a.md").date_kind == "publication"
-    assert parse(b"From: a@b.example\nDate: Tue, 03 Feb 2026 09:14:00 +0100\n\nYes.", "a.eml").date_kind == "document"
+    assert parse(b"From: a@b.example\nDate: Fri, 06 Jun 2025 10:20:00 +0200\n\nYes.", "a.eml").date_kind == "document"
     assert parse(b"Tariff from 2026-05-01;;\nBoat;Fee;Unit\nGig;3;EUR", "a.csv").date_kind == "in_force"
     page = b"<h1>Pier</h1><p>It is closed.</p><footer>Page last updated: 2 May 2026.</footer>"
     found = parse(page, "pier.html", address="https://pier.example/", today=TODAY)
