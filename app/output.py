@@ -12,7 +12,7 @@ from urllib.request import url2pathname
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.citations.rendering import source_place
 from ..core.evidence.memory.learned import own_observations
-from ..core.evidence.memory.observations import contradictions, gaps_of, missing_of, open_gaps, open_grades_of
+from ..core.evidence.memory.observations import contradictions, gaps_of, open_gaps, unanswered
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
 from ..core.records.research import Finding, Run, Spent
@@ -96,8 +96,7 @@ def end_line(stored: StoredRun) -> str:
     if report is None:
         return ""
     read = sum(bool(source.content_hash) for source in state.sources.values())
-    missing = missing_of(run, state.findings.values(), state.memory.values())
-    gaps = [*gaps_of(run, state.findings.values()), *(open_grades_of(state) if report.grades else missing)]
+    gaps = [*gaps_of(run, state.findings.values()), *unanswered(state)]
     parts = [
         f"{counted(len(state.sources), 'source')} found, {read} read, {len(report.sources)} cited",
         *([counts_line(report.audit)] if report.audit else []),

@@ -179,7 +179,7 @@ class Audit(Record):
     disagreements: tuple[Disagreement, ...] = ()
     """Where sources contradict each other."""
     open_gaps: tuple[str, ...] = ()
-    """What was looked for and not found."""
+    """What the report leaves open of its checklist; without one, what was looked for and not found."""
     not_read: tuple[NotRead, ...] = ()
     """What could not be read."""
     model_calls: int

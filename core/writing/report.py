@@ -19,7 +19,7 @@ from ..evidence.citations.citing import CitationStream, Cited, Piece, by_number,
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, said_above, title_line, write_document
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.memory.observations import comparison_table, missing_of, not_read, notes_of, own_actions
+from ..evidence.memory.observations import comparison_table, not_read, notes_of, own_actions, unanswered
 from ..evidence.origin import organisations
 from ..evidence.text.continuation import Continuation
 from ..evidence.text.similarity import reprints
@@ -234,7 +234,7 @@ def audit_of(
             Disagreement(claims=pair.claims, sources=(pair.sources[0].key, pair.sources[1].key))
             for pair in disagreement(state)
         ),
-        open_gaps=tuple(missing_of(run, state.findings.values(), state.memory.values())),
+        open_gaps=tuple(unanswered(state)),
         not_read=tuple(not_read(state)),
         model_calls=spent.calls,
         input_tokens=spent.input_tokens,

@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 
 from ....state import ResearchState
 from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
-from ...records.report import Grade
 from ...records.research import Action, Finding, Run
 from ...records.sources import NotRead, Source
 from ..citations.labels import Labels
@@ -295,10 +294,7 @@ def notes_of(state: ResearchState) -> list[str]:
         notes.append(state.plan.remark)
     notes += gaps_of(run, findings)
     notes += [_line("Not done", step.title, step.reason) for step in state.steps if step.status == "skipped"]
-    notes += [_line("Not answered in full", one.requirement, one.missing) for one in open_grades_of(state)]
-    # The checklist says what the request asks for; gaps of single researchers say more, and several times.
-    if not (state.report and state.report.grades):
-        notes += [f"Not found: {gap}" for gap in missing_of(run, findings, state.memory.values())]
+    notes += [f"Not found: {gap}" for gap in unanswered(state)]
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
         notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")
@@ -315,9 +311,14 @@ def notes_of(state: ResearchState) -> list[str]:
     return [*notes, *run.notices, *unread_notes(not_read(state))]
 
 
-def open_grades_of(state: ResearchState) -> list[Grade]:
-    """Return the items of the checklist that the report leaves open."""
-    return [grade for grade in (state.report.grades if state.report else ()) if grade.verdict != "answered"]
+def unanswered(state: ResearchState) -> list[str]:
+    """Return what the report leaves open of its checklist; of a report that was not graded, what was not found.
+
+    The checklist says what the request asks for; gaps of single researchers say more, and several times.
+    """
+    if state.draft and state.draft.grades:
+        return [_line(grade.requirement, grade.missing) for grade in state.draft.open_grades]
+    return missing_of(state.run, state.findings.values(), state.memory.values())
 
 
 def redacted_notes(actions: Iterable[Action]) -> list[str]:
