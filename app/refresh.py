@@ -64,7 +64,7 @@ class Sentence(NamedTuple):
 class Refreshed(NamedTuple):
     """A report whose sources were read again."""
 
-    question: str
+    title: str
     dates: str
     """When it was written and read again, in words."""
     sentences: Sequence[Sentence]
@@ -85,7 +85,7 @@ class Refreshed(NamedTuple):
 
     def markdown(self) -> str:
         """Return it as Markdown."""
-        head = [f"# {plain_line(self.question)}", f"**{self.summary}.**", plain_line(self.dates)]
+        head = [f"# {plain_line(self.title)}", f"**{self.summary}.**", plain_line(self.dates)]
         shown = [
             f"**{STATES[one.state]}**\n\n```diff\n{'-' if one.state == 'changed' else ' '} {one.words}\n```\n\n"
             + "\n\n".join(one.grounds)
@@ -134,7 +134,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
     notes = [f"- {plain_line(note)}" for note in filler.failures]
     parts = (("Sources", differ), ("Notes", notes))
     tail = ["\n".join([f"## {title}", "", *lines]) for title, lines in parts if lines]
-    found = Refreshed(run.question, dates, await asyncio.to_thread(lambda: [*comparison.sentences()]), tail)
+    found = Refreshed(stored.title, dates, await asyncio.to_thread(lambda: [*comparison.sentences()]), tail)
     return found, f"Spent: {spent_line({'sources': fetched, **events.bill.costs})}."
 
 

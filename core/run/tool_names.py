@@ -17,11 +17,6 @@ GENERATE_REPORT = "generate_report"
 MAKE_PLAN = "make_plan"
 RECORD_SUMMARY = "record_summary"
 RECORD_ROUND = "record_round"
-UPDATE_STEP = "update_step"
-UPDATE_PLAN = "update_plan"
-RECORD_ANALYSIS = "record_analysis"
-RECORD_INCONSISTENCIES = "record_inconsistencies"
-JUDGE_UNITS = "judge_units"
 REWRITE_SENTENCES = "rewrite_sentences"
 
 OURS = frozenset({INTERNAL_SEARCH, WEB_SEARCH, OPEN_URL, READ_DOCUMENTS, THINK_TOOL, GENERATE_REPORT})

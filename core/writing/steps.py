@@ -255,10 +255,11 @@ def _plain(text: str) -> str:
 
 
 def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Finding:
-    """Return the learnings as a finding, one a line; `failures` are all that went wrong, `seconds` the time taken."""
+    """Return what was learned as a finding, one fact a line; `failures` are all that went wrong, `seconds` the time taken."""
+    numbers = state.numbers
     lines = [
-        learning.text + (f" [{state.numbers[learning.source]}]" if learning.source else "")
-        for learning in state.learnings.values()
+        " ".join([fact.text, *(f"[{numbers[key]}]" for key in fact.sources)])
+        for fact in facts_of(state.learnings.values())
     ]
     ended, reason = state.ended, state.reason
     if not lines and (failures or ended == "partial"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, zip_longest
 from typing import NamedTuple, TypeVar
@@ -14,8 +14,6 @@ from zlib import crc32
 from ...records.research import Value
 from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, stem_run, stems, tokens
 
-DAMPING = 60
-"""The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
 WHOLE_TITLE = 1.0
 SUBJECT_ONLY = 0.7
 """For a question that contains the title without its remark: "Velm" for "Velm (river)"."""
@@ -75,16 +73,6 @@ def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int)
         counts[key(value)] += 1
         (first if counts[key(value)] <= most else behind).append(value)
     return [*first, *behind]
-
-
-def fuse_rankings(rankings: Sequence[Iterable[Value]], key: Callable[[Value], Hashable]) -> list[Value]:
-    """Fuse rankings by reciprocal rank; of values with the same key, the first is kept."""
-    scores: dict[Hashable, float] = defaultdict(float)
-    firsts = [distinct(ranking, key) for ranking in rankings]
-    for ranking in firsts:
-        for place, value in enumerate(ranking, 1):
-            scores[key(value)] += 1 / (DAMPING + place)
-    return sorted(distinct(chain.from_iterable(firsts), key), key=lambda value: -scores[key(value)])
 
 
 def subject_of(title: str) -> str:
