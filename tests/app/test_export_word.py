@@ -41,12 +41,19 @@ def test_the_document_has_an_outline() -> None:
     ]
     assert found.core_properties.title == "The light of Skerry"
     assert [p.text for p in found.paragraphs if p.style.name == "Subtitle"] == [QUESTION]
-    contents = [p for p in found.paragraphs if p.style.name.startswith("toc ")]
-    assert [p.text for p in contents][:3] == ["The Skerry Light", "Keepers", "Contradictions"]
-    assert contents[0]._p.xpath(".//w:instrText")[0].text.startswith(" TOC ")
-    assert len(contents[0]._p.xpath(".//w:hyperlink[@w:anchor='section_1']")) == 1
     assert found.sections[0].footer._element.xpath(".//w:fldSimple/@w:instr") == ["PAGE", "NUMPAGES"]
     assert {table.style.name for table in found.tables} == {"Report Table"}
+
+
+def test_a_long_report_begins_with_its_contents() -> None:
+    titles = ["Summary", "Light", "Keepers", "Harbour", "Tides", "Costs", "Conclusion"]
+    long = document(written("\n\n".join(f"## {title}\n\nWords." for title in titles)))
+    contents = [p for p in long.paragraphs if p.style.name.startswith("toc ")]
+    assert [p.text for p in contents][: len(titles)] == titles
+    assert contents[0]._p.xpath(".//w:instrText")[0].text.startswith(" TOC ")
+    assert len(contents[0]._p.xpath(".//w:hyperlink[@w:anchor='section_1']")) == 1
+    short = document(written("## Summary\n\nWords."))
+    assert not [p for p in short.paragraphs if p.style.name.startswith("toc ")]
 
 
 def test_lists_and_emphasis_are_real_ones() -> None:
