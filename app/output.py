@@ -248,7 +248,8 @@ def _step_lines(state: ResearchState, step: PlanStep) -> Iterable[str]:
 
 def _finding_lines(state: ResearchState, finding: Finding) -> Iterable[str]:
     ending = "" if finding.ended == "done" else f" – {finding.ended}: {finding.reason}"
-    yield f"  {finding.cycle + 1}.{finding.position + 1} {finding.task}{ending}"
+    name = "Analysis:" if finding.is_analysis else f"{finding.cycle + 1}.{finding.position + 1}"
+    yield f"  {name} {finding.task}{ending}"
     for action in finding.actions:
         yield f"      {action.tool}: {' | '.join(action.inputs)} – {counted(len(action.found), 'source')}"
         yield from (f"        {problem}" for problem in action.problems)
