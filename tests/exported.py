@@ -114,6 +114,7 @@ CLAIMS = (
         "unchecked",
         passage(1, "supported", "Height: 38 metres."),
         passage(2, "unchecked", "The tower is granite.", reasons=("no word of '38'",)),
+        repair="rewritten",
     ),
     claim("Some 4,000 ships passed in 1905.", "uncited"),
     claim(

@@ -16,7 +16,7 @@ from ...core.evidence.citations.markers import Marker
 from ...core.evidence.citations.rendering import shown_title
 from ...core.evidence.citations.scanner import scan
 from ...core.records.report import ClaimCheck, Report
-from .chart import add_charts
+from .chart import add_charts, mark_numbers
 from .finished import Finished, Quote, places_of, readable, safe_tree
 
 # Brackets that no report needs: punctuation like those of a marker, so that Markdown reads what is around as before.
@@ -205,6 +205,7 @@ def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: boo
     headings = _headings(tree)
     _fill(tree, _MarkRenderer(finished, quotes, marked.citations, is_on_paper))
     for table in list(tree.iter("table")):
+        mark_numbers(table, finished.language_code)
         _let_scroll(table)
     add_charts(tree, finished.language_code, picture)
     return Body(tree, headings)

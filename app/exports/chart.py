@@ -58,6 +58,16 @@ def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) ->
             left -= 1
 
 
+def mark_numbers(table: lxml.html.HtmlElement, language_code: str) -> None:
+    """Give the cells of columns that hold nothing but numbers the class `number`."""
+    _, *rows = _rows(table, language_code)
+    for column, cells in enumerate(zip(*rows, strict=False)):
+        found = [_figure_of(cell, language_code) for cell in cells]
+        if None not in found and not all(isnan(one[0]) for one in found if one):
+            for cell in table.xpath(f".//tbody/tr/*[{column + 1}][self::td]"):
+                cell.classes.add("number")
+
+
 def _rows(table: lxml.html.HtmlElement, language_code: str) -> list[list[str]]:
     """Return the words of the cells without citations; none of a cell that is marked as not verified."""
     table, mark = deepcopy(table), f"({labels(language_code).not_verified})"

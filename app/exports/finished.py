@@ -60,7 +60,7 @@ def finished_report(stored: StoredRun) -> Finished:
     state = stored.state
     run, report = state.run, state.report
     assert report is not None
-    gaps = {f"Not found: {gap}" for gap in report.audit.open_gaps} if report.audit else set()
+    gaps = report.audit.open_gaps if report.audit else ()
     return Finished(
         title=stored.title,
         question=run.question,
@@ -68,7 +68,7 @@ def finished_report(stored: StoredRun) -> Finished:
         language_code=run.language_code,
         report=report,
         cited=report.cited(state.sources),
-        notes=[note for note in notes_of(state) if note not in gaps],
+        notes=[note for note in notes_of(state) if note.partition(": ")[2] not in gaps],
         contradictions=disagreement_of(state, report),
         was_researched=bool(state.sources),
     )
@@ -113,43 +113,28 @@ def _markdown() -> MarkdownIt:
     return parser
 
 
-class Figure(NamedTuple):
-    """One figure and what it says."""
-
-    name: str
-    value: str
-    is_part: bool = False
-    """Whether it is a part of the figure before the parts."""
-
-
-def figures_of(audit: Audit, labels: Labels, *, has_costs: bool = True) -> list[Figure]:
-    """Return the figures of an audit, with what the run took or without; the parts of a figure add up to it."""
-    counts = [
-        (labels.checked, audit.checked, False),
-        (labels.supported, audit.supported, True),
-        (labels.corrected, audit.corrected, True),
-        (labels.marked, audit.marked, True),
-        (labels.left_open, audit.not_verified, True),
-        (labels.reasoning, audit.reasoning, True),
-        (labels.removed_markers, audit.removed_markers, False),
-        (labels.sources_read, audit.sources_read, False),
-        (labels.sources_cited, audit.sources_cited, False),
-        (labels.independent_sources, audit.independent_sources, False),
-        (labels.excerpt_only, audit.excerpts_cited, False),
-    ]
-    figures = [
-        Figure(name[:1].upper() + name[1:], _grouped(count), is_part)
-        for name, count, is_part in counts
-        if count or is_part
-    ]
-    if not has_costs:
-        return figures
-    if audit.model_calls:
-        figures.append(Figure(labels.model_calls, _grouped(audit.model_calls)))
-        figures.append(Figure(labels.tokens, f"{_grouped(audit.input_tokens)} / {_grouped(audit.output_tokens)}"))
-    if audit.usd:
-        figures.append(Figure(labels.cost, dollars(audit.usd)))
-    return [*figures, Figure(labels.time, in_words(audit.seconds))]
+def figures_of(audit: Audit, labels: Labels, *, has_costs: bool = True) -> dict[str, str]:
+    """Return the figures of an audit by name, but for those that are zero; with what the run took or without."""
+    counts = {
+        labels.checked: audit.checked,
+        labels.supported: audit.supported,
+        labels.corrected: audit.corrected,
+        labels.marked: audit.marked,
+        labels.left_open: audit.not_verified,
+        labels.reasoning: audit.reasoning,
+        labels.removed_markers: audit.removed_markers,
+        labels.sources_read: audit.sources_read,
+        labels.sources_cited: audit.sources_cited,
+        labels.independent_sources: audit.independent_sources,
+        labels.excerpt_only: audit.excerpts_cited,
+        labels.model_calls: audit.model_calls if has_costs else 0,
+    }
+    figures = {name[:1].upper() + name[1:]: _grouped(count) for name, count in counts.items() if count}
+    if has_costs and audit.model_calls:
+        figures[labels.tokens] = f"{_grouped(audit.input_tokens)} / {_grouped(audit.output_tokens)}"
+    if has_costs and audit.usd:
+        figures[labels.cost] = dollars(audit.usd)
+    return {**figures, labels.time: in_words(audit.seconds)} if has_costs else figures
 
 
 def _grouped(count: int) -> str:

@@ -11,8 +11,9 @@ import lxml.html
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from ...core.evidence.citations.labels import is_right_to_left, labels
+from ...core.evidence.citations.labels import Labels, is_right_to_left, labels
 from ...core.evidence.citations.rendering import link_to, said_above, shown_title, source_place, time_line
+from ...core.records.report import UnitVerdict
 from ...core.run.errors import ExtraMissing
 from ..words import Evidence
 from .body import report_body
@@ -32,9 +33,8 @@ def report_page(
     quotes = quotes_of(finished) if evidence == "full" else []
     body = report_body(finished, quotes, is_on_paper=is_on_paper, picture=picture)
     audit = finished.report.audit
-    figures = figures_of(audit, words, has_costs=evidence == "full") if audit and evidence != "none" else []
-    listed = {"corrected": words.corrected, "marked": words.marked, "not_verified": words.left_open}
-    units = finished.report.verdicts if evidence == "short" else ()
+    figures = figures_of(audit, words, has_costs=evidence == "full") if audit and evidence != "none" else {}
+    remarks = _remarks(finished, words) if evidence == "short" else {}
     numbers = {key: number for number, key in finished.report.keys.items()}
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -55,7 +55,7 @@ def report_page(
         judges=sorted({one.judge for claim in finished.report.claims for one in claim.passages if one.judge}),
         audit=audit,
         figures=figures,
-        remarks={heading: [unit for unit in units if unit.shown == shown] for shown, heading in listed.items()},
+        remarks=remarks,
         most_remarks=_MOST_REMARKS,
         numbers=numbers,
         plain_words=plain_words,
@@ -65,6 +65,15 @@ def report_page(
         place_of=source_place,
         time_of=time_line,
     )
+
+
+def _remarks(finished: Finished, words: Labels) -> dict[str, list[UnitVerdict]]:
+    """Return by headings what was corrected, as it stands now, and what is marked or not verified."""
+    report = finished.report
+    sentences = dict.fromkeys(one.sentence for one in quotes_of(finished) if report.claims[one.claim].repair)
+    corrected = [UnitVerdict(text=text, shown="corrected") for text in sentences]
+    left = {shown: [one for one in report.verdicts if one.shown == shown] for shown in ("marked", "not_verified")}
+    return {words.corrected: corrected, words.marked: left["marked"], words.left_open: left["not_verified"]}
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from io import BytesIO
 from itertools import count, zip_longest
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from .page import report_page
 
 _SKIPPED = {"skip", "legend"}
 """Tags and classes of what only helps on a screen."""
-_SHARES: Mapping[str, Sequence[int]] = {"contradictions": (4, 4, 3), "evidence": (4, 2, 6), "figures": (3, 1)}
+_SHARES: Mapping[str, Sequence[int]] = {"contradictions": (4, 4, 3), "evidence": (4, 2, 6)}
 """Shares of the width for the columns of our own tables, by class."""
 _STYLES = {
     "p": "", "blockquote": "Quote", "h1": "Title", "h2": "Heading 1", "h3": "Heading 2", "h4": "Heading 3",
@@ -79,7 +80,8 @@ def report_docx(finished: Finished, evidence: Evidence = "short") -> bytes:
     """Return the report as a Word document."""
     page = lxml.html.document_fromstring(report_page(finished, evidence, is_on_paper=True, picture="png"))
     document, language = Document(), finished.language_code
-    document.core_properties.title, document.core_properties.author = page.findtext(".//title"), ""
+    about = document.core_properties
+    about.title, about.author, about.comments, about.created = page.findtext(".//title"), "", "", datetime.now(UTC)
     _set_styles(document, language)
     _set_page(document)
     _Writer(document).write(page.body, _Place(document))
@@ -160,8 +162,8 @@ class _Writer:
                 self._end()
             case "ul" | "ol":
                 self._list(child, place)
-            case "table" | "dl":
-                rows = [*child.iter("tr", "div")]
+            case "table":
+                rows = [*child.iter("tr")]
                 self._table(rows, _SHARES.get(child.get("class", "")) or _shares_of(rows), place)
             case "img":
                 self._begin(place)
@@ -232,8 +234,8 @@ class _Writer:
                 self._paragraph.style = _CELL
                 self._paragraph.paragraph_format.keep_with_next = row is not rows[-1] and len(rows) <= _TOGETHER
                 self._bookmark(row.get("id") if element is row[0] else None)
-                if element is row[0] and "part" in row.classes:
-                    self._paragraph.paragraph_format.left_indent = Cm(0.5)
+                if "number" in element.classes:
+                    self._paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
                 font = [*place.font, *([_FONTS["th"]] if element.tag == "th" else [])]
                 self.write(element, _Place(cell, _CELL, font=font))
                 self._end()

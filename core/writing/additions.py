@@ -64,7 +64,9 @@ def known_findings(state: ResearchState, tokens: int) -> str:
     room = tokens * CHARACTERS_PER_TOKEN // max(1, len(own))
     texts = [one.numbered or one.text for one in own if not one.is_withheld]
     shown = [text if len(text) <= room else cited_sentences(text, room / len(text)) for text in texts]
-    return fenced_knowledge(findings=shown, not_found=missing_of(state.run, own, state.memory.values()))
+    # What the orchestrator names at the end may be less exact than what its researchers looked for.
+    not_found = [*missing_of(state.run, own, state.memory.values()), *(gap for one in own for gap in one.missing)]
+    return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
 
 
 def blocks_of(text: str) -> list[str]:

@@ -255,7 +255,7 @@ def _plain(text: str) -> str:
 
 
 def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Finding:
-    """Return what was learned as a finding, one fact a line; `failures` are all that went wrong, `seconds` the time taken."""
+    """Return what was learned as a finding, one fact a line; `failures`: all that went wrong; `seconds`: time taken."""
     numbers = state.numbers
     lines = [
         " ".join([fact.text, *(f"[{numbers[key]}]" for key in fact.sources)])

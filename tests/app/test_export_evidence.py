@@ -35,14 +35,13 @@ def test_in_short_an_export_lists_what_was_corrected_marked_or_not_verified() ->
         "Statements not verified",
     ]
     assert at(page, "//ul[@class='remarks']/li") == [
-        "It is 48 metres tall.",
+        "It stands 38 metres tall, on granite.",
         "It was electrified in 1937. “Power Light · Electric Skerry · 1973” 3",
         "Some 4,000 ships passed in 1905.",
     ]
-    assert at(page, "//ul[@class='remarks']//s") == ["It is 48 metres tall."]
     assert {one.get("href") for one in page.xpath("//a[@class='cite']")} == {f"#source-{n}" for n in (1, 2, 3)}
-    parts = [int(figure) for figure in at(page, "//dl/div[@class='part']/dd")]
-    assert sum(parts) == AUDIT.checked == int(at(page, "//dl//dd")[0])
+    (figures,) = at(page, "//section[@aria-labelledby='audit']/p")
+    assert figures.startswith(f"Statements checked: {AUDIT.checked} · Supported: {AUDIT.supported} · ")
     assert "Tokens" not in words(page) and "Judged by openai:judge-1" in words(page)
 
 
@@ -53,7 +52,7 @@ def test_a_document_for_word_shows_as_much_as_is_wanted() -> None:
         tables = [cell.text for table in document.tables for row in table.rows for cell in row.cells]
         told[evidence] = "\n".join([*(paragraph.text for paragraph in document.paragraphs), *tables])
     assert QUOTE in told["full"] and QUOTE not in told["short"] + told["none"]
-    assert "It is 48 metres tall." in told["short"] and "Audit" not in told["none"]
+    assert "Statements corrected" in told["short"] and "Audit" not in told["none"]
     assert all("It was electrified in 1937." in text for text in told.values())
 
 
@@ -61,7 +60,7 @@ def test_a_long_list_says_how_many_more_there_are() -> None:
     verdicts = tuple(REPORT.verdicts[-3].model_copy(update={"text": f"Ship {n} passed."}) for n in range(20))
     page = report_page(finished(report=REPORT.model_copy(update={"verdicts": verdicts})), "short")
     listed = at(lxml.html.document_fromstring(page), "//ul[@class='remarks']/li")
-    assert (listed[0], listed[-1], len(listed)) == ("Ship 0 passed.", "… + 5", 16)
+    assert (listed[0], listed[-1], len(listed)) == ("It stands 38 metres tall, on granite.", "… + 5", 17)
 
 
 def test_cells_are_named_by_row_and_column_and_nothing_is_raw_markdown() -> None:

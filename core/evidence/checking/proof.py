@@ -109,7 +109,8 @@ def unproved(
 ) -> str:
     """Return what a unit states that the evidence does not hold, in words; empty if it holds all.
 
-    These are numbers, fractions in words, months and units of measure. Years, months and units of measure may also
+    These are numbers, fractions in words, months and units of measure. What a sentence counts in words, no source needs
+    to count: two studies, in three respects. Years, months and units of measure may also
     stand `around` the words that decide; the unit of measure of a number that is given without one, and the numbers
     of names (the 7 of "Route 7"), anywhere in the `texts`.
     """
@@ -130,7 +131,9 @@ def unproved(
         is_share = one.measure == "%" and any(is_about(one, share) for share in shares)
         return one.value in years or is_share or any(is_same(one, other, evidence, is_known) for other in numbers)
 
-    missing = [one for one in numbers_in(said) if not is_held(one)]
+    is_prose = unit.kind not in ("head", "label", "cell")
+    stated = [one for one in numbers_in(said) if not (is_prose and one.is_count)]
+    missing = [one for one in stated if not is_held(one)]
     missing = [one for one in missing if not (one.name and any(_holds(text, one.name) for text in texts))]
     # In the head of a table, half names what is counted, as half a year.
     fractions = [] if unit.kind == "head" else fractions_in(said)
@@ -143,7 +146,9 @@ def unproved(
         return f"{round(missing[0].figure, 2):g} does not stand in those words{tried}"
     if months_in(said) - months_in(wide):
         return "its month does not stand in those words"
-    has_measures = bool(results) or not (measures_alone_in(said) - measures or _other_than(said, wide))
+    # Daily operation is no quantity.
+    names_none = (is_prose and not stated) or not (measures_alone_in(said) - measures or _other_than(said, wide))
+    has_measures = bool(results) or names_none
     return "" if has_measures else "its unit of measure does not stand in those words"
 
 

@@ -294,7 +294,8 @@ def notes_of(state: ResearchState) -> list[str]:
         notes.append(state.plan.remark)
     notes += gaps_of(run, findings)
     notes += [_line("Not done", step.title, step.reason) for step in state.steps if step.status == "skipped"]
-    notes += [f"Not found: {gap}" for gap in unanswered(state)]
+    is_graded = bool(state.draft and state.draft.grades)
+    notes += [f"{'Still open' if is_graded else 'Not found'}: {gap}" for gap in unanswered(state)]
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
         notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")

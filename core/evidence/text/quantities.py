@@ -61,11 +61,18 @@ class Number(NamedTuple):
     """Value of its last digit that is not zero: 10 for 340."""
     name: str = ""
     """The number with the capitalised word before it, which may be a name: Route 7."""
+    is_word: bool = False
+    """Whether it is written as a word."""
 
     @property
     def is_year(self) -> bool:
         """Whether it may be a year."""
         return FIRST_YEAR <= self.value <= LAST_YEAR and self.step >= 1 and not self.measure
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it may count what a text lists: two studies, in three respects."""
+        return self.is_word and not self.measure and self.value <= LARGEST_FREE
 
     @property
     def has_scale(self) -> bool:
@@ -276,7 +283,7 @@ def _in_words(text: str) -> Iterator[Number]:
     words = [word.casefold() for word in _WORD.findall(text)]
     for word, following in zip(words, [*words[1:], ""], strict=False):
         if word in known and following not in parts:
-            yield Number(known[word], known[word], measures.get(following, ""))
+            yield Number(known[word], known[word], measures.get(following, ""), is_word=True)
 
 
 @cache
