@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.checking.passages import Passage, best_passage, find_quote
-from deep_research.core.evidence.checking.source_text import SourceText, unwrap
+from deep_research.core.evidence.checking.source_text import SourceText, Windows, unwrap
 from deep_research.core.evidence.checking.units import Unit, units_of
 from deep_research.core.evidence.checking.verification import Verifier
 
@@ -166,3 +168,12 @@ def test_a_text_that_is_written_to_keep_its_reader_busy_is_read_soon(name: str) 
     for claim in (LONG[name], "The first man won 3 medals in 1999 and not 4."):
         best_passage(unit(claim), SourceText("", LONG[name] * 10))
         best_passage(unit(LONG[name]), SourceText("", claim))
+
+
+@given(st.randoms(use_true_random=False))
+def test_places_that_share_the_same_words_with_a_claim_come_in_order(chance: Random) -> None:
+    words = ["".join(chance.choices("bdfgklmnprst", k=5)) for _ in range(25)]
+    same = [" ".join(chance.sample(words, len(words))) for _ in range(15)]
+    fewer = [" ".join(words[: chance.randrange(3, 20)]) for _ in range(15)]
+    found = Windows("\n\n".join([*same, *fewer])).best(" ".join(words), len(same))
+    assert found == sorted(found)

@@ -52,7 +52,7 @@ def best_passage(unit: Unit, source: SourceText) -> Passage:
         held = frozenset[str]()
         for size, last in enumerate(source.sentences[first : first + WIDEST]):
             held |= last.keys & wanted
-            share = sum(weights[key] for key in held) / whole - WIDER * size if held else 0.0
+            share = math.fsum(weights[key] for key in held) / whole - WIDER * size if held else 0.0
             if share > best.share:
                 best = Passage(sentence.start, last.end, share)
     return best

@@ -98,7 +98,8 @@ class Windows:
         return start, f"{first.head if start else ''}\n{self.text[start : last.end]}".strip()
 
     def _worth(self, keys: frozenset[str]) -> float:
-        return sum(
+        # Exact, as the order of a set changes from process to process.
+        return math.fsum(
             math.log(1 + len(self.windows) / self._counts[key]) * (FIGURE if key[:1].isdigit() else 1.0) for key in keys
         )
 

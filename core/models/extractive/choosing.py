@@ -185,7 +185,7 @@ class Chooser:
 
     def _share(self, one: Unit, told: Counter[tuple[int, str]] = NOTHING) -> float:
         """Return the share of the request that a unit holds, less for words that its document, or any, has told."""
-        return sum(
+        return math.fsum(
             value * FADING ** (told[0, word] + told[one.number, word]) for word, value in self._values[one].items()
         )
 
