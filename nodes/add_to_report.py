@@ -58,7 +58,7 @@ async def _ask(state: ResearchState, draft: Draft, turn: Turn) -> AddToReport | 
         requirements=fence(
             "\n".join(f"- {': '.join(filter(None, (one.requirement, one.missing)))}" for one in draft.open_grades)
         ),
-        words=len(draft.text.split()),
+        words=draft.words,
         report=fenced_knowledge(report=blocks),
         knowledge=known_findings(state, turn.context.limits.memory_tokens),
         sources=describe_sources(state),

@@ -76,7 +76,7 @@ async def _ask(requirements: Sequence[str], draft: Draft, turn: Turn) -> GradeRe
         [],
         request=turn.state.run.question,
         report=fence(draft.text),
-        words=sum(any(map(str.isalnum, word)) for word in draft.text.split()),
+        words=draft.words,
         characters=len(draft.text),
         knowledge=known_findings(turn.state, turn.context.limits.memory_tokens),
         requirements=fence(listed),

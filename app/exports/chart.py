@@ -59,13 +59,13 @@ def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) ->
 
 
 def mark_numbers(table: lxml.html.HtmlElement, language_code: str) -> None:
-    """Give the cells of columns that hold nothing but numbers the class `number`."""
+    """Give the cells of columns that hold nothing but numbers the class `figure`."""
     _, *rows = _rows(table, language_code)
     for column, cells in enumerate(zip(*rows, strict=False)):
         found = [_figure_of(cell, language_code) for cell in cells]
         if None not in found and not all(isnan(one[0]) for one in found if one):
             for cell in table.xpath(f".//tbody/tr/*[{column + 1}][self::td]"):
-                cell.classes.add("number")
+                cell.classes.add("figure")
 
 
 def _rows(table: lxml.html.HtmlElement, language_code: str) -> list[list[str]]:

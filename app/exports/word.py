@@ -234,7 +234,7 @@ class _Writer:
                 self._paragraph.style = _CELL
                 self._paragraph.paragraph_format.keep_with_next = row is not rows[-1] and len(rows) <= _TOGETHER
                 self._bookmark(row.get("id") if element is row[0] else None)
-                if "number" in element.classes:
+                if "figure" in element.classes:
                     self._paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
                 font = [*place.font, *([_FONTS["th"]] if element.tag == "th" else [])]
                 self.write(element, _Place(cell, _CELL, font=font))

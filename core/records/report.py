@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -11,6 +12,9 @@ from .sources import NotRead, Record, Source
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
 Repair = Literal["rewritten", "cited anew", "hedged"]
+
+
+_CITATION = re.compile(r"\[[\d, ]+\]")
 
 
 class Grade(Record):
@@ -68,6 +72,11 @@ class Draft(CitingText):
     """Whether something is about to be added to it."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
+
+    @property
+    def words(self) -> int:
+        """How many words it has, those of headings and tables included, without citations."""
+        return sum(any(map(str.isalnum, word)) for word in _CITATION.sub("", self.text).split())
 
     @property
     def open_grades(self) -> list[Grade]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
 from ..evidence.checking.proof import has_something_to_look_up, not_stated, unproved
-from ..evidence.checking.source_text import SourceText
+from ..evidence.checking.source_text import SourceText, words_and_figures
 from ..evidence.checking.units import Unit, states_figures, units_of
 from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, known_citations, with_edits
@@ -376,7 +376,9 @@ class Examination:
             return None
         passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
         # What decides is what the reader is shown.
-        passages |= {one.source: self._verifier.at(one) for one in reversed(said.places) if one.content_hash}
+        shared = words_and_figures(unit.text)
+        places = sorted(said.places, key=lambda one: len(shared & words_and_figures(one.words)))
+        passages |= {one.source: self._verifier.at(one) for one in places if one.content_hash}
         is_supported = said.verdict == "supported"
         proved = {one.source for one in said.places}
         judge_name = profile_of("verifier", self._context).name

@@ -84,7 +84,7 @@ def test_an_export_takes_notes_and_contradictions_from_the_run() -> None:
         "",
         [
             "Research ended early: max_seconds.",
-            "Sentences marked because their sources do not say so, or only in part: 1.",
+            "Statements marked as not verified: 1. No source was found to say so, or only in part.",
         ],
     )
     (pair,) = found.contradictions

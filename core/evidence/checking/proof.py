@@ -84,7 +84,9 @@ def prove(unit: Unit, words: str, calculation: Calculation, sources: Mapping[str
     if not pieces or not all(found):
         return Proof(places, "its words stand in no source" if pieces else "no words of a source were given for it")
     evidence = " ".join(f"{one.words} {one.above} {sources[one.source].about}" for one in places)
-    around = " ".join(one.around for one in places)
+    # A title may name the year, in the head of a table that of each column.
+    titles = (known.about for key, known in sources.items() if key in unit.sources)
+    around = " ".join([*(one.around for one in places), *titles])
     fault = unproved(
         unit, evidence, calculation, around, [text for one in places for text in sources[one.source].texts]
     )
@@ -120,6 +122,8 @@ def unproved(
     # Who names a year need not say that it is one, but for a table that counts by the year.
     is_dated = unit.kind != "head" and any(one.is_year for one in numbers_in(wide))
     measures = measures_in(wide) | ({"year"} if is_dated else set())
+    # A column of shares or changes is calculated.
+    measures |= {"%"} if unit.kind == "head" else set()
     # Who gives a date need not say that it is a day.
     measures |= {"day"} if any(len(one.iso) == len("2026-05-04") for one in dates_in(said)) else set()
     years = {one.value for one in numbers_in(around) if one.is_year}

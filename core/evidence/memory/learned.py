@@ -12,7 +12,7 @@ from ...records.research import Contradiction, Finding
 from ...records.sources import Source
 from ..citations.scanner import KnownMarkers
 from ..text.sentences import Sentence, sentences_of
-from ..text.similarity import distinct, grouped, interleave
+from ..text.similarity import components, distinct, grouped, interleave, is_same, meaning
 from ..text.words import tokens
 from .observations import close_gap, gap_of, open_gaps, relevance
 
@@ -49,10 +49,16 @@ def without_markers(text: str) -> str:
 def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
     """Return the facts that learnings state, each once, in order of first appearance; thoughts are kept apart.
 
-    Only the same words are the same fact: sources that contradict each other do so in nearly the same words.
+    Of different sources, only the same words are the same fact: they contradict each other in nearly the same words. A
+    source that is read twice says nearly the same.
     """
     groups = grouped(learnings, lambda one: (bool(one.source), " ".join(one.text.casefold().split())))
-    return [Fact(tuple(group)) for group in groups.values()]
+    facts = [Fact(tuple(group)) for group in groups.values()]
+    return [Fact(tuple(one for fact in same for one in fact.learnings)) for same in components(facts, _are_told_again)]
+
+
+def _are_told_again(one: Fact, other: Fact) -> bool:
+    return not set(one.sources).isdisjoint(other.sources) and is_same(meaning(one.text), meaning(other.text))
 
 
 def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact]]]:

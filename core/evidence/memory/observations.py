@@ -298,7 +298,7 @@ def notes_of(state: ResearchState) -> list[str]:
     notes += [f"{'Still open' if is_graded else 'Not found'}: {gap}" for gap in unanswered(state)]
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
-        notes.append(f"Sentences marked because their sources do not say so, or only in part: {marked}.")
+        notes.append(f"Statements marked as not verified: {marked}. No source was found to say so, or only in part.")
     actions = own_actions(state)
     notes += redacted_notes(actions) + failed_notes(actions)
     # Steps of a typed plan name their failures themselves, with their reasons.

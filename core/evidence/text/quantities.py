@@ -22,6 +22,7 @@ LONGEST_CALCULATION = 300
 """Characters."""
 LONGEST_FIGURE, LONGEST_NAME = 40, 40
 """Characters of a number, and of a word before it that may make it a name."""
+MONTHS = 12
 SHORTEST_MEASURE = 3
 """Letters of a unit of measure from which on it is one without a number beside it."""
 SAME = str.maketrans("–—‑−‐’‘“”„«»\u00a0\u202f", '-----\'\'"""""  ')
@@ -32,6 +33,7 @@ _NUMBER = re.compile(
     r"(?:[ -]?(?P<scale>[^\W\d_]+)(?![^\W_]))?"
     r"(?:[ -]?(?P<measure>°?[^\W\d_]+[²³]?|%|[€£$](?!\s?\d)))?"
 )
+_YEARS = re.compile(r"\b((?:19|20)(\d\d))([-/])(\d\d)\b")
 _ISO = re.compile(r"\b(\d{4})-(?:0\d|1[0-2])(?:-(\d\d))?\b")
 _CAPITALISED = re.compile(r"([^\W\d_a-zß-öø-ÿ][\w-]*) $")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -189,8 +191,14 @@ def plain_figure(number: str) -> str:
 
 def numbers_in(text: str) -> list[Number]:
     """Return the numbers of a text, in figures and in words; of dates, the day and the year."""
-    plain = _ISO.sub(r"\1 \2", _plain(text))
+    plain = _ISO.sub(r"\1 \2", _YEARS.sub(_both_years, _plain(text)))
     return [*(_read(one, plain) for one in _NUMBER.finditer(plain)), *_in_words(plain)]
+
+
+def _both_years(found: re.Match[str]) -> str:
+    """Return 2024-26 with both of its years in full; 2024-05 is a month."""
+    is_span = found[4] > found[2] and (found[3] == "/" or int(found[4]) > MONTHS)
+    return f"{found[1]} {found[1][:2]}{found[4]}" if is_span else found[0]
 
 
 def fractions_in(text: str) -> list[Number]:
