@@ -33,6 +33,8 @@ _GAP = re.compile(r"^\s+(?=[.,;:!?)\]…。，；：！？])")
 """Before a punctuation mark that follows a citation."""
 _DENSE, _TIGHT = 75, 100
 """Characters of the longest words of all columns above which a table is set in small type, and its words divided."""
+_TOGETHER = 6
+"""Rows of a table, its head included, up to which no page break divides it."""
 Piece: TypeAlias = "str | lxml.html.HtmlElement"
 
 
@@ -183,6 +185,8 @@ def _let_scroll(table: lxml.html.HtmlElement) -> None:
     width = sum(max(map(len, " ".join(cells).split()), default=0) for cells in columns)
     if width > _DENSE:
         table.set("class", "dense tight" if width > _TIGHT else "dense")
+    if len(table.xpath(".//tr")) <= _TOGETHER:
+        table.classes.add("together")
     box = builder.DIV(builder.CLASS("wide"), tabindex="0")
     table.getparent().replace(table, box)
     box.append(table)

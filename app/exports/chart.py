@@ -59,12 +59,12 @@ def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) ->
 
 
 def mark_numbers(table: lxml.html.HtmlElement, language_code: str) -> None:
-    """Give the cells of columns that hold nothing but numbers the class `figure`."""
+    """Give the cells of columns that hold nothing but numbers, and their heads, the class `figure`."""
     _, *rows = _rows(table, language_code)
     for column, cells in enumerate(zip(*rows, strict=False)):
         found = [_figure_of(cell, language_code) for cell in cells]
         if None not in found and not all(isnan(one[0]) for one in found if one):
-            for cell in table.xpath(f".//tbody/tr/*[{column + 1}][self::td]"):
+            for cell in table.xpath(f".//tr/*[{column + 1}]"):
                 cell.classes.add("figure")
 
 

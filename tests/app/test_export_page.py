@@ -41,11 +41,18 @@ def test_nothing_stands_between_a_word_its_citation_and_the_punctuation_behind()
 
 
 @pytest.mark.parametrize(
-    ("head", "expected"), [("Harbour", None), ("Infrastructure", "dense"), ("Verschuldungsgrad" * 2, "dense tight")]
+    ("head", "expected"),
+    [("Harbour", []), ("Infrastructure", ["dense"]), ("Verschuldungsgrad" * 2, ["dense", "tight"])],
 )
-def test_a_table_with_long_words_is_set_in_small_type_before_words_are_divided(head: str, expected: str | None) -> None:
-    page = tree(written(f"|{f' {head} |' * 6}\n|{'---|' * 6}\n|{' 1 |' * 6}"))
-    assert page.find(".//article//table").get("class") == expected
+def test_a_table_with_long_words_is_set_in_small_type_before_words_are_divided(head: str, expected: list[str]) -> None:
+    page = tree(written(f"|{f' {head} |' * 6}\n|{'---|' * 6}\n" + 6 * "| 1 | 1 | 1 | 1 | 1 | 1 |\n"))
+    assert [*page.find(".//article//table").classes] == expected
+
+
+def test_numbers_stand_below_one_another_and_a_small_table_on_one_page() -> None:
+    table = tree(written("| Light | Height (m) |\n|---|---:|\n| Skerry | 38 |\n| Tarn | – |")).find(".//article//table")
+    assert [[*cell.classes] for cell in table.iter("th", "td")] == [[], ["figure"]] * 3
+    assert [*table.classes] == ["together"]
 
 
 @pytest.mark.fault(50)

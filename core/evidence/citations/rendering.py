@@ -163,8 +163,9 @@ def source_place(source: Source) -> str:
 
 
 def time_line(source: Source) -> str:
-    """Return the date of a source, with its period in brackets; empty if it states neither."""
-    return f"{source.date} ({source.period})" if source.date and source.period else source.date or source.period
+    """Return the date of a source, with its period in brackets where that is another; empty if it states neither."""
+    is_other = source.period and not source.date.startswith(source.period)
+    return f"{source.date} ({source.period})" if source.date and is_other else source.date or source.period
 
 
 def plain_line(text: str) -> str:
