@@ -119,8 +119,8 @@ def unproved(
     said, wide = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text), f"{evidence} {around}"
     numbers, shares = numbers_in(evidence), fractions_in(evidence)
     held = [*numbers, *shares]
-    # Who names a year need not say that it is one, but for a table that counts by the year.
-    is_dated = unit.kind != "head" and any(one.is_year for one in numbers_in(wide))
+    # Who names a year need not say that it is one.
+    is_dated = any(one.is_year for one in numbers_in(wide))
     measures = measures_in(wide) | ({"year"} if is_dated else set())
     # A column of shares or changes is calculated.
     measures |= {"%"} if unit.kind == "head" else set()
