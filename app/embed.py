@@ -14,8 +14,9 @@ from typing import Any, Literal, NamedTuple, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph._internal._config import ensure_config
+from langgraph._internal._config import ensure_config, patch_configurable
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import END
 from langgraph.runtime import Runtime
@@ -24,16 +25,20 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, StateUpdate
 from typing_extensions import Unpack
 
+from ..core.library.attachments import messages_with_files, take_files
 from ..core.records.report import Report
 from ..core.records.sources import Source
-from ..core.run.context import Settings
+from ..core.run.concurrency import in_thread
+from ..core.run.context import Context, Settings
 from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, said_of
 from ..core.run.events.log import flush
 from ..core.run.logs import log_failure
-from ..core.run.settings import read_context
+from ..core.run.settings import read_context, with_configurable
+from ..core.run.store.attachments import attachments_folder, delete_files
 from ..core.run.store.database import Database, open_database, place_named
 from ..core.run.store.foreign_saver import usable_saver
 from ..core.run.store.lease import TOKEN, Lease
+from ..core.run.store.pages import Pages
 from ..core.run.store.serializer import code_version
 from ..core.run.tracing import is_traced, tracing_if, untraced, without_tracers
 from ..core.writing.answers import END_RUN
@@ -64,6 +69,7 @@ class LeasedGraph(DrawableGraph):
         config = self._with_store(config)
         if isinstance(input, Command) and input.goto in (END, (END,), [END]):
             input = await self._ending(input, config)
+        input, config, clear = await self._without_files(input, config, settings.get("context"))
         is_seen = self._is_traced(config, settings.get("context"))
         own = config if is_seen or not config else without_tracers(config)
         # LangGraph calls it an iterator.
@@ -85,6 +91,8 @@ class LeasedGraph(DrawableGraph):
                 thread = str(self._configurable(config).get("thread_id", ""))
                 # Why a run stopped that another process has taken over is that process's to note.
                 await flush(thread, None if lease and lease.is_lost else failure)
+                if clear:
+                    await in_thread(clear)
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
@@ -113,6 +121,30 @@ class LeasedGraph(DrawableGraph):
         if not (await self.aget_state(config or {})).interrupts:
             raise QuestionRefused(NOT_WAITING)
         return replace(command, goto=(), resume=END_RUN)
+
+    async def _without_files(
+        self, given: Any, config: RunnableConfig | None, context: object
+    ) -> tuple[Any, RunnableConfig | None, Callable[[], None] | None]:
+        """Keep the files of new messages beside the thread, so that no checkpoint ever holds their bytes.
+
+        Returns the input without them, the config with the thread, and what to do when the run has ended.
+        """
+        holder: Any = given.update if isinstance(given, Command) else getattr(given, "__dict__", given)
+        if not (messages := messages_with_files(holder)):
+            return given, config, None
+        own = self._configurable(config)
+        runtime, saver = own.get(PARENT_RUNTIME), own.get(PARENT_SAVER, self.checkpointer)
+        thread = str(own.get("thread_id") or uuid.uuid4())
+        known = (one for one in (context, getattr(runtime, "context", None)) if isinstance(one, Context))
+        settings = with_configurable(next(known, None), own)
+        pages = Pages(getattr(runtime, "store", None) or self.store or InMemoryStore(), thread)
+        update = {**holder, "messages": await take_files(messages, pages, settings)}
+        clear = partial(delete_files, await in_thread(partial(attachments_folder, settings.data_dir)), thread)
+        if isinstance(saver, InMemorySaver):
+            atexit.register(clear)
+        given = replace(given, update=update) if isinstance(given, Command) else update
+        is_stored = isinstance(saver, BaseCheckpointSaver)
+        return given, patch_configurable(config, {"thread_id": thread}), None if is_stored else clear
 
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
         given = self._configurable(config)

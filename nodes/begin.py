@@ -6,6 +6,7 @@ import asyncio
 import threading
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.config import get_config
@@ -13,6 +14,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from ..core.evidence.citations.labels import labels
+from ..core.library.attachments import NEW, take_files
 from ..core.library.folder import LeftOut
 from ..core.library.library import Library, LibraryStatus, catalogue
 from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
@@ -23,6 +25,7 @@ from ..core.records.sources import NotRead
 from ..core.run.context import ROLES, Context, within_scope
 from ..core.run.conversation import (
     DRAFT,
+    attached_to,
     check_question,
     clean,
     entry_of,
@@ -30,11 +33,12 @@ from ..core.run.conversation import (
     mark_of,
     question_of,
     refused,
-    without_attachments,
+    with_attached,
 )
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.run.spending import check_account
+from ..core.run.store.attachments import attachments_folder, thread_folder
 from ..core.run.store.pages import pages_of
 from ..core.run.store.serializer import code_version
 from ..core.run.tracing import tracing_notices
@@ -65,6 +69,8 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     Emitter(runtime.stream_writer).emit(ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
     context = settings_of(runtime)
     await load_servers(context)
+    # What this graph was called with holds no files any more; what was written to the thread otherwise may.
+    state = replace(state, messages=await take_files(state.messages, pages_of(runtime.store, ""), context))
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
     drop = refused(state.messages, context.limits.question_characters)
@@ -72,12 +78,18 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     drop += [message for message in state.messages if mark_of(message) == DRAFT]
     if not state.run.id or entry == "follow_up":
         return await _start(state, runtime, strategy, entry, drop)
+    scope = state.run.scope
+    if any(one.code == NEW for message in state.messages for one in attached_to(message)):
+        wider, messages, _ = await _index_attached(within_scope(context, scope), state.messages, runtime)
+        state = replace(state, messages=messages)
+        count = await asyncio.to_thread(lambda: sum(1 for _ in Library(wider).addresses()))
+        scope = await asyncio.to_thread(_scope, wider, count)
     # The question goes on with today's keys and models, whatever it was begun with.
-    check_tools(within_scope(context, state.run.scope))
+    check_tools(within_scope(context, scope))
     await load_models(context)
     check_models(ROLES, context)
     notices = dict.fromkeys((*state.run.notices, *tracing_notices(context)))
-    run = state.run.model_copy(update={"entry": entry, "status": "running", "notices": tuple(notices)})
+    run = state.run.model_copy(update={"entry": entry, "status": "running", "notices": tuple(notices), "scope": scope})
     await _note_user(state.messages, runtime, run)
     update = StateUpdate(run=run, tasks=[], draft=None, messages=_changed(state.messages, drop))
     if entry == "plan_reply" and state.plan:
@@ -90,19 +102,22 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
 async def _start(
     state: ResearchState, runtime: Runtime[Context], strategy: Strategy, entry: Entry, drop: list[AnyMessage]
 ) -> StateUpdate:
-    context, messages = settings_of(runtime), [m for m in state.messages if m not in drop]
-    await check_account(pages_of(runtime.store, ""), context)
+    given = settings_of(runtime)
+    await check_account(pages_of(runtime.store, ""), given)
+    started = given.clock.seconds()
+    kept = [m for m in state.messages if m not in drop]
+    context, messages, attached = await _index_attached(given, kept, runtime)
     check_tools(context)
     if choose_engines(context):
         start_parsers(context.limits)
     await load_models(context)
     notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
-    started = context.clock.seconds()
     language = await decide_language(context.language, messages, entry, state.run)
     is_extract = labels(language.code).is_extract
-    status = await _prepare_documents(context, runtime)
-    documents = await asyncio.to_thread(catalogue, Library(context), status.documents)
-    whole = await asyncio.to_thread(read_whole, Library(context), status.documents, context)
+    status = await _prepare_documents(given, runtime)
+    scope = await asyncio.to_thread(_scope, context, status.documents + attached.documents)
+    shortened, notes = (*status.shortened, *attached.shortened), (*status.notes, *attached.notes)
+    status = status._replace(shortened=shortened, notes=notes)
     question_id = uuid.uuid4().hex
     run = Run(
         id=question_id,
@@ -112,7 +127,7 @@ async def _start(
         language_code=language.code,
         # The only sign of a checkpointer that a node can see.
         is_resumable=get_config().get("configurable", {}).get("__pregel_checkpointer") is not None,
-        scope=await asyncio.to_thread(_scope, context, documents, whole),
+        scope=scope,
         version=await asyncio.to_thread(code_version),
         strategy=strategy,
         entry=entry,
@@ -130,7 +145,7 @@ async def _start(
     )
     await _note_user(messages, runtime, run)
     return StateUpdate(
-        messages=_changed(state.messages, drop),
+        messages=_changed(messages, drop),
         run=run,
         plan=None,
         progress=Progress(),
@@ -145,7 +160,8 @@ async def _start(
     )
 
 
-def _scope(context: Context, documents: str, whole: tuple[str, ...]) -> Scope:
+def _scope(context: Context, documents: int) -> Scope:
+    """Return what a question may search, with so many documents; blocks."""
     after = context.published_after
     return Scope(
         docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
@@ -155,8 +171,8 @@ def _scope(context: Context, documents: str, whole: tuple[str, ...]) -> Scope:
         domains_deny=context.domains_deny,
         published_after=after.isoformat() if after else "",
         mix_private=context.mix_private,
-        documents=documents,
-        whole=whole,
+        documents=catalogue(Library(context), documents),
+        whole=read_whole(Library(context), documents, context),
     )
 
 
@@ -169,9 +185,30 @@ async def _note_user(messages: Sequence[AnyMessage], runtime: Runtime[Context], 
 
 
 def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[BaseMessage]:
-    """Return the update of the conversation: messages to remove, and those whose attachments are now only named."""
+    """Return the update of the conversation: messages to remove, and those that say what is attached to them."""
     removed = [RemoveMessage(id=str(message.id)) for message in drop]
-    return [*removed, *without_attachments([message for message in messages if message not in drop])]
+    return [*removed, *(message for message in messages if message not in drop and attached_to(message))]
+
+
+async def _index_attached(
+    context: Context, messages: Sequence[AnyMessage], runtime: Runtime[Context]
+) -> tuple[Context, list[AnyMessage], LibraryStatus]:
+    """Index the files of the thread.
+
+    Returns the settings, which search them too if any can be read, and the messages, which say what cannot.
+    """
+    thread = pages_of(runtime.store, "").thread
+    folder = await asyncio.to_thread(lambda: thread_folder(attachments_folder(context.data_dir), thread))
+    status = await _prepare_documents(context.model_copy(update={"docs": (folder,)}), runtime)
+    unread = {one.path: {"reason": one.reason, "code": one.code} for one in status.left_out}
+    told = list[AnyMessage]()
+    for message in messages:
+        files = attached_to(message)
+        new = {one.name: unread.get(one.name, {"reason": "", "code": ""}) for one in files if one.code == NEW}
+        known = [one.model_copy(update=new.get(one.name, {})) for one in files]
+        told.append(with_attached(message, known) if new else message)
+    docs = dict.fromkeys((*context.docs, folder)) if status.documents else context.docs
+    return context.model_copy(update={"docs": tuple(docs)}), told, status
 
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:

@@ -14,11 +14,12 @@ from typing import Any, NoReturn
 from langchain_core.messages import convert_to_messages
 from langgraph_sdk import Auth, get_client
 
+from ...core.library.attachments import messages_with_files, take_files
 from ...core.run.context import Context
 from ...core.run.errors import UserMistake
 from ...core.run.settings import read_settings
 from ...core.run.store.database import look_up, place_of_runs
-from ...core.run.store.pages import OWNER
+from ...core.run.store.pages import OWNER, Pages
 from ...core.run.user_settings import UserSettings
 from ..embed import NOT_WAITING, RECURSION_LIMIT
 from ..runs import RunBook, open_runs
@@ -71,6 +72,7 @@ async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
     await check_unclaimed(ctx.user.identity, value)
     await check_run(ctx.user.identity, value)
     await _check_load(ctx.user.identity, value)
+    await _take_files(ctx.user.identity, value)
     return _owned(ctx, value)
 
 
@@ -162,6 +164,24 @@ async def _new_messages(sent: Any, place: dict[str, Any]) -> list[dict[str, Any]
     if not new:
         _refuse(f"{MESSAGES}; there is no new one.")
     return new
+
+
+async def _take_files(user: str, value: Mapping[str, Any]) -> None:
+    """Keep the files of new messages beside the thread, before the server stores the run that brings them."""
+    given, thread = value.get("kwargs") or {}, str(value.get("thread_id") or "")
+    holders = (given.get("input"), (given.get("command") or {}).get("update"))
+    sent: list[Any] = [(holder, messages) for holder in holders if (messages := messages_with_files(holder))]
+    if not (thread and sent):
+        return
+    # Whose thread it is, the server looks up only after this; in that of another user, nothing may be left.
+    found: list[Any] = await get_client().threads.search(ids=[thread], limit=1)
+    if found[0]["metadata"].get("owner") != user if found else value.get("if_not_exists") != "create":
+        return
+    settings = await asyncio.to_thread(lambda: UserSettings().operator)
+    async with _book() as book:
+        for holder, messages in sent:
+            taken = await take_files(messages, Pages(book.database.store, thread), settings)
+            holder["messages"] = [message.model_dump() for message in taken]
 
 
 async def _check_settings(user: str, context: Mapping[str, Any]) -> None:

@@ -45,8 +45,8 @@ from .users import (
 
 LISTENING_SECONDS = 0.05
 """Seconds between two looks whether the server listens."""
-BODY_BYTES, BODY_SECONDS = 16 * 1024**2, 60
-"""Size of a request's body, a question with a photo or a PDF that a chat client attaches, and time to send it."""
+BODY_SECONDS = 60
+"""Time to send the body of a request."""
 STREAM = re.compile(r"/research/runs/[^/]+/packets")
 USER_STREAMS, STREAMS = 20, 200
 """Streams of packets at the same time, of one user and of all."""
@@ -130,7 +130,8 @@ def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: boo
 
 def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str | None) -> tuple[int, str] | None:
     if body is None:
-        return 413, f"The request is longer than {BODY_BYTES} bytes, or did not arrive within {BODY_SECONDS} s."
+        longest = f"{server_settings().body_bytes} bytes (DEEP_RESEARCH_SERVER_BODY_BYTES)"
+        return 413, f"The request is longer than {longest}, or did not arrive within {BODY_SECONDS} s."
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     # A page may send a body of another type without asking the browser for leave.
     is_of_page = "origin" in headers or "sec-fetch-site" in headers
@@ -157,12 +158,12 @@ def _read(body: bytes, *keys: str) -> Any:
 
 async def _body(receive: Receive) -> bytes | None:
     """Return the body of a request; none if it is too long."""
-    parts, length = list[bytes](), 0
+    parts, length, most = list[bytes](), 0, server_settings().body_bytes
     while True:
         message = await receive()
         part = message.get("body", b"")
         length += len(part)
-        if length > BODY_BYTES:
+        if length > most:
             return None
         parts.append(part)
         if message["type"] != "http.request" or not message.get("more_body"):

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from ...core.evidence.citations.rendering import link_to, shown_title
 from ...core.records.research import Depth
 from ...core.run.context import Context, engine_name
-from ...core.run.conversation import DRAFT, clean, clean_nested, mark_of
+from ...core.run.conversation import DRAFT, attached_to, clean, clean_nested, mark_of
 from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...core.run.events.log import LogTail
 from ...core.run.logs import log_failure
@@ -264,9 +264,10 @@ def _event(name: str, data: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
-def _message(message: AnyMessage) -> dict[str, str]:
+def _message(message: AnyMessage) -> dict[str, Any]:
     role = "user" if isinstance(message, HumanMessage) else "assistant"
-    return {"role": role, "kind": mark_of(message), "text": message.text}
+    attached = [one.model_dump() for one in attached_to(message)]
+    return {"role": role, "kind": mark_of(message), "text": message.text, "attached": attached}
 
 
 async def _line(book: RunBook, thread: str) -> dict[str, Any]:

@@ -48,6 +48,8 @@ class ServerSettings(BaseSettings):
     """Whether clients on this machine need the token even if the server is open to them otherwise."""
     user_runs: int = Field(default=50, ge=1)
     """Runs of one user at the same time."""
+    body_bytes: int = Field(default=64_000_000, ge=1)
+    """Size of a request's body: a question with the files that are attached to it, in base64."""
 
     @field_validator("tokens", "hosts", "origins", mode="before")
     @classmethod

@@ -17,6 +17,7 @@ from ..reading.records import KINDS, kind_of_file
 from ..records.sources import DOCUMENT_SCHEME, DateKind
 from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
+from ..run.store.attachments import INDEX_FILE, attachments_folder
 from .folder import NOT_IN_NAMES, LeftOut
 from .index_file import NEW, connect, discard, exchange, settle, text_of, usable, used
 from .index_search import MOST, IndexReader
@@ -201,6 +202,8 @@ class Root(NamedTuple):
     path: Path
     is_folder: bool
     store: Index
+    is_attached: bool = False
+    """Whether it holds what was attached to a thread: it may hold nothing that can be read."""
 
     def address(self, path: str) -> str:
         """Return what a model passes to `open_url` to read this document."""
@@ -228,7 +231,10 @@ def _uri(path: Path) -> str:
 def open_roots(context: Context) -> Iterator[Root]:
     """Return the folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`."""
     names: set[str] = set()
-    for path in dict.fromkeys(_resolved(path) for path in context.docs):
+    attachments = attachments_folder(context.data_dir)
+    # Files that were attached to a thread may be gone with it.
+    wanted = (path for path in context.docs if path.parent.parent != attachments or path.is_dir())
+    for path in dict.fromkeys(map(_resolved, wanted)):
         if not path.is_dir() and kind_of_file(path.name) is None:
             raise unreadable(path, f"its format cannot be read; these can: {' '.join(KINDS)}")
         name, number = path.name or "root", 1
@@ -237,7 +243,9 @@ def open_roots(context: Context) -> Iterator[Root]:
             name = f"{path.name or 'root'}-{number}"
         names.add(name)
         digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()[:16]
-        yield Root(name, path, path.is_dir(), Index(context.data_dir / "indexes" / f"{digest}.sqlite"))
+        is_attached = path.parent.parent == attachments
+        file = path.parent / INDEX_FILE if is_attached else context.data_dir / "indexes" / f"{digest}.sqlite"
+        yield Root(name, path, path.is_dir(), Index(file), is_attached)
 
 
 def _resolved(path: Path) -> Path:

@@ -226,8 +226,10 @@ def _follow(question: str, limit: int, shelf: IndexShelf) -> list[Passage]:
 
 
 def _root_status(root: Root, outdated: Outdated, summary: Summary) -> LibraryStatus:
-    left_out = [*outdated.left_out, *_with_pictures_as_one(summary.unread)]
-    if not summary.readable:
+    # Of what was attached, each file is named, by its name alone.
+    unread = summary.unread if root.is_attached else _with_pictures_as_one(summary.unread)
+    left_out = [*outdated.left_out, *unread]
+    if not (summary.readable or root.is_attached):
         first = "".join(f"; {one.path}: {one.reason}" for one in left_out[:FIRST])
         more = f"; and {len(left_out) - FIRST} more" if len(left_out) > FIRST else ""
         raise unreadable(root.path, f"there is no document in it that can be read{first}{more}")
@@ -249,7 +251,7 @@ def _with_pictures_as_one(unread: Sequence[LeftOut]) -> list[LeftOut]:
 
 
 def _named(root: Root, path: str) -> str:
-    return root.address(path).removeprefix(DOCUMENT_SCHEME)
+    return path if root.is_attached else root.address(path).removeprefix(DOCUMENT_SCHEME)
 
 
 def _status(parts: list[LibraryStatus]) -> LibraryStatus:

@@ -126,3 +126,18 @@ class NotRead(Record):
     """Why, in words."""
     code: str
     """The same in one word, for programs; see `reading.records`."""
+
+
+class Attached(Record):
+    """A file that the user attached to a message; its bytes are kept beside the thread."""
+
+    name: str
+    """Its name among the files of the thread."""
+    sha256: str = ""
+    """Hash of its bytes, in hex digits; empty if there were none."""
+    size: int = 0
+    """Bytes."""
+    reason: str = ""
+    """Why it is not searched, in words; empty if it is."""
+    code: str = ""
+    """The same in one word, for programs; see `reading.records`."""

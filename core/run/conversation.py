@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from pydantic import TypeAdapter, ValidationError
 
 from ..records.research import Entry, Run, Value
-from ..records.sources import NotRead
+from ..records.sources import Attached, NotRead
 from .errors import QuestionRefused
 
 MARK = "deep_research"
 """Key in `additional_kwargs` under which the assistant's messages say what they are."""
 
 ATTACHED = "deep_research_attached"
-"""Key for the names of a user message's attachments, which are not kept."""
+"""Key under which a user's message says what was attached to it: a list of `Attached` as JSON."""
 DRAFT = "draft"
 """Mark of a report that is not checked yet; the checked one takes its place."""
 PROGRESS = "progress"
 """Mark of a streamed line that says what is under way; no state holds it."""
 
-NAME_CHARACTERS = 80
-"""Of the name of something attached."""
-_ATTACHMENTS = {"image": "picture", "image_url": "picture", "audio": "recording", "input_audio": "recording"}
-"""Types of blocks in words; all others are files."""
-_NAME_KEYS = ("filename", "name", "title", "mimeType", "mime_type")
+_MEDIA = {"image": "picture", "image_url": "picture", "input_image": "picture", "input_audio": "recording"}
+"""Names of what has none, by the type of its block; all others are files."""
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_FILES = TypeAdapter(list[Attached])
 LONG = 200
 """Characters from which on a question is named by its first sentence."""
 _END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
@@ -109,13 +110,13 @@ def latest_messages(messages: Sequence[AnyMessage], user_messages: int) -> list[
 def text_only(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the words of user and assistant, which is all that models are shown of a conversation.
 
-    What a message of the user holds beside text is named. System messages count as `house_rules`.
+    Files of the user are named. System messages count as `house_rules`.
     """
     shown: list[AnyMessage] = []
     for message in messages:
         if isinstance(message, HumanMessage):
-            names = attachments(message)
-            note = f"\n\n(Attached, but not read: {', '.join(names)}.)" if names else ""
+            names = [f"{one.name} (not read)" if one.reason else one.name for one in attached_to(message)]
+            note = f"\n\n(Attached: {', '.join(names)}.)" if names else ""
             is_plain = isinstance(message.content, str) and not names
             shown.append(message if is_plain else HumanMessage(f"{message.text}{note}".strip()))
         elif isinstance(message, AIMessage) and message.text:
@@ -129,40 +130,64 @@ def house_rules(messages: Sequence[AnyMessage]) -> str:
     return "\n".join(clean(message.text) for message in messages if isinstance(message, SystemMessage)).strip()
 
 
-def attachments(message: HumanMessage) -> list[str]:
-    """Return the names of the attachments of a message, also of those that were removed when it arrived."""
-    known = message.additional_kwargs.get(ATTACHED)
-    blocks = message.content if isinstance(message.content, list) else []
-    found = [_name_of(one) for one in blocks if isinstance(one, dict) and one.get("type") != "text"]
-    return [*(clean(str(name)) for name in (known if isinstance(known, list) else ())), *found]
+class Block(NamedTuple):
+    """What a content block holds beside text."""
+
+    name: str
+    """Its file name as given, else what it is."""
+    mime_type: str
+    data: str
+    """Its bytes in base64; empty if it holds none."""
+    link: str
+    """The address of the web that it names in place of them."""
 
 
-def _name_of(block: dict[str, Any]) -> str:
+def blocks_of(message: AnyMessage) -> list[Block]:
+    """Return what a user's message holds beside text, in the shapes of LangChain, OpenAI and chat clients."""
+    content = message.content if isinstance(message, HumanMessage) else ""
+    blocks = content if isinstance(content, list) else []
+    return [_block_of(one) for one in blocks if isinstance(one, dict) and one.get("type") != "text"]
+
+
+def _block_of(block: dict[str, Any]) -> Block:
     kind = str(block.get("type"))
-    holders = (block, *(block.get(key) for key in ("metadata", "extras", kind)))
-    named = [holder.get(key) for key in _NAME_KEYS for holder in holders if isinstance(holder, dict)]
-    name = next((" ".join(clean(one).split())[:NAME_CHARACTERS] for one in named if isinstance(one, str) and one), "")
-    return f"{_ATTACHMENTS.get(kind, 'file')} {name}".strip()
+    inner = (block.get(key) for key in ("metadata", "extras", "source", kind))
+    holders = [block, *(holder for holder in inner if isinstance(holder, dict))]
+
+    def first(*keys: str) -> str:
+        values = (holder.get(key) for key in keys for holder in holders)
+        return next((value for value in values if isinstance(value, str) and value), "")
+
+    name, mime_type = first("filename", "name", "title"), first("mime_type", "mimeType", "media_type")
+    data, address = first("base64", "data", "file_data"), first("url", "file_url", "image_url")
+    if (packed := data or address).startswith("data:"):
+        head, _, data = packed.partition(",")
+        mime_type = mime_type or head.removeprefix("data:").partition(";")[0]
+    link = clean(address).strip() if address.startswith(("http://", "https://")) and not data else ""
+    name = name or ".".join(filter(None, (_MEDIA.get(kind, "file"), first("format"))))
+    return Block(name, mime_type, data or base64.b64encode(clean(first("text")).encode()).decode(), link)
 
 
-def without_attachments(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the user's messages that hold anything beside text with its names instead.
+def attached_to(message: AnyMessage) -> list[Attached]:
+    """Return what was attached to a message, and has been taken out of it."""
+    known: Any = message.additional_kwargs.get(ATTACHED) if isinstance(message, HumanMessage) else None
+    # Clients may send anything here.
+    with suppress(ValidationError):
+        return _FILES.validate_python(clean_nested(known or []))
+    return []
 
-    Each checkpoint would hold it again.
-    """
-    return [
-        one.model_copy(
-            update={"content": one.text, "additional_kwargs": {**one.additional_kwargs, ATTACHED: attachments(one)}}
-        )
-        for one in messages
-        if isinstance(one, HumanMessage) and not isinstance(one.content, str) and attachments(one)
-    ]
+
+def with_attached(message: AnyMessage, attached: Sequence[Attached], links: Sequence[str] = ()) -> HumanMessage:
+    """Return a user's message with its words and links as text, and a list of what is attached to it."""
+    kept = {**message.additional_kwargs, ATTACHED: [one.model_dump() for one in attached]}
+    text = "\n".join(filter(None, (message.text, *links)))
+    return HumanMessage(text, additional_kwargs=kept, id=message.id, name=message.name)
 
 
 def attached_to_question(messages: Sequence[AnyMessage]) -> tuple[NotRead, ...]:
-    """Return what the user attached since the last report."""
-    names = [name for message in _said_since_report(messages) for name in attachments(message)]
-    return tuple(NotRead(path=name, reason="of messages only the text is read", code="attached") for name in names)
+    """Return what the user attached since the last report and is not searched."""
+    every = [one for message in _said_since_report(messages) for one in attached_to(message)]
+    return tuple(NotRead(path=one.name, reason=one.reason, code=one.code) for one in every if one.reason)
 
 
 def refused(messages: Sequence[AnyMessage], max_characters: int) -> list[AnyMessage]:
@@ -178,8 +203,9 @@ def check_question(messages: Sequence[AnyMessage], max_characters: int) -> None:
 
 
 def _fault_of(message: HumanMessage, max_characters: int) -> str:
-    if (names := attachments(message)) and not message.text.strip():
-        return f"Only text is read, and the message has none beside {', '.join(names)}: say in words what is meant."
+    if (files := attached_to(message)) and not message.text.strip():
+        names = ", ".join(one.name for one in files)
+        return f"The message has no words beside {names}: say in words what is to be found out."
     return fault_in(message.text, max_characters)
 
 

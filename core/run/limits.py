@@ -184,6 +184,10 @@ class Limits(KnownNames, BaseSettings):
     """Characters of all documents together up to which each researcher reads them all instead of searching them."""
     max_document_bytes: int = Field(default=50_000_000, ge=1)
     """Size of a file above which it is left out."""
+    max_attachment_bytes: int = Field(default=32_000_000, ge=1)
+    """Size of a file attached to a message above which it is not kept."""
+    max_attachments: int = Field(default=20, ge=0)
+    """Files attached to the messages of one thread."""
     max_documents: int = Field(default=200_000, ge=1)
     """Files of one folder."""
     parse_seconds: float = Field(default=15, gt=0)

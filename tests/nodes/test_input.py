@@ -1,4 +1,4 @@
-"""What a user sends beside words: files are named and not read, a system message becomes house rules."""
+"""What a user sends beside words: files that no model is sent, system messages that become house rules."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import QUESTION, REPORT, Lab, lab, research
+from lab import QUESTION, Lab, lab
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
-from langgraph.types import Command
 from planned_lab import planned_lab
 from scripted import Call
 
@@ -17,17 +16,17 @@ from deep_research.core.run.errors import QuestionRefused
 
 DATA = "iVBORw0KGgoAAAANSUhEUg"
 BLOCKS: dict[str, dict[str, Any]] = {
-    "picture dot.png": {"type": "image", "mimeType": "image/png", "data": DATA, "metadata": {"name": "dot.png"}},
-    "file plan.pdf": {
+    "dot.png": {"type": "image", "mimeType": "image/png", "data": DATA, "metadata": {"name": "dot.png"}},
+    "plan.pdf": {
         "type": "file",
         "mimeType": "application/pdf",
         "data": DATA,
         "metadata": {"filename": "plan.pdf"},
     },
-    "file minutes.pdf": {"type": "file", "file": {"filename": "minutes.pdf", "file_data": DATA}},
-    "picture": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DATA}"}},
-    "recording": {"type": "input_audio", "input_audio": {"data": DATA, "format": "wav"}},
-    "file image/png": {"type": "file", "base64": DATA, "mime_type": "image/png"},
+    "minutes.pdf": {"type": "file", "file": {"filename": "minutes.pdf", "file_data": DATA}},
+    "picture.png": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DATA}"}},
+    "recording.wav": {"type": "input_audio", "input_audio": {"data": DATA, "format": "wav"}},
+    "file.png": {"type": "file", "base64": DATA, "mime_type": "image/png"},
 }
 
 
@@ -48,12 +47,12 @@ def prompts(run: Lab) -> list[Call]:
 
 @pytest.mark.parametrize("make", [lab, planned_lab])
 async def test_what_is_attached_reaches_no_model_and_is_named_in_prompt_and_report(tmp_path: Path, make: Any) -> None:
-    run = make(tmp_path)
+    run = make(tmp_path, data_dir=tmp_path / "data")
     state = await run.ask({"messages": [sent(QUESTION, *BLOCKS)]})
-    named = ", ".join(BLOCKS)
-    assert any(f"(Attached, but not read: {named}.)" in call.text for call in prompts(run))
+    named = ", ".join(f"{name} (not read)" for name in BLOCKS)
+    assert any(f"(Attached: {named}.)" in call.text for call in prompts(run))
     for name in BLOCKS:
-        assert f"- Not read: {name} (of messages only the text is read)." in state.messages[-1].text.replace("\\", "")
+        assert f"- Not read: {name} (" in state.messages[-1].text.replace("\\", "")
     # Each checkpoint would hold it once more.
     assert DATA not in str(state.messages) and state.messages[0].text == QUESTION
     assert state.run.question == QUESTION
@@ -61,23 +60,13 @@ async def test_what_is_attached_reaches_no_model_and_is_named_in_prompt_and_repo
 
 async def test_a_file_without_words_is_refused_by_name_and_the_thread_goes_on(tmp_path: Path) -> None:
     run = lab(tmp_path)
-    with pytest.raises(QuestionRefused, match=r"Only text is read.* beside picture dot\.png, file plan\.pdf: say in"):
-        await run.ask({"messages": [sent("", "picture dot.png", "file plan.pdf")]})
+    with pytest.raises(QuestionRefused, match=r"has no words beside dot\.png, plan\.pdf: say in words"):
+        await run.ask({"messages": [sent("", "dot.png", "plan.pdf")]})
     assert prompts(run) == []
     state = await run.ask()
     assert state.report and "dot.png" not in state.messages[-1].text
     assert [type(message) for message in state.messages] == [HumanMessage, AIMessage]
     assert prompts(run)
-
-
-async def test_a_file_that_comes_while_research_is_under_way_is_named_too(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[research("When was it lit?"), OSError("gone"), REPORT])
-    with pytest.raises(OSError, match="gone"):
-        await run.ask()
-    state = await run.ask(Command(update={"messages": [sent("And this?", "picture dot.png")]}))
-    assert "Not read: picture dot" in state.messages[-1].text
-    assert prompts(run)
-    assert "And this?\n\n(Attached, but not read: picture dot.png.)" in run.calls("orchestrator")[-1].text
 
 
 @pytest.mark.parametrize("make", [lab, planned_lab])

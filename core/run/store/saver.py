@@ -7,6 +7,7 @@ import json
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
@@ -23,8 +24,9 @@ from langgraph.checkpoint.base import (
 from ...records.research import Value
 from ..concurrency import ShieldedTasks, shielded
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
+from .attachments import ATTACHMENTS, copy_files, delete_files
 from .lease import FENCED, Leases
-from .pages import page_namespace
+from .pages import page_namespace, unpacked
 
 _OF_RUNS = """
 WITH RECURSIVE
@@ -100,8 +102,8 @@ class Dialect(NamedTuple):
 class RunSaver(BaseCheckpointSaver[str]):
     """What our runs need of a saver, over LangGraph's for a database.
 
-    It takes a thread's page texts along when it is deleted or copied, writes to no thread whose lease another run has,
-    and says of what cannot be read or saved which run it is.
+    It takes a thread's page texts and files along when it is deleted or copied, writes to no thread whose lease another
+    run has, and says of what cannot be read or saved which run it is.
     """
 
     dialect: Dialect
@@ -186,13 +188,18 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @shielded
     async def adelete_thread(self, thread_id: str) -> None:
-        """Delete a thread: checkpoints, pending writes and page texts."""
+        """Delete a thread: attached files, checkpoints, pending writes and page texts."""
+        # First, because the note that says where they are goes with the texts.
+        for folder in await self._attachments(thread_id):
+            await asyncio.to_thread(delete_files, folder, thread_id)
         await super().adelete_thread(thread_id)
         await self.change(("DELETE FROM store WHERE prefix = ?", [(_prefix(thread_id),)]))
 
     @shielded
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy a thread: checkpoints, pending writes and page texts."""
+        """Copy a thread: attached files, checkpoints, pending writes and page texts."""
+        for folder in await self._attachments(source_thread_id):
+            await asyncio.to_thread(copy_files, folder, source_thread_id, target_thread_id)
         order = {"checkpoints": f"ORDER BY {self.dialect.order}"}
         copies = [
             # All names come from the dialect.
@@ -202,6 +209,13 @@ class RunSaver(BaseCheckpointSaver[str]):
         ]
         places = (target_thread_id, source_thread_id)
         await self.change(*((one, [places]) for one in copies), (_STORED, [tuple(map(_prefix, places))]))
+
+    async def _attachments(self, thread_id: str) -> list[Path]:
+        """Return the folder that holds the files of a thread, if it has any."""
+        query = "SELECT value FROM store WHERE prefix = ? AND key = ?"
+        rows = await self.rows(query, _prefix(thread_id), ATTACHMENTS)
+        notes = [value if isinstance(value, dict) else unpacked(value) for (value,) in rows]
+        return [Path(note["folder"]) for note in notes if isinstance(note.get("folder"), str)]
 
     @shielded
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:

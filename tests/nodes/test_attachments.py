@@ -1,0 +1,234 @@
+"""Files and links in messages: read, cited, named where they cannot be, kept beside their thread and nowhere else."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attached import BERTHS, BROKEN, FILES, MARK, QUESTION, TARIFF, asked, block, left_of, packed
+from lab import REPORT, lab, research
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command
+
+from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
+from deep_research.app.loops import hand_over
+from deep_research.core.run.context import Context
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "LangChain": block("tariff.pdf", TARIFF),
+    "LangChain before": {
+        "type": "file",
+        "source_type": "base64",
+        "data": packed(TARIFF),
+        "mime_type": "application/pdf",
+        "filename": "tariff.pdf",
+    },
+    "Agent Chat UI": {
+        "type": "file",
+        "mimeType": "application/pdf",
+        "data": packed(TARIFF),
+        "metadata": {"filename": "tariff.pdf"},
+    },
+    "OpenAI": {
+        "type": "file",
+        "file": {"filename": "tariff.pdf", "file_data": f"data:application/pdf;base64,{packed(TARIFF)}"},
+    },
+    "OpenAI's responses": {"type": "input_file", "filename": "tariff.pdf", "file_data": packed(TARIFF)},
+    "Anthropic": {
+        "type": "document",
+        "title": "tariff.pdf",
+        "source": {"type": "base64", "media_type": "application/pdf", "data": packed(TARIFF)},
+    },
+    "without a name": {"type": "file", "base64": packed(TARIFF), "mime_type": "application/pdf"},
+    "text": {"type": "text-plain", "text": "The mooring fee at Brannock Pier is 47 crowns a night.", "title": "a.txt"},
+}
+
+
+def context(folder: Path, **settings: Any) -> Context:
+    given = {"models": "extractive", "engines": (), "clarify": "off", "data_dir": folder / "data"}
+    return Context(**{**given, **settings})
+
+
+def files(folder: Path) -> list[str]:
+    """All that is kept of attached files and their indexes."""
+    return sorted(one.name for one in (folder / "data" / "attachments").rglob("*") if one.is_file())
+
+
+def text(state: dict[str, Any]) -> str:
+    return str(state["messages"][-1].text.replace("\\", ""))
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> ResearchGraph:
+    (tmp_path / "database").mkdir()
+    return build_graph(checkpointer=tmp_path / "database" / "runs.sqlite")
+
+
+async def test_a_pdf_and_a_table_are_cited_and_a_broken_file_is_named(graph: ResearchGraph, tmp_path: Path) -> None:
+    config, settings = thread_config("pier"), context(tmp_path)
+    state = await graph.ainvoke(asked(QUESTION, *FILES), config, context=settings)
+    assert "47 crowns a night" in text(state) and "44" in text(state)
+    cited = {source.title for source in state["report"].cited((await graph.aget_state(config)).values["sources"])}
+    names = {Path(key).name for key in state["report"].sources}
+    assert names == {"tariff.pdf", "berths.csv"} and len(cited) == 2
+    assert "Not read: torn.pdf (" in text(state)
+    [first, *_] = state["messages"]
+    assert first.content == QUESTION
+    kept = {one["name"]: one for one in first.additional_kwargs["deep_research_attached"]}
+    assert (kept["tariff.pdf"]["sha256"], kept["tariff.pdf"]["size"]) == (
+        hashlib.sha256(TARIFF).hexdigest(),
+        len(TARIFF),
+    )
+    assert {name: bool(one["reason"]) for name, one in kept.items()} == {
+        "tariff.pdf": False,
+        "berths.csv": False,
+        "torn.pdf": True,
+    }
+    # Neither the input, which LangGraph stores before any node runs, nor any later checkpoint holds their bytes.
+    assert left_of(TARIFF, BERTHS, BROKEN, folder=tmp_path / "database") == []
+    assert left_of(TARIFF, BERTHS, BROKEN, folder=tmp_path / "data") != []
+
+
+async def test_a_follow_up_finds_the_files_and_another_thread_does_not(graph: ResearchGraph, tmp_path: Path) -> None:
+    settings = context(tmp_path)
+    await graph.ainvoke(asked(QUESTION, *FILES), thread_config("one"), context=settings)
+    later = await graph.ainvoke(
+        {"messages": [HumanMessage("How long is the north berth?")]}, thread_config("one"), context=settings
+    )
+    assert "31" in text(later) and "torn.pdf" not in text(later)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "other.md").write_text("# Brannock Pier\n\nBrannock Pier was built in 1899.\n")
+    other = await graph.ainvoke(
+        {"messages": [HumanMessage(QUESTION)]},
+        thread_config("two"),
+        context=context(tmp_path, docs=(tmp_path / "docs",)),
+    )
+    assert "47 crowns" not in text(other) and "tariff" not in str(other)
+
+
+async def test_files_go_with_their_thread_and_a_copy_has_its_own(graph: ResearchGraph, tmp_path: Path) -> None:
+    config, settings = thread_config("pier"), context(tmp_path)
+    saver: Any = graph.checkpointer
+    await graph.ainvoke(asked(QUESTION, *FILES), config, context=settings)
+    assert {"tariff.pdf", "berths.csv", "torn.pdf", "index.sqlite"} <= {*files(tmp_path)}
+    await hand_over(saver.acopy_thread(thread_id("pier"), "copy"), saver.loop)
+    await hand_over(saver.adelete_thread(thread_id("pier")), saver.loop)
+    assert files(tmp_path) == ["berths.csv", "tariff.pdf", "torn.pdf"]
+    again = await graph.ainvoke(
+        {"messages": [HumanMessage("How long is the north berth?")]},
+        {"configurable": {"thread_id": "copy"}},
+        context=settings,
+    )
+    assert "31" in text(again)
+    await hand_over(saver.adelete_thread("copy"), saver.loop)
+    assert files(tmp_path) == [] and not [*(tmp_path / "data" / "attachments").iterdir()]
+    with closing(sqlite3.connect(tmp_path / "database" / "runs.sqlite")) as connection:
+        for table in ("checkpoints", "writes", "store"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_shape_of_a_file_is_read_and_nothing_of_it_outlives_a_run_without_a_thread(
+    shape: str, tmp_path: Path
+) -> None:
+    question = "What is the mooring fee at Brannock Pier?"
+    state = build_graph().invoke(asked(question, SHAPES[shape]), context=context(tmp_path))
+    assert "47 crowns a night" in text(state)
+    assert state["messages"][0].content == question
+    assert files(tmp_path) == []
+
+
+async def test_what_is_too_large_too_many_unknown_or_no_file_is_named_and_the_run_goes_on(
+    graph: ResearchGraph, tmp_path: Path
+) -> None:
+    blocks = [
+        FILES[1],
+        block("large.txt", b"x" * 3000, "text/plain"),
+        block("archive.zip", b"PK", "application/zip"),
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{packed(b'no picture')}"}},
+        {"type": "file", "base64": "no base64!", "filename": "odd.pdf"},
+        {"type": "file", "file_id": "file-1", "filename": "elsewhere.pdf"},
+        {"type": "input_audio", "input_audio": {"data": packed(b"RIFF"), "format": "wav"}},
+        block("../../late.txt", b"One too many.", "text/plain"),
+    ]
+    limits = {"max_attachment_bytes": 2000, "max_attachments": 2}
+    state = await graph.ainvoke(
+        asked(QUESTION, *blocks), thread_config("odd"), context=context(tmp_path, limits=limits)
+    )
+    assert "44" in text(state)
+    not_read = {one.path: one.code for one in state["report"].audit.not_read}
+    assert not_read == {
+        "large.txt": "too large",
+        "archive.zip": "unknown format",
+        "picture.png": "broken",
+        "odd.pdf": "broken",
+        "elsewhere.pdf": "empty",
+        "recording.wav": "unknown format",
+        "late.txt": "too many",
+    }
+    assert "Not read: large.txt (3000 bytes are more than 2000 (limit max_attachment_bytes))." in text(state)
+
+
+async def test_a_file_under_a_known_name_is_kept_beside_it_and_the_same_file_once(
+    graph: ResearchGraph, tmp_path: Path
+) -> None:
+    config, settings = thread_config("twice"), context(tmp_path)
+    other = block("berths.csv", BERTHS.replace(b"44", b"45"), "text/csv")
+    await graph.ainvoke(asked(QUESTION, FILES[1], other), config, context=settings)
+    state = await graph.ainvoke(asked("And the north berth?", FILES[1]), config, context=settings)
+    assert [name for name in files(tmp_path) if name.endswith(".csv")] == ["berths (2).csv", "berths.csv"]
+    [named] = state["messages"][2].additional_kwargs["deep_research_attached"]
+    assert named["name"] == "berths.csv"
+
+
+async def test_a_link_in_a_block_is_opened_like_one_that_the_question_names(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    link = {"type": "file", "url": "https://harbour.example/fees"}
+    state = await run.ask({"messages": [HumanMessage([{"type": "text", "text": "What does it say?"}, link])]})
+    assert state.run.question == "What does it say?\nhttps://harbour.example/fees"
+    assert state.messages[0].content == state.run.question
+
+
+async def test_a_file_that_comes_while_research_is_under_way_is_named_and_found_by_the_next_question(
+    tmp_path: Path,
+) -> None:
+    run = lab(
+        tmp_path, orchestrator=[research("When was it lit?"), OSError("gone"), REPORT], data_dir=tmp_path / "data"
+    )
+    with pytest.raises(OSError, match="gone"):
+        await run.ask()
+    state = await run.ask(Command(update=asked("And this?", FILES[1])))
+    assert "Not read: berths.csv (it came while research was under way; the next question finds it)." in (
+        state.messages[-1].text.replace("\\", "")
+    )
+    assert "And this?\n\n(Attached: berths.csv (not read).)" in run.calls("orchestrator")[-1].text
+    graph, settings = run.graph, context(tmp_path)
+    again = await graph.ainvoke(
+        {"messages": [HumanMessage("How long is the south berth?")]}, thread_config(run.thread), context=settings
+    )
+    assert "44" in text(again)
+
+
+async def test_an_answer_to_a_question_back_may_bring_a_file(tmp_path: Path) -> None:
+    settings = context(tmp_path, clarify="ask", docs=(lab(tmp_path).folder,))
+    graph, config = build_graph(checkpointer=InMemorySaver()), thread_config("back")
+    first = await graph.ainvoke({"messages": [HumanMessage("Compare them?")]}, config, context=settings)
+    assert first["messages"][-1].additional_kwargs["deep_research"] == "clarification"
+    state = await graph.ainvoke(asked("The south berth of Brannock Pier", FILES[1]), config, context=settings)
+    assert "44" in text(state)
+
+
+async def test_in_a_node_of_another_graph_files_are_read_and_taken_out_of_its_messages(tmp_path: Path) -> None:
+    parent = StateGraph(MessagesState, context_schema=Context)
+    parent.add_node("research", build_graph())
+    parent.add_edge(START, "research")
+    app: Any = parent.compile(checkpointer=InMemorySaver())
+    state = await app.ainvoke(asked(QUESTION, *FILES), thread_config("parent"), context=context(tmp_path))
+    assert "47 crowns a night" in text(state)
+    assert MARK.decode() not in str(state) and packed(TARIFF)[:100] not in str(state)
