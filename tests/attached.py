@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import io
 from pathlib import Path
 from typing import Any
 
+from pypdf import PdfReader, PdfWriter
 from web_pages import pdf_of
 
 MARK = b"%This line stands in the file and in no text: Quillon-Harrow-7731.\n"
@@ -22,6 +24,14 @@ def packed(data: bytes) -> str:
 def block(name: str, data: bytes, mime_type: str = "application/pdf") -> dict[str, Any]:
     """A block as LangChain writes it."""
     return {"type": "file", "base64": packed(data), "mime_type": mime_type, "extras": {"filename": name}}
+
+
+def locked(password: str) -> bytes:
+    """The tariff under lock and key."""
+    writer, written = PdfWriter(clone_from=PdfReader(io.BytesIO(TARIFF))), io.BytesIO()
+    writer.encrypt(password, algorithm="RC4-128")
+    writer.write(written)
+    return written.getvalue()
 
 
 FILES = [block("tariff.pdf", TARIFF), block("berths.csv", BERTHS, "text/csv"), block("torn.pdf", BROKEN)]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from attached import BERTHS, BROKEN, FILES, MARK, QUESTION, TARIFF, asked, block, left_of, packed
+from attached import BERTHS, BROKEN, FILES, MARK, QUESTION, TARIFF, asked, block, left_of, locked, packed
 from lab import REPORT, lab, research
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.types import Command
+from scanned import file_of, printed, scanned
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
 from deep_research.app.loops import hand_over
@@ -149,6 +152,7 @@ async def test_what_is_too_large_too_many_unknown_or_no_file_is_named_and_the_ru
 ) -> None:
     blocks = [
         FILES[1],
+        block("locked.pdf", locked("a password")),
         block("large.txt", b"x" * 3000, "text/plain"),
         block("archive.zip", b"PK", "application/zip"),
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{packed(b'no picture')}"}},
@@ -157,13 +161,14 @@ async def test_what_is_too_large_too_many_unknown_or_no_file_is_named_and_the_ru
         {"type": "input_audio", "input_audio": {"data": packed(b"RIFF"), "format": "wav"}},
         block("../../late.txt", b"One too many.", "text/plain"),
     ]
-    limits = {"max_attachment_bytes": 2000, "max_attachments": 2}
+    limits = {"max_attachment_bytes": 2000, "max_attachments": 3}
     state = await graph.ainvoke(
         asked(QUESTION, *blocks), thread_config("odd"), context=context(tmp_path, limits=limits)
     )
     assert "44" in text(state)
     not_read = {one.path: one.code for one in state["report"].audit.not_read}
     assert not_read == {
+        "locked.pdf": "encrypted",
         "large.txt": "too large",
         "archive.zip": "unknown format",
         "picture.png": "broken",
@@ -224,11 +229,43 @@ async def test_an_answer_to_a_question_back_may_bring_a_file(tmp_path: Path) -> 
     assert "44" in text(state)
 
 
-async def test_in_a_node_of_another_graph_files_are_read_and_taken_out_of_its_messages(tmp_path: Path) -> None:
-    parent = StateGraph(MessagesState, context_schema=Context)
+@dataclass
+class Talk:
+    """The state of a parent that is no dict."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+@pytest.mark.parametrize("saver", [InMemorySaver(), None], ids=["with a saver", "without"])
+@pytest.mark.parametrize("schema", [MessagesState, Talk])
+async def test_in_a_node_of_another_graph_files_are_read_and_taken_out_of_its_messages(
+    schema: Any, saver: InMemorySaver | None, tmp_path: Path
+) -> None:
+    parent = StateGraph(schema, context_schema=Context)
     parent.add_node("research", build_graph())
     parent.add_edge(START, "research")
-    app: Any = parent.compile(checkpointer=InMemorySaver())
-    state = await app.ainvoke(asked(QUESTION, *FILES), thread_config("parent"), context=context(tmp_path))
+    app: Any = parent.compile(checkpointer=saver)
+    state = await app.ainvoke(asked(QUESTION, *FILES), thread_config(schema.__name__), context=context(tmp_path))
     assert "47 crowns a night" in text(state)
     assert MARK.decode() not in str(state) and packed(TARIFF)[:100] not in str(state)
+    assert bool(files(tmp_path)) == bool(saver)
+
+
+async def test_files_that_were_written_to_a_thread_are_taken_out_by_the_next_run(
+    graph: ResearchGraph, tmp_path: Path
+) -> None:
+    config, settings = thread_config("edited"), context(tmp_path)
+    await graph.ainvoke(asked(QUESTION, FILES[1]), config, context=settings)
+    edit = asked("What is the mooring fee at Brannock Pier?", FILES[0])
+    await graph.aupdate_state(config, edit, as_node="__start__")
+    state = await graph.ainvoke(None, config, context=settings)
+    assert "47 crowns a night" in text(state) and packed(TARIFF)[:100] not in str(state)
+
+
+@pytest.mark.slow
+async def test_text_in_a_picture_is_recognised_and_cited(graph: ResearchGraph, tmp_path: Path) -> None:
+    photo = file_of(scanned(printed("The mooring fee at Brannock Pier is 47 crowns a night.")))
+    shown = {"type": "image", "mimeType": "image/jpeg", "data": packed(photo), "metadata": {"name": "photo.jpg"}}
+    settings = context(tmp_path, limits={"parse_seconds": 120})
+    state = await graph.ainvoke(asked(QUESTION, shown), thread_config("photo"), context=settings)
+    assert "47 crowns a night" in text(state) and "photo.jpg" in text(state)

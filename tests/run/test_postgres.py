@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from attached import FILES, asked
 from command import Desk
 from lab import PLAN, lab, write_documents
 from langgraph.checkpoint.base import empty_checkpoint
@@ -159,6 +160,21 @@ async def test_records_come_back_as_they_were_and_texts_go_with_their_thread(tmp
         await saver.aprune([copy])
         copied = await saver.aget_tuple({"configurable": {"thread_id": copy}})
         assert copied and copied.checkpoint["channel_values"]["report"] == state.report
+
+
+async def test_attached_files_are_copied_and_deleted_with_their_thread(tmp_path: Path, address: str) -> None:
+    run = lab(tmp_path, graph=build_graph(checkpointer=address), data_dir=tmp_path / "data")
+    run.thread = "attached"
+    await run.ask(asked("When was the Skerry Light lit?", *FILES))
+    thread, copy = thread_id(run.thread), str(uuid.uuid4())
+    kept = tmp_path / "data" / "attachments"
+    assert len([*kept.iterdir()]) == 1
+    async with open_database(address) as (saver, _):
+        await saver.acopy_thread(thread, copy)
+        assert len([*kept.iterdir()]) == 2
+        await saver.adelete_thread(thread)
+        await saver.adelete_thread(copy)
+    assert not [*kept.iterdir()]
 
 
 async def test_a_damaged_state_is_said_and_the_last_good_one_can_be_had(tmp_path: Path, address: str) -> None:

@@ -26,7 +26,7 @@ from ..concurrency import ShieldedTasks, shielded
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
 from .attachments import ATTACHMENTS, copy_files, delete_files
 from .lease import FENCED, Leases
-from .pages import page_namespace, unpacked
+from .pages import TEXT, page_namespace, unpacked
 
 _OF_RUNS = """
 WITH RECURSIVE
@@ -214,7 +214,8 @@ class RunSaver(BaseCheckpointSaver[str]):
         """Return the folder that holds the files of a thread, if it has any."""
         query = "SELECT value FROM store WHERE prefix = ? AND key = ?"
         rows = await self.rows(query, _prefix(thread_id), ATTACHMENTS)
-        notes = [value if isinstance(value, dict) else unpacked(value) for (value,) in rows]
+        # PostgreSQL keeps values as one text.
+        notes = [unpacked(value.get(TEXT) if isinstance(value, dict) else value) for (value,) in rows]
         return [Path(note["folder"]) for note in notes if isinstance(note.get("folder"), str)]
 
     @shielded
