@@ -16,6 +16,7 @@ from langgraph_sdk import Auth, get_client
 
 from ...core.library.attachments import messages_with_files, take_files
 from ...core.run.context import Context
+from ...core.run.conversation import words_of
 from ...core.run.errors import UserMistake
 from ...core.run.settings import read_settings
 from ...core.run.store.database import look_up, place_of_runs
@@ -142,7 +143,7 @@ async def _book() -> AsyncIterator[RunBook]:
 async def _new_messages(sent: Any, place: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the messages that the thread does not have yet; some clients send the whole conversation each time."""
     try:
-        messages = convert_to_messages(sent if isinstance(sent, list) else [sent])
+        messages: list[Any] = convert_to_messages(sent if isinstance(sent, list) else [sent])
     except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError):
         _refuse(f"{MESSAGES}, not {reprlib.repr(sent)}.")
     known, is_at_work = dict[str, Any](), False
@@ -154,7 +155,7 @@ async def _new_messages(sent: Any, place: dict[str, Any]) -> list[dict[str, Any]
     new = list[dict[str, Any]]()
     for message in messages:
         if earlier := known.get(message.id or ""):
-            if (earlier.type, earlier.text) != (message.type, message.text):
+            if (earlier.type, earlier.text) != (message.type, words_of(message)):
                 _refuse(f"{MESSAGES}; the id {message.id!r} is that of an earlier one, which cannot be changed.")
         elif message.type not in ("human", "system"):
             _refuse(f"{MESSAGES}, not one of the type {message.type!r}.")

@@ -61,9 +61,8 @@ async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Cont
 def _taken(message: AnyMessage, folder: Path, limits: Limits) -> AnyMessage:
     if not (blocks := blocks_of(message)):
         return message
-    links = [block.link for block in blocks if block.link]
     files = [_kept(block, folder, limits) for block in blocks if not block.link]
-    return with_attached(message, [*attached_to(message), *files], links)
+    return with_attached(message, [*attached_to(message), *files])
 
 
 def _kept(block: Block, folder: Path, limits: Limits) -> Attached:

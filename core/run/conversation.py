@@ -177,11 +177,15 @@ def attached_to(message: AnyMessage) -> list[Attached]:
     return []
 
 
-def with_attached(message: AnyMessage, attached: Sequence[Attached], links: Sequence[str] = ()) -> HumanMessage:
-    """Return a user's message with its words and links as text, and a list of what is attached to it."""
+def words_of(message: AnyMessage) -> str:
+    """Return the text of a message, and the links in its other blocks as further lines."""
+    return "\n".join(filter(None, (message.text, *(block.link for block in blocks_of(message)))))
+
+
+def with_attached(message: AnyMessage, attached: Sequence[Attached]) -> AnyMessage:
+    """Return a user's message with its words alone, and a list of what is attached to it."""
     kept = {**message.additional_kwargs, ATTACHED: [one.model_dump() for one in attached]}
-    text = "\n".join(filter(None, (message.text, *links)))
-    return HumanMessage(text, additional_kwargs=kept, id=message.id, name=message.name)
+    return message.model_copy(update={"content": words_of(message), "additional_kwargs": kept})
 
 
 def attached_to_question(messages: Sequence[AnyMessage]) -> tuple[NotRead, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -67,6 +68,7 @@ def rows(server: Server, thread: str) -> int:
         return sum(count.fetchone()[0] for count in counts)
 
 
+@pytest.mark.fault("R32")
 async def test_files_are_cited_or_named_and_belong_to_one_thread_of_one_user_until_it_is_deleted(
     server: Server, alice: LangGraphClient, bob: LangGraphClient
 ) -> None:
@@ -106,6 +108,21 @@ async def test_files_are_cited_or_named_and_belong_to_one_thread_of_one_user_unt
     assert kept(server) == [] and rows(server, talk.thread) == 0
 
 
+async def test_a_client_may_repeat_a_message_with_a_file_and_a_link(alice: LangGraphClient) -> None:
+    talk = await Conversation(alice).create()
+    link = {"type": "file", "url": "http://127.0.0.1:9/berths"}
+    given = asked("How long is the south berth of Brannock Pier?", FILES[1], link)
+    given["messages"][0]["id"] = str(uuid.uuid4())
+    first = await send(talk, given)
+    assert first["messages"][0]["content"].splitlines()[1:] == [link["url"]]
+    given["messages"].append({"role": "user", "content": "How long is the north berth of Brannock Pier?"})
+    values = await send(talk, given)
+    assert "31" in values["messages"][-1]["content"]
+    assert [message["type"] for message in values["messages"]] == ["human", "ai", "human", "ai"]
+    await alice.threads.delete(talk.thread)
+
+
+@pytest.mark.fault("R32")
 async def test_nobody_leaves_a_file_in_a_thread_of_another_on_which_nothing_has_begun(
     server: Server, alice: LangGraphClient, bob: LangGraphClient
 ) -> None:

@@ -73,6 +73,7 @@ def graph(tmp_path: Path) -> ResearchGraph:
     return build_graph(checkpointer=tmp_path / "database" / "runs.sqlite")
 
 
+@pytest.mark.fault("R32", logs="WARNING core.reading.documents.pool")
 async def test_a_pdf_and_a_table_are_cited_and_a_broken_file_is_named(graph: ResearchGraph, tmp_path: Path) -> None:
     config, settings = thread_config("pier"), context(tmp_path)
     state = await graph.ainvoke(asked(QUESTION, *FILES), config, context=settings)
@@ -115,6 +116,7 @@ async def test_a_follow_up_finds_the_files_and_another_thread_does_not(graph: Re
     assert "47 crowns" not in text(other) and "tariff" not in str(other)
 
 
+@pytest.mark.fault("R32")
 async def test_files_go_with_their_thread_and_a_copy_has_its_own(graph: ResearchGraph, tmp_path: Path) -> None:
     config, settings = thread_config("pier"), context(tmp_path)
     saver: Any = graph.checkpointer
@@ -147,6 +149,7 @@ def test_each_shape_of_a_file_is_read_and_nothing_of_it_outlives_a_run_without_a
     assert files(tmp_path) == []
 
 
+@pytest.mark.fault("R32")
 async def test_what_is_too_large_too_many_unknown_or_no_file_is_named_and_the_run_goes_on(
     graph: ResearchGraph, tmp_path: Path
 ) -> None:
