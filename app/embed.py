@@ -125,10 +125,7 @@ class LeasedGraph(DrawableGraph):
     async def _without_files(
         self, given: Any, config: RunnableConfig | None, context: object
     ) -> tuple[Any, RunnableConfig | None, Callable[[], None] | None]:
-        """Keep the files of new messages beside the thread, so that no checkpoint ever holds their bytes.
-
-        Returns the input without them, the config with the thread, and what to do when the run has ended.
-        """
+        """Return the input without its files, the config with their thread, and what is to be done after the run."""
         holder: Any = given.update if isinstance(given, Command) else getattr(given, "__dict__", given)
         if not (messages := messages_with_files(holder)):
             return given, config, None

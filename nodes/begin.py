@@ -193,10 +193,7 @@ def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[Bas
 async def _index_attached(
     context: Context, messages: Sequence[AnyMessage], runtime: Runtime[Context]
 ) -> tuple[Context, list[AnyMessage], LibraryStatus]:
-    """Index the files of the thread.
-
-    Returns the settings, which search them too if any can be read, and the messages, which say what cannot.
-    """
+    """Index the thread's files; return settings that search them too, and messages that say which cannot be read."""
     thread = pages_of(runtime.store, "").thread
     folder = await asyncio.to_thread(lambda: thread_folder(attachments_folder(context.data_dir), thread))
     status = await _prepare_documents(context.model_copy(update={"docs": (folder,)}), runtime)

@@ -45,10 +45,7 @@ def messages_with_files(given: Any) -> list[AnyMessage]:
 
 
 async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Context) -> list[AnyMessage]:
-    """Keep the files of the messages in the folder of the thread, and return the messages with a list of them instead.
-
-    A link becomes words of its message, so that it is read like any page that the user names.
-    """
+    """Keep the files of messages in the folder of their thread, and return the messages with a list of them instead."""
     if not (pages.thread and any(map(blocks_of, messages))):
         return list(messages)
     folder = await in_thread(partial(attachments_folder, context.data_dir))

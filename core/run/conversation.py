@@ -131,15 +131,12 @@ def house_rules(messages: Sequence[AnyMessage]) -> str:
 
 
 class Block(NamedTuple):
-    """What a content block holds beside text."""
+    """A content block beside text: a file in base64, or a link in its place."""
 
     name: str
-    """Its file name as given, else what it is."""
     mime_type: str
     data: str
-    """Its bytes in base64; empty if it holds none."""
     link: str
-    """The address of the web that it names in place of them."""
 
 
 def blocks_of(message: AnyMessage) -> list[Block]:

@@ -21,6 +21,7 @@ from scanned import file_of, printed, scanned
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
 from deep_research.app.loops import hand_over
+from deep_research.app.words import STRATEGIES
 from deep_research.core.run.context import Context
 
 SHAPES: dict[str, dict[str, Any]] = {
@@ -67,12 +68,13 @@ def text(state: dict[str, Any]) -> str:
     return str(state["messages"][-1].text.replace("\\", ""))
 
 
-@pytest.fixture
-def graph(tmp_path: Path) -> ResearchGraph:
+@pytest.fixture(params=["orchestrated"])
+def graph(request: pytest.FixtureRequest, tmp_path: Path) -> ResearchGraph:
     (tmp_path / "database").mkdir()
-    return build_graph(checkpointer=tmp_path / "database" / "runs.sqlite")
+    return build_graph(request.param, checkpointer=tmp_path / "database" / "runs.sqlite")
 
 
+@pytest.mark.parametrize("graph", STRATEGIES, indirect=True)
 @pytest.mark.fault("R32", logs="WARNING core.reading.documents.pool")
 async def test_a_pdf_and_a_table_are_cited_and_a_broken_file_is_named(graph: ResearchGraph, tmp_path: Path) -> None:
     config, settings = thread_config("pier"), context(tmp_path)
