@@ -25,8 +25,10 @@ class Grade(Record):
     verdict: Literal["answered", "partly", "not answered"]
     """How much of it the draft says; what the draft says to be unknown counts as not answered."""
     missing: str = ""
-    """What the draft lacks of it, in words that can be understood alone; empty if it is answered, or if researchers
-    have looked for it in vain."""
+    """What the draft lacks of it, in a few words for the reader; empty if it is answered."""
+    task: str = ""
+    """What is to be found out, in words that can be understood alone; empty if researchers have looked for it in vain,
+    or no research can supply it."""
     is_found: bool = False
     """Whether findings hold what the draft leaves open of it."""
 

@@ -31,6 +31,7 @@ def merge_grades(requirements: Sequence[str], known: Iterable[Grade], given: Seq
             requirement=asked[one.number - 1],
             verdict=one.verdict,
             missing="" if one.verdict == "answered" else " ".join(one.missing.split()),
+            task="" if one.verdict == "answered" else " ".join(one.task.split()),
             is_found=one.is_found and one.verdict != "answered",
         )
         for one in given
@@ -51,9 +52,7 @@ def to_grade(requirements: Sequence[str], known: Iterable[Grade]) -> list[str]:
 def open_tasks(draft: Draft) -> list[tuple[str, str]]:
     """Return the requirement and the task for each item that the draft leaves open, each task once."""
     tasks = {
-        grade.missing: grade.requirement
-        for grade in reversed(draft.open_grades)
-        if grade.missing and not grade.is_found
+        grade.task: grade.requirement for grade in reversed(draft.open_grades) if grade.task and not grade.is_found
     }
     return [(requirement, task) for task, requirement in reversed(tasks.items())]
 

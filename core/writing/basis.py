@@ -12,6 +12,7 @@ from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
 from ..evidence.memory.learned import fitting_learnings, merged_by_source, own_learnings, own_observations, thoughts
 from ..evidence.memory.observations import WITHHELD, ConfirmedPair, confirmed_contradictions, insights, relevance
+from ..evidence.text.quantities import figures_of
 from ..records.plan import Fact, Learning, Observation
 from ..records.report import Report
 from ..records.sources import Source
@@ -128,10 +129,21 @@ def _confirmed(state: ResearchState, question_id: str) -> list[ConfirmedPair]:
     )
 
 
+def disagreement_with(state: ResearchState, text: str) -> list[ConfirmedPair]:
+    """Return the confirmed contradictions, but for those between figures of which the text of a report gives none."""
+    given = figures_of(text)
+
+    def is_given(pair: ConfirmedPair) -> bool:
+        one, other = map(figures_of, pair.claims)
+        return one == other or not given.isdisjoint(one ^ other)
+
+    return [pair for pair in disagreement(state) if is_given(pair)]
+
+
 def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]:
     """Return what the sources of a report disagree on, by its check too."""
     if report.audit is None:
-        return disagreement(state)
+        return disagreement_with(state, report.text)
     return [
         ConfirmedPair(found.claims, (state.sources[found.sources[0]], state.sources[found.sources[1]]))
         for found in report.audit.disagreements

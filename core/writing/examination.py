@@ -17,7 +17,7 @@ from ..evidence.citations.markers import Marker
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.scanner import scan
 from ..evidence.language import is_written_in
-from ..evidence.text.quantities import numbers_in
+from ..evidence.text.quantities import figures_of, numbers_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
@@ -344,7 +344,9 @@ class Examination:
             unjudged = "marked" if unit.is_cited and not unit.sources else unjudged
             return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else unjudged)
         said = _founded(unit, said, held)
-        shown: dict[Verdict, Shown] = {"supported": "supported", "unproved": "not_verified"}
+        # A head or a label that names something, and is not wrong, needs no source.
+        unproved: Shown = "not_verified" if is_wrong(unit, said) else "reasoning"
+        shown: dict[Verdict, Shown] = {"supported": "supported", "unproved": unproved}
         return UnitVerdict(
             text=unit.text,
             shown=shown.get(said.verdict, "marked" if is_wrong(unit, said) else "reasoning"),
@@ -376,8 +378,7 @@ class Examination:
             return None
         passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
         # What decides is what the reader is shown.
-        shared = words_and_figures(unit.text)
-        places = sorted(said.places, key=lambda one: len(shared & words_and_figures(one.words)))
+        places = sorted(said.places, key=lambda one: _shared(unit.text, one.words))
         passages |= {one.source: self._verifier.at(one) for one in places if one.content_hash}
         is_supported = said.verdict == "supported"
         proved = {one.source for one in said.places}
@@ -468,6 +469,11 @@ class Examination:
         for unit in units:
             if key_of(unit) not in known and unit.raw not in rewrite.fault.raw:
                 self._repairs[unit.text] = kind_of(before, unit.text)
+
+
+def _shared(text: str, words: str) -> tuple[int, int]:
+    """Return how many figures of a text some words have, and how many of its words."""
+    return len(figures_of(text) & figures_of(words)), len(words_and_figures(text) & words_and_figures(words))
 
 
 def is_wrong(unit: Unit, said: Judgement) -> bool:

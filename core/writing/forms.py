@@ -227,10 +227,12 @@ class RequirementGrade(Form):
     number: int
     """Number of the requirement."""
     verdict: Literal["answered", "partly", "not answered"]
+    missing: str = ""
+    """Unless it is answered: what the draft lacks, in a few words for its reader."""
     is_found: bool = False
     """Unless it is answered: whether the findings hold what the draft lacks."""
-    missing: str = ""
-    """Unless it is answered: what the draft lacks, in a sentence that can be understood alone."""
+    task: str = ""
+    """What is to be found out, in a sentence that can be understood alone; empty if nothing is."""
 
 
 class GradeReport(Form):

@@ -43,7 +43,7 @@ from ..run.events.packets import (
 from ..run.spending import total
 from ..run.store.pages import Pages
 from ..run.transcripts import REASONING
-from .basis import disagreement, disagreement_of
+from .basis import disagreement_of, disagreement_with
 from .examination import Examined
 
 
@@ -232,7 +232,7 @@ def audit_of(
         is_unverified=report.is_unverified,
         disagreements=tuple(
             Disagreement(claims=pair.claims, sources=(pair.sources[0].key, pair.sources[1].key))
-            for pair in disagreement(state)
+            for pair in disagreement_with(state, report.text)
         ),
         open_gaps=tuple(unanswered(state)),
         not_read=tuple(not_read(state)),

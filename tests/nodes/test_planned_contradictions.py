@@ -42,7 +42,7 @@ async def compared(
     tmp_path: Path, documents: dict[str, str], rules: dict[str, Rule] | None = None
 ) -> tuple[PlannedLab, ResearchState]:
     """A run over these documents, each of which teaches its last line."""
-    usual = {"make_plan": plan(step(TASK)), "record_learnings": last_lines}
+    usual = {"make_plan": plan(step(TASK)), "record_learnings": last_lines, "report": lambda _: f"{OLD} [1]"}
     run = planned_lab(tmp_path, {**usual, **(rules or {})}, data_dir=tmp_path / "data")
     run.folder = write(tmp_path / "documents", documents)
     return run, await run.ask(ASKED)
@@ -114,7 +114,11 @@ async def test_a_contradiction_that_only_a_reader_sees_is_noted_in_the_form_and_
             "contradictions": [dict(zip(("claim", "other"), sides, strict=True)), alike, unseen],
         }
 
-    rules: dict[str, Rule] = {"make_plan": plan(step("the last keeper and the light")), "record_learnings": read}
+    rules: dict[str, Rule] = {
+        "make_plan": plan(step("the last keeper and the light")),
+        "record_learnings": read,
+        "report": lambda _: f"{left} [1]",
+    }
     run, state = await compared(tmp_path, documents, rules)
     [candidates] = [asked.knowledge["candidates"] for asked in run.asked("record_inconsistencies")]
     assert len(candidates) == 1
@@ -132,6 +136,12 @@ async def test_a_contradiction_that_the_final_check_does_not_confirm_is_left_out
     assert (confirmed(state), table_of(state), run.of_type("contradictions_found")) == ([], [], [])
     assert "contradict each other; say so" not in run.asked("report")[0].reminder
     assert await run.is_told_again()
+
+
+async def test_a_contradiction_of_which_the_report_says_nothing_is_no_concern_of_its_reader(tmp_path: Path) -> None:
+    _, state = await compared(tmp_path, DOCUMENTS, {"report": lambda _: "It is a lighthouse. [1]"})
+    assert confirmed(state) and table_of(state) == []
+    assert state.report and state.report.audit and state.report.audit.disagreements == ()
 
 
 @pytest.mark.behaviour("A-72")

@@ -45,7 +45,7 @@ CHECKED: dict[str, Rule] = {
     **RULES,
     "make_plan": lambda asked: {**RULES["make_plan"](asked), "requirements": ["Its height", "The tides beside it"]},
     "grade_report": lambda asked: {
-        "grades": [{"number": 2, "verdict": "not answered", "missing": FURTHER}]
+        "grades": [{"number": 2, "verdict": "not answered", "missing": FURTHER, "task": FURTHER}]
         if asked.number == 1
         else [{"number": 1, "verdict": "answered"}]
     },

@@ -318,7 +318,7 @@ def unanswered(state: ResearchState) -> list[str]:
     The checklist says what the request asks for; gaps of single researchers say more, and several times.
     """
     if state.draft and state.draft.grades:
-        return [one.requirement + " (answered in part)" * (one.verdict == "partly") for one in state.draft.open_grades]
+        return list(dict.fromkeys(one.missing or one.requirement for one in state.draft.open_grades))
     return missing_of(state.run, state.findings.values(), state.memory.values())
 
 

@@ -97,7 +97,9 @@ class ScriptedModel(BaseChatModel):
         if "grade_report" in offered:
             self.grades += 1
             verdict = (
-                {"verdict": "answered"} if self.grades > 1 else {"verdict": "not answered", "missing": "More of it"}
+                {"verdict": "answered"}
+                if self.grades > 1
+                else {"verdict": "not answered", "missing": "More of it", "task": "More of it"}
             )
             return _call("grade_report", grades=[{"number": 1 if self.grades > 1 else 2, **verdict}])
         if "add_to_report" in offered:
