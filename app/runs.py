@@ -58,7 +58,7 @@ class Notes(NamedTuple):
     thread: str
 
     async def read(self) -> dict[str, str]:
-        """Return the notes: `name` and `json` (the settings), as far as there are any."""
+        """Return the notes: `name`, `label` and `json` (the settings), as far as there are any."""
         return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,6 +76,11 @@ class Notes(NamedTuple):
         chosen["limits"] = set(choices["limits"])
         name = {} if self.thread == thread_id(self.thread) else {"name": self.thread}
         value = {**await self.read(), "json": context.model_dump_json(include=chosen), **name}
+        await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
+
+    async def rename(self, label: str) -> None:
+        """Keep how the user names the run on the page."""
+        value = {**await self.read(), "label": label}
         await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
 
 
@@ -103,6 +108,8 @@ class StoredRun(NamedTuple):
     """Why it failed, in words for the user; empty if it did not, or has ended well since."""
     runner: str = ""
     """Who is at work on it, other than the caller; empty if nobody is."""
+    label: str = ""
+    """How the user has renamed it on the page; empty if it was not renamed."""
 
     @property
     def is_planned(self) -> bool:
@@ -270,7 +277,33 @@ class RunBook(NamedTuple):
             changed=snapshot.created_at or "",
             failure=await read_failure(pages),
             runner=str(await self.database.saver.leases.other(thread_id(thread), lease) or ""),
+            label=kept.get("label", ""),
         )
+
+    async def earlier(self, stored: StoredRun) -> list[StoredRun]:
+        """Return the earlier questions of a run's thread as each of them ended, in their order."""
+        graph, config = self.graph(stored.strategy), thread_config(stored.thread)
+        config["configurable"]["checkpoint_ns"] = ""
+        ended = dict[str, StoredRun]()
+        # Where a question came in, the checkpoint before it holds how the last one ended.
+        async for begun in self.database.saver.alist(config, filter={"source": "input"}):
+            snapshot = await graph.aget_state(begun.parent_config) if begun.parent_config else None
+            state = ResearchState(**snapshot.values) if snapshot and snapshot.values else None
+            if snapshot and state and state.run.id not in {"", stored.state.run.id, *ended}:
+                run = stored._replace(state=state, changed=snapshot.created_at or "")
+                ended[state.run.id] = run._replace(waiting={}, is_unfinished=False, failure="", runner="")
+        return [*reversed(ended.values())]
+
+    async def rename(self, stored: StoredRun, label: str) -> None:
+        """Name a run anew; an empty name takes the question again."""
+        await self._notes(stored.thread).rename(clean(label).strip())
+
+    async def delete(self, thread: str) -> None:
+        """Delete a thread with its checkpoints, texts and notes; raises `ThreadBusy` while it is at work."""
+        async with self.database.saver.leases.hold(thread):
+            await self.database.saver.adelete_thread(thread)
+        page = self.data_dir / "pages" / f"{thread}.html"
+        await asyncio.to_thread(page.unlink, missing_ok=True)
 
     async def settings(self, stored: StoredRun, given: Mapping[str, Any]) -> Context:
         """Return the settings that hold for a run: those that are given, else those that were chosen for it."""

@@ -100,9 +100,7 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
     async def delete(is_sure: bool) -> StoredRun:
         async with kept_run(name) as (book, stored):
             if is_sure:
-                async with book.database.saver.leases.hold(stored.thread):
-                    await book.database.saver.adelete_thread(stored.thread)
-                (data_folder(data_dir) / "pages" / f"{stored.thread}.html").unlink(missing_ok=True)
+                await book.delete(stored.thread)
             return stored
 
     stored = run_interruptibly(delete(is_confirmed))

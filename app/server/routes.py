@@ -6,41 +6,44 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any, get_args
 
 from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph_sdk import get_client
+from langgraph_sdk.errors import NotFoundError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ...core.evidence.citations.rendering import link_to, shown_title
+from ...core.evidence.citations.labels import labels
+from ...core.evidence.citations.rendering import link_to, shown_title, source_place, time_line
 from ...core.records.research import Depth
 from ...core.run.context import Context, engine_name
 from ...core.run.conversation import DRAFT, attached_to, clean, clean_nested, mark_of
 from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
-from ...core.run.events.log import LogTail
+from ...core.run.events.log import LogTail, read_log
 from ...core.run.logs import log_failure
 from ...core.run.spending import total
 from ...core.run.store.changes import announce, followed, next_change
 from ...core.run.store.pages import Pages
-from ...core.run.tracing import traced_to
 from ...core.run.user_settings import UserSettings
 from ...core.writing.basis import source_texts
+from ...state import ResearchState
 from ..export import export_content
 from ..progress import estimate_line
 from ..run_name import RunName
 from ..runs import RunBook, StoredRun, open_runs
-from ..words import GRAPHS, STRATEGIES, Evidence, ExportFormat
+from ..words import GRAPHS, STRATEGIES, Evidence, counts_line
 from .auth import opened_books, owner_of_checkpoints
+from .offer import offer_to, usual_costs
 from .users import LOCAL_USER, user_of
 
 LISTED = 50
 """Runs in the list, the latest."""
-FOLDERS = 200
-"""Folders below one of the operator's that are offered by name."""
+LABEL_CHARACTERS = 200
+"""Characters of the name that a user gives a run."""
 BEGIN_SECONDS = 30
 """Seconds that a stream waits for a run to begin."""
 GAP_SECONDS, OTHERS_SECONDS = 0.3, 1.0
@@ -74,34 +77,69 @@ async def opened_book(app: Starlette) -> AsyncIterator[None]:
 
 
 async def offer(request: Request) -> Response:
-    """Say which strategies, documents, engines, models and formats of export a user may choose."""
-    operator = await asyncio.to_thread(UserSettings().context_of, _user(request))
-    folders = await asyncio.to_thread(lambda: [_folder(path) for path in operator.docs])
-    return JSONResponse(
-        {
-            "user": _user(request),
-            "graphs": GRAPHS,
-            "docs": folders,
-            "engines": [engine_name(one) for one in operator.engines or ()],
-            "models": list(operator.allow_models),
-            "depths": get_args(Depth),
-            "depth": operator.depth,
-            "tracing": traced_to() if operator.tracing else "",
-            "formats": list(get_args(ExportFormat)),
-        }
-    )
+    """Say which strategies, documents, engines, models and formats of export a user may choose, and what they cost."""
+    user = _user(request)
+    context = await asyncio.to_thread(UserSettings().context_of, user)
+    offered = await asyncio.to_thread(offer_to, user, context)
+    costs = await usual_costs(Pages(_book(request).database.store, "", user), context)
+    return JSONResponse(clean_nested({**offered, "costs": costs}))
 
 
 async def list_runs(request: Request) -> Response:
-    """List the user's latest runs, the latest first."""
+    """List the user's latest runs, the latest first; `search` leaves those whose words contain its own."""
     book, user = _book(request), _user(request)
+    words = request.query_params.get("search", "").casefold().split()
     listed = list[dict[str, Any]]()
     for thread in await book.ids():
         if await asyncio.to_thread(owner_of_checkpoints, thread) == user:
-            listed.append(await _line(book, thread))
+            line = await _line(book, thread)
+            text = " ".join(str(line.get(name, "")) for name in ("label", "title", "question", "asked")).casefold()
+            listed += [line] if all(word in text for word in words) else []
         if len(listed) == LISTED:
             break
     return JSONResponse(listed)
+
+
+async def rename_run(request: Request) -> Response:
+    """Give a run the name `label` of the body in the list; an empty one takes the question again."""
+    stored = await _run(request)
+    try:
+        label = (await request.json())["label"]
+    except (ValueError, TypeError, KeyError):
+        label = None
+    if not isinstance(label, str) or len(label) > LABEL_CHARACTERS:
+        raise HTTPException(422, f'label: send {{"label": "..."}} with {LABEL_CHARACTERS} characters at most.')
+    await _book(request).rename(stored, label)
+    return JSONResponse({"label": label})
+
+
+async def delete_run(request: Request) -> Response:
+    """Stop a run if it is at work, and delete its thread, checkpoints and stored texts."""
+    thread = request.path_params["thread"]
+    # One that cannot be read is deleted as well.
+    if await asyncio.to_thread(owner_of_checkpoints, thread) != _user(request):
+        raise _no_run(thread)
+    client = get_client()
+    with suppress(NotFoundError):
+        for status in ("pending", "running"):
+            for run in await client.runs.list(thread, status=status):
+                await client.runs.cancel(thread, run["run_id"], wait=True, action="interrupt")
+    await _book(request).delete(thread)
+    with suppress(NotFoundError):
+        # A run of the command line is not among the server's threads.
+        await client.threads.delete(thread)
+    return Response(status_code=204)
+
+
+async def list_earlier(request: Request) -> Response:
+    """List the thread's earlier questions as each of them ended, with their packets, the first one first."""
+    book, stored = _book(request), await _run(request)
+    pages = Pages(book.database.store, stored.thread)
+    ended = [
+        {**run_data(run), "messages": [], "packets": await read_log(pages, run.state.run.id)}
+        for run in await book.earlier(stored)
+    ]
+    return JSONResponse(clean_nested(ended), headers={"Cache-Control": "no-store"})
 
 
 async def stream_packets(request: Request) -> Response:
@@ -119,7 +157,7 @@ async def stream_packets(request: Request) -> Response:
 
 
 async def export_run(request: Request) -> Response:
-    """Return a run's report in one of the formats of `deep-research export`."""
+    """Return a run's report in one of the formats of `deep-research export`; `question` is the id of an earlier one."""
     export_format = request.query_params.get("format", "md")
     if export_format not in MEDIA_TYPES:
         raise HTTPException(422, f"format: there is no {export_format!r}; there are {', '.join(MEDIA_TYPES)}.")
@@ -140,9 +178,10 @@ async def export_run(request: Request) -> Response:
 
 
 async def show_source(request: Request) -> Response:
-    """Return a source of a run: title, address, the text of it that was read, and what the latest report quotes.
+    """Return a source of a run: title, address, the text of it that was read, and what the report quotes.
 
-    It goes by its number; with `of=thread` the report need not cite it.
+    It goes by its number; with `of=thread` the report need not cite it. The report is the latest, or that of the
+    earlier question with the id `question`.
     """
     stored, number = await _run(request), request.path_params["number"]
     report, sources = stored.state.report, stored.state.sources
@@ -168,6 +207,9 @@ async def show_source(request: Request) -> Response:
 ROUTES: Sequence[Route] = (
     Route("/research/offer", offer),
     Route("/research/runs", list_runs),
+    Route("/research/runs/{thread}", rename_run, methods=["PATCH"]),
+    Route("/research/runs/{thread}", delete_run, methods=["DELETE"]),
+    Route("/research/runs/{thread}/earlier", list_earlier),
     Route("/research/runs/{thread}/packets", stream_packets),
     Route("/research/runs/{thread}/export", export_run),
     Route("/research/runs/{thread}/sources/{number:int}", show_source),
@@ -178,12 +220,14 @@ ROUTES: Sequence[Route] = (
 def run_data(stored: StoredRun) -> dict[str, Any]:
     """Return how a run stands, with its conversation."""
     state = stored.state
-    spent = total(state.spending)
+    spent, audit = total(state.spending), state.report.audit if state.report else None
     shown = {
         "thread": stored.thread,
         "name": stored.name,
+        "label": stored.label,
         "title": stored.title,
         "question": stored.question,
+        "asked": next((clean(one.text) for one in state.messages if isinstance(one, HumanMessage)), ""),
         "graph": GRAPHS[stored.strategy],
         "status": stored.status,
         "is_unfinished": stored.is_unfinished,
@@ -191,14 +235,38 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "changed": stored.changed,
         "failure": stored.failure,
         "question_id": state.run.id,
+        "date": state.run.date,
+        "depth": "quick" if state.run.is_quick else state.run.depth or "standard",
+        "language_code": state.run.language_code,
+        "plan": state.plan.text if state.plan else "",
         "seconds": state.run.active_seconds,
         "stop_reason": state.run.stop_reason,
         "estimate": estimate_line(state.run.estimate) if state.run.estimate else "",
         "spent": {"calls": spent.calls, "tokens": spent.input_tokens + spent.output_tokens, "usd": spent.usd},
         "has_report": state.report is not None,
+        "sources": _sources(state),
+        "sources_read": audit.sources_read if audit else 0,
+        "checked": counts_line(audit) if audit else "",
+        "open_gaps": list(audit.open_gaps) if audit else [],
         "messages": [_message(message) for message in state.messages if mark_of(message) != DRAFT],
     }
     return clean_nested(shown)
+
+
+def _sources(state: ResearchState) -> list[dict[str, Any]]:
+    """Return the sources that the report cites, as the page shows them on cards."""
+    words = labels(state.run.language_code)
+    return [
+        {
+            "number": source.number,
+            "title": shown_title(source),
+            "kind": source.kind,
+            "place": source_place(source),
+            "link": link_to(source) if source.kind == "web" else "",
+            "facts": [fact for fact in (words.origin(source), time_line(source), words.remark(source)) if fact],
+        }
+        for source in (state.report.cited(state.sources) if state.report else ())
+    ]
 
 
 async def _watch_others(book: RunBook) -> None:
@@ -277,25 +345,28 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
         log_failure(__name__, error, "The run %s cannot be read", thread)
         return {"thread": thread, "status": "unreadable", "title": "", "question": clean(" ".join(str(error).split()))}
     data = run_data(stored)
-    return {name: data[name] for name in ("thread", "name", "title", "question", "graph", "status", "changed")}
+    names = ("thread", "name", "label", "title", "question", "asked", "graph", "status", "changed")
+    return {name: data[name] for name in names}
 
 
 async def _run(request: Request) -> StoredRun:
-    """Return the run of a request; raises status 404 if the user has none of this id."""
-    thread = request.path_params["thread"]
+    """Return the run of a request, at its question; raises status 404 if the user has none of this id."""
+    thread, question = request.path_params["thread"], request.query_params.get("question")
+    book = _book(request)._replace(user=_user(request))
     try:
-        return await _book(request)._replace(user=_user(request)).read(thread)
+        stored = await book.read(thread)
     except UnknownThread:
         raise _no_run(thread) from None
+    if question in (None, stored.state.run.id):
+        return stored
+    for earlier in await book.earlier(stored):
+        if earlier.state.run.id == question:
+            return earlier
+    raise HTTPException(404, f"The run {thread} has no question {question}.")
 
 
 def _no_run(thread: str) -> HTTPException:
     return HTTPException(404, f"There is no run {thread}.")
-
-
-def _folder(path: Path) -> dict[str, Any]:
-    below = sorted(one.name for one in path.iterdir() if one.is_dir()) if path.is_dir() else []
-    return {"name": path.name, "folders": [name for name in below if not name.startswith(".")][:FOLDERS]}
 
 
 def _book(request: Request) -> RunBook:

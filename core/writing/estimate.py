@@ -12,7 +12,7 @@ from typing import Any
 
 from ...state import ResearchState
 from ..models.resolve import is_extractive, profile_of
-from ..records.research import Estimate, Span
+from ..records.research import Depth, Estimate, Span, Strategy
 from ..run.context import ROLES, Context
 from ..run.spending import total
 from ..run.store.pages import Pages
@@ -27,15 +27,22 @@ DIGITS = {"calls": 0, "input_tokens": -2, "output_tokens": -2, "usd": 4, "second
 
 
 async def record_finished(pages: Pages, state: ResearchState, context: Context) -> None:
-    """Keep what a finished run took, each run once; one without a plan or without a model is of no use here."""
+    """Keep what a finished run took, each run once; one without a model is of no use, nor a long one without a plan."""
     run, plan, spent = state.run, state.plan, total(state.spending)
-    if plan is None or not plan.steps or not spent.calls:
+    steps = 1 if run.is_quick else len(plan.steps) if plan else 0
+    if not steps or not spent.calls:
         return
     took = {name: getattr(spent, name) for name in DIGITS if name != "seconds"}
-    kept, kind = pages.of_thread(FINISHED), _kind(pages, state, context)
+    kept, kind = pages.of_thread(FINISHED), _kind_of(pages, state, context)
     async with kept.alone(kind):
-        runs = {**await _runs(kept, kind), run.id: {"steps": len(plan.steps), **took, "seconds": run.active_seconds}}
+        runs = {**await _runs(kept, kind), run.id: {"steps": steps, **took, "seconds": run.active_seconds}}
         await kept.note({kind: {"runs": dict([*runs.items()][-MOST_RUNS:])}})
+
+
+async def usual_cost(pages: Pages, strategy: Strategy, depth: Depth, context: Context) -> dict[str, float]:
+    """Return the number of a user's finished runs of a kind, and the median of their seconds and dollars."""
+    runs = [*(await _runs(pages.of_thread(FINISHED), _kind(pages, strategy, depth, context))).values()]
+    return {"runs": len(runs)} | {name: median(run[name] for run in runs) for name in ("seconds", "usd") if runs}
 
 
 async def estimate(pages: Pages, state: ResearchState, context: Context) -> Estimate | None:
@@ -43,7 +50,7 @@ async def estimate(pages: Pages, state: ResearchState, context: Context) -> Esti
     if all(is_extractive(role, context) for role in ROLES):
         return None
     assert state.plan is not None
-    runs = [*(await _runs(pages.of_thread(FINISHED), _kind(pages, state, context))).values()]
+    runs = [*(await _runs(pages.of_thread(FINISHED), _kind_of(pages, state, context))).values()]
     limits = context.limits
     max_seconds = limits.max_seconds_planned if state.has_typed_plan else limits.max_seconds
     caps = {
@@ -64,10 +71,15 @@ async def estimate(pages: Pages, state: ResearchState, context: Context) -> Esti
     )
 
 
-def _kind(pages: Pages, state: ResearchState, context: Context) -> str:
+def _kind_of(pages: Pages, state: ResearchState, context: Context) -> str:
+    run = state.run
+    return _kind(pages, run.strategy, "quick" if run.is_quick else run.depth or "standard", context)
+
+
+def _kind(pages: Pages, strategy: Strategy, depth: Depth, context: Context) -> str:
     """Return the name under which runs are kept that can be compared."""
-    depth = "deep" if state.run.depth == "deep" else "standard"
-    return " ".join([pages.user, state.run.strategy, depth, *(profile_of(role, context).name for role in ROLES)])
+    kind = "standard" if depth == "auto" else depth
+    return " ".join([pages.user, strategy, kind, *(profile_of(role, context).name for role in ROLES)])
 
 
 async def _runs(kept: Pages, kind: str) -> dict[str, dict[str, Any]]:
