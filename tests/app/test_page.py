@@ -10,12 +10,23 @@ from typing import Any
 import pytest
 from openai_server import Received, Reply, fail, say, use
 from server import Server
-from wire import END, FACTS, QUESTION, hand_out
+from wire import END, FACTS, QUESTION, hand_out, written
 from wire_desk import Point, WireDesk, wire_desk
 
 UNCLEAR = "Compare them?"
 LOCKED = "What is behind the locked door?"
 FURTHER = "And the harbour?"
+MORE = "And once more, the harbour?"
+WIDE = "What is known of the coast?"
+COAST = [f"{place} on the coast" for place in ("light", "keeper", "harbour")] + [f"inlet {n}" for n in range(1, 10)]
+"""Tasks of the question that is wide."""
+SECTIONS = 8
+LONG = "\n\n".join(
+    f"## Inlet {number}\n\nThe first sentence about inlet {number}. [1] "
+    + "The water is deep and the rocks are old. " * 28
+    for number in range(SECTIONS)
+)
+"""A report of 2,000 words."""
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
     pytest.mark.slow,
@@ -34,15 +45,21 @@ def clarify(request: Received) -> Reply:
 
 
 def orchestrate(request: Received) -> Reply:
-    """Send out two researchers for a question, one more for the further one."""
-    if FURTHER in request.prompt:
+    """Send out twelve researchers for the wide question, two for others, one more for a further one."""
+    if WIDE in request.prompt:
+        return END if "Found:" in request.prompt or "Nothing was found" in request.prompt else hand_out(*COAST)
+    if FURTHER in request.prompt or MORE in request.prompt:
         return END if FACTS["harbour"] in request.prompt else hand_out("harbour")
     return END if FACTS["light"] in request.prompt else hand_out("light", "keeper")
 
 
+def write(request: Received) -> Reply:
+    return say(LONG) if WIDE in request.prompt else written(request)
+
+
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
-    script = {"clarifier": clarify, "orchestrator": orchestrate}
+    script = {"clarifier": clarify, "orchestrator": orchestrate, "writer": write}
     with wire_desk(tmp_path_factory.mktemp("wire"), **script) as desk:
         yield desk
 
@@ -64,14 +81,15 @@ class Reader:
         """What went wrong in it: messages of the console, errors of the page, requests to anybody else."""
 
     @contextmanager
-    def page(self, width: int = 1500, scheme: str = "light") -> Iterator[Any]:
+    def page(self, width: int = 1500, scheme: str = "light", height: int = 900, script: str = "") -> Iterator[Any]:
         """A page of a new reader, which has opened the address that the server prints."""
         self.said.clear()
-        context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         context.set_default_timeout(WAIT)
+        context.add_init_script(script)
         page = self.tab(context)
         page.goto(f"{self.server.url}/#token={self.server.token}")
-        page.locator("#question").wait_for()
+        page.locator(".depths").wait_for()
         assert "token" not in page.url
         yield page
         context.close()
@@ -111,8 +129,12 @@ def ask(page: Any, question: str = QUESTION) -> None:
 
 def reply(page: Any, words: str, verb: str) -> None:
     """Type `words` and send them, once the page has come so far that they are sent as `verb` says."""
-    page.get_by_role("complementary").locator("textarea").fill(words)
-    page.get_by_role("complementary").get_by_role("button", name=verb, exact=True).click()
+    page.locator("#words").fill(words)
+    page.locator(".composer").get_by_role("button", name=verb, exact=True).click()
+
+
+def show_options(page: Any) -> None:
+    page.locator("summary", has_text="Options").click()
 
 
 def faults_of(page: Any) -> list[Any]:
@@ -121,75 +143,96 @@ def faults_of(page: Any) -> list[Any]:
     return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
 
 
-def test_a_whole_run_from_the_question_back_to_the_further_question(
+def test_a_whole_run_from_the_question_back_to_the_second_further_question(
     reader: Reader, desk: WireDesk, tmp_path: Path
 ) -> None:
     with reader.page() as page:
+        show_options(page)
         page.get_by_label("Show me the plan first").check()
         ask(page, UNCLEAR)
         page.get_by_text("Which of them?").wait_for()
         reply(page, "The light and its keeper", "Answer")
-        plan = page.get_by_label("The plan; change it as you like")
+        plan = page.get_by_label("Change it as you like")
         plan.wait_for()
         assert page.locator("#words").is_hidden()
         assert plan.input_value() == "1. The light\n2. Its keeper\n3. The harbour"
-        assert page.get_by_text("Estimated:").is_visible()
+        assert page.get_by_text("Estimate:").is_visible()
         plan.fill("1. The light\n2. Its keeper")
         desk.holds.points.add(HELD)
         page.get_by_role("button", name="Start research").click()
-        cards = page.locator(".card")
-        cards.nth(0).get_by_text("done").wait_for()
-        assert [card.locator("h3").inner_text() for card in cards.all()] == ["light", "keeper"]
-        assert cards.nth(1).get_by_text("at work").is_visible()
+        tasks = page.locator(".task")
+        tasks.nth(0).get_by_text("done", exact=True).wait_for()
+        assert [task.locator("h3").inner_text().split("\n")[0] for task in tasks.all()] == ["light", "keeper"]
+        assert tasks.nth(1).get_by_text("at work").is_visible()
+        assert page.get_by_text("1 of 2 tasks done").is_visible()
+        # The plan is the one that is carried out, not the one that was proposed.
+        summary = page.locator("summary", has_text="Plan, 2 steps, as you changed it")
+        summary.click()
+        assert not page.get_by_text("The harbour").is_visible()
         # What is shown is what the server knows, whoever looks, and whenever.
         page.reload()
-        page.locator(".card").nth(0).get_by_text("done").wait_for()
+        page.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
         other = reader.tab(page.context)
         other.goto(page.url)
-        other.locator(".card").nth(0).get_by_text("done").wait_for()
+        other.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
         other.get_by_role("button", name="Stop").click()
         other.get_by_role("button", name="Go on").first.wait_for()
-        page.get_by_text("The run was stopped").wait_for()
+        page.get_by_text("This run was stopped").wait_for()
         reply(page, "Mind the years", "Go on")
-        report = page.locator("#report article")
+        report = page.locator(".report article")
         report.wait_for()
-        other.locator("#report article").wait_for()
+        other.locator(".report article").wait_for()
         assert FACTS["keeper"] in report.inner_text()
         assert any("Mind the years" in request.prompt for request in desk.lab.models.requests)
-        page.locator("#report button.cite").first.click()
+        assert page.locator("summary", has_text="Researched 2 topics").is_visible()
+        cite = page.locator(".report button.cite").first
+        cite.hover()
+        assert FACTS["light"] in page.locator("#hint").inner_text()
+        assert page.locator(".source-card.lit").inner_text().startswith("1")
+        cite.click()
         quote = page.locator("aside.quote:popover-open")
         assert FACTS["light"] in quote.inner_text()
         quote.get_by_role("button", name="Show it in the source").click()
         assert page.locator("#source mark").first.inner_text() == FACTS["light"]
         page.locator("#source").get_by_role("button", name="Close").click()
-        page.locator("summary", has_text="Export").click()
+        page.locator("summary", has_text="Download").click()
         with page.expect_download() as loaded:
-            page.get_by_role("button", name="Markdown").click()
+            page.get_by_role("button", name="Markdown", exact=True).click()
         loaded.value.save_as(tmp_path / "report.md")
         assert FACTS["light"] in (tmp_path / "report.md").read_text("utf-8")
-        reply(page, FURTHER, "Ask")
-        page.get_by_role("button", name="Start research").click()
-        report.get_by_text(FACTS["harbour"]).wait_for()
-        assert page.get_by_text("An earlier report").count() == 1
-        assert page.locator(".messages .user").all_inner_texts() == [
-            UNCLEAR, "The light and its keeper", "1. The light\n2. Its keeper", "Mind the years", FURTHER, "approve",
-        ]  # fmt: skip
+        for place, question in enumerate((FURTHER, MORE), 1):
+            reply(page, question, "Ask")
+            page.get_by_role("button", name="Start research").click()
+            page.locator(".exchange").nth(place).locator(".report article").get_by_text(FACTS["harbour"]).wait_for()
+        assert page.locator(".talk .user").all_inner_texts() == ["The light and its keeper", "Mind the years"]
+        # Whoever comes later finds all of it, and what each report cites.
+        page.reload()
+        page.locator(".report article").nth(2).wait_for()
+        assert page.locator("h1.question").all_inner_texts() == [UNCLEAR, FURTHER, MORE]
+        page.locator(".report").nth(0).locator("button.cite").first.click()
+        quote = page.locator("aside.quote:popover-open")
+        quote.get_by_role("button", name="Show it in the source").click()
+        assert page.locator("#source mark").first.inner_text() == FACTS["light"]
+        page.locator("#source").get_by_role("button", name="Close").click()
+        line = page.locator(".runs [aria-current]")
+        assert line.locator(".line").inner_text() == UNCLEAR
 
 
 def test_what_is_said_to_researchers_at_work_reaches_them(reader: Reader, desk: WireDesk) -> None:
     with reader.page() as page:
         desk.holds.points.add(HELD)
         ask(page)
-        page.locator(".card").nth(0).get_by_text("done").wait_for()
+        page.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
         before = len(desk.lab.models.requests)
         reply(page, "The keeper matters most", "Send")
-        words = page.get_by_role("complementary").locator("textarea")
+        page.locator(".talk .user", has_text="The keeper matters most").wait_for()
+        words = page.locator("#words")
         pytest.importorskip("playwright.sync_api").expect(words).to_have_value("", timeout=WAIT)
         words.fill("And the harbour")
-        page.locator("#report article").wait_for()
+        page.locator(".report article").wait_for()
         assert words.input_value() == "And the harbour"
         assert any("The keeper matters most" in one.prompt for one in desk.lab.models.requests[before:])
-        assert FACTS["keeper"] in page.locator("#report article").inner_text()
+        assert FACTS["keeper"] in page.locator(".report article").inner_text()
 
 
 def test_why_a_run_failed_is_said_now_and_later(reader: Reader) -> None:
@@ -198,10 +241,21 @@ def test_why_a_run_failed_is_said_now_and_later(reader: Reader) -> None:
         page.get_by_text("check OPENAI_API_KEY").first.wait_for()
         page.reload()
         page.get_by_text("check OPENAI_API_KEY").first.wait_for()
-        assert page.locator(".state").inner_text() == "Failed"
-        assert page.get_by_role("button", name="Go on").first.is_visible()
+        assert page.get_by_role("heading", name="This run could not go on").is_visible()
+        assert page.get_by_role("button", name="Try again").is_visible()
     log = reader.server.log.read_text("utf-8")
     assert "KeyRefused" in log and "Traceback" not in log
+
+
+def test_a_blank_question_and_an_unknown_run_are_answered_in_words(reader: Reader) -> None:
+    with reader.page() as page:
+        ask(page, " \n ")
+        page.get_by_text("Write a question first.").wait_for()
+        assert "#/run/" not in page.url
+        page.goto(f"{reader.server.url}/#/run/0b4f2c1e-0000-4000-8000-000000000000")
+        page.get_by_role("heading", name="This run is not here").wait_for()
+        assert reader.said and all("404" in words for words in reader.said)
+        reader.said.clear()
 
 
 def test_runs_of_the_command_line_are_there_and_go_on(reader: Reader, desk: WireDesk) -> None:
@@ -210,35 +264,145 @@ def test_runs_of_the_command_line_are_there_and_go_on(reader: Reader, desk: Wire
         page.get_by_role("navigation").get_by_role("link").filter(has_text="Waits for you").first.click()
         page.get_by_text("Which of them?").wait_for()
         reply(page, "The light and its keeper", "Answer")
-        page.locator("#report article").wait_for()
-        assert FACTS["light"] in page.locator("#report article").inner_text()
+        page.locator(".report article").wait_for()
+        assert FACTS["light"] in page.locator(".report article").inner_text()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1500, "light"), (1100, "dark"), (390, "light")])
+def test_runs_are_searched_renamed_and_deleted_unless_it_is_undone(reader: Reader, desk: WireDesk) -> None:
+    expect = pytest.importorskip("playwright.sync_api").expect
+    with reader.page() as page:
+        ask(page, f"{QUESTION} Tell me of the heron.")
+        page.locator(".report article").wait_for()
+        runs = page.locator(".runs li")
+        page.get_by_label("Search runs").fill("heron")
+        expect(runs).to_have_count(1, timeout=WAIT)
+        act_on(page, "Rename")
+        page.get_by_label("New name of the run").fill("The bird")
+        page.keyboard.press("Enter")
+        runs.filter(has_text="The bird").wait_for()
+        act_on(page, "Delete")
+        page.get_by_role("button", name="Undo").click()
+        runs.filter(has_text="The bird").wait_for()
+        desk.holds.points.add(HELD)
+        page.get_by_role("link", name="New question").click()
+        ask(page, f"{QUESTION} Tell me of the heron again.")
+        page.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
+        expect(runs).to_have_count(2, timeout=WAIT)
+        with page.expect_response(lambda response: response.request.method == "DELETE") as deleted:
+            act_on(page, "Delete")
+        assert deleted.value.status == 204
+        expect(runs).to_have_count(1, timeout=WAIT)
+        page.reload()
+        page.locator(".depths").wait_for()
+        assert runs.filter(has_text="again").count() == 0
+
+
+def act_on(page: Any, verb: str) -> None:
+    """Choose from the menu of the first run in the list."""
+    row = page.locator(".runs li").first
+    row.locator(".menu summary").click()
+    row.get_by_role("button", name=verb).click()
+
+
+WATCH = """
+addEventListener("DOMContentLoaded", () => {
+  window.seen = [];
+  new MutationObserver(() => {
+    const section = document.querySelector("#column > .exchange:last-child");
+    const part = section?.querySelector(`[data-part="${section.dataset.stage}"]`);
+    if (!part) return;
+    const {top, bottom} = part.getBoundingClientRect();
+    window.seen.push([section.dataset.stage, top, bottom, innerHeight]);
+  }).observe(document.body, {childList: true, subtree: true, characterData: true});
+});
+"""
+"""Writes down, after each change of the page, where the part at work stands."""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_part_at_work_is_in_view_all_the_time_unless_the_reader_scrolls(
+    reader: Reader, width: int, height: int
+) -> None:
+    with reader.page(width, height=height, script=WATCH) as page:
+        ask(page, WIDE)
+        page.locator(".report article h2").nth(SECTIONS - 1).wait_for()
+        seen = page.evaluate("window.seen")
+        assert {stage for stage, *_ in seen} >= {"research", "report"}
+        assert [place for place in seen if not (place[1] < place[3] - 150 and place[2] > 56)] == []
+        top = page.locator(".report article p").first.bounding_box()["y"]
+        assert top < (300 if width == 1440 else height / 2)
+        assert page.locator("#jump").is_hidden()
+        reply(page, FURTHER, "Ask")
+        page.locator(".exchange").nth(1).locator(".report article").wait_for()
+        assert page.locator(".exchange").nth(1).locator(".report article p").first.bounding_box()["y"] < height / 2
+        page.mouse.move(width / 2, height / 2)
+        page.mouse.wheel(0, -5000)
+        page.locator("#jump").click()
+        assert page.locator(".exchange").nth(1).locator(".report article p").first.bounding_box()["y"] < height / 2
+
+
+def test_a_piece_of_a_long_report_costs_no_more_than_one_of_a_short_report(reader: Reader) -> None:
+    with reader.page() as page:
+        short, long = page.evaluate(PIECES)
+        assert short == long
+
+
+PIECES = """async () => {
+  const {Writing} = await import("/page/markdown.js");
+  const changes = async (words) => {
+    const element = document.body.appendChild(document.createElement("article"));
+    const writing = new Writing(element);
+    let text = "";
+    while (text.split(" ").length < words) text += "A sentence of five words. ".repeat(20) + "\\n\\n";
+    writing.show(text);
+    let count = 0;
+    const observer = new MutationObserver((records) => { count += records.length; });
+    observer.observe(element, {childList: true, subtree: true, characterData: true});
+    for (let piece = 0; piece < 50; piece += 1) writing.show(text += "some more words ");
+    await new Promise((resolve) => setTimeout(resolve));
+    element.remove();
+    return count;
+  };
+  return [await changes(1000), await changes(20000)];
+}"""
+"""Counts the changes of the page by fifty pieces at the end of a report of 1,000 and of 20,000 words."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1500, 1100, 390])
 def test_nobody_is_kept_from_using_it(reader: Reader, desk: WireDesk, width: int, scheme: str) -> None:
     with reader.page(width, scheme) as page:
+        show_options(page)
         assert faults_of(page) == []
         desk.holds.points.add(HELD)
         ask(page)
-        page.locator(".card").nth(0).get_by_text("done").wait_for()
+        page.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
         assert faults_of(page) == []
         page.get_by_role("button", name="Stop").click()
         page.get_by_role("button", name="Go on").first.click()
-        page.locator("#report button.cite").first.wait_for()
+        page.locator(".report button.cite").first.wait_for()
+        page.locator(".checked summary").click()
         assert faults_of(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if width < 1100:
+            page.get_by_role("button", name="Sources").click()
+            assert page.locator(".source-card").first.is_visible()
+            assert faults_of(page) == []
 
 
 def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: Reader) -> None:
     with reader.page() as page:
         page.keyboard.type(QUESTION)
-        page.keyboard.press("Control+Enter")
-        page.locator("#report button.cite").first.wait_for()
+        page.keyboard.press("Shift+Enter")
+        page.keyboard.type("In two lines.")
+        page.keyboard.press("Enter")
+        page.locator(".report button.cite").first.wait_for()
         active = "document.activeElement"
-        for _ in range(40):
+        for _ in range(60):
             page.keyboard.press("Tab")
-            if page.evaluate(f"{active}.matches('#report button.cite')"):
+            if page.evaluate(f"{active}.matches('.report button.cite')"):
                 break
+        assert FACTS["light"] in page.locator("#hint").inner_text()
         page.keyboard.press("Enter")
         assert page.locator("aside.quote:popover-open").count() == 1
         page.keyboard.press("Tab")
@@ -259,5 +423,5 @@ def test_whoever_has_no_token_is_asked_for_it(reader: Reader) -> None:
         page.get_by_label("Token").fill(reader.server.token)
         assert reader.said and all("401" in words for words in reader.said)
         reader.said.clear()
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Continue").click()
         page.locator("#question").wait_for()

@@ -84,7 +84,8 @@ async def test_a_run_is_listed_under_its_first_question_found_and_renamed(
         found = await get(web, "/research/runs?search=SKERRY+light")
         assert talk.thread in {one["thread"] for one in found}
     assert await get(web, "/research/runs?search=volcano") == []
-    for wrong in ({}, {"label": 7}, {"label": "x" * 201}, []):
+    wrongs: list[Any] = [{}, {"label": 7}, {"label": "x" * 201}, []]
+    for wrong in wrongs:
         assert (await web.patch(path, json=wrong)).status_code == 422
     assert (await web.patch(path, json={"label": "mine"}, headers={"X-Api-Key": BOB})).status_code == 404
 

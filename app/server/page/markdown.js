@@ -1,16 +1,17 @@
-// The Markdown of a text that is still being written; the finished report is rendered by the server.
+// Markdown of plans, sources and of a report that is still being written; the finished report is rendered by the server.
 
 import { h } from "./dom.js";
 
-const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|\[\d+\])/;
+const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|\[\d+\])/;
+const BREAK = /\n[ \t]*\n/g;
 
 function inline(text) {
   return text.split(INLINE).filter(Boolean).map((piece) => {
-    if (/^\*\*.+\*\*$/.test(piece)) return h("strong", {}, piece.slice(2, -2));
-    if (/^`.+`$/.test(piece)) return h("code", {}, piece.slice(1, -1));
-    if (/^\*.+\*$/.test(piece)) return h("em", {}, piece.slice(1, -1));
+    if (/^\*\*.+\*\*$/s.test(piece)) return h("strong", {}, inline(piece.slice(2, -2)));
+    if (/^`.+`$/s.test(piece)) return h("code", {}, piece.slice(1, -1));
+    if (/^\*.+\*$/s.test(piece)) return h("em", {}, piece.slice(1, -1));
     if (/^\[\d+\]$/.test(piece)) return h("span", { class: "cite" }, piece.slice(1, -1));
-    return piece;
+    return piece.replace(/^!?\[([^\]]*)\]\([^)\s]*\)$/, "$1");
   });
 }
 
@@ -23,23 +24,50 @@ function table(lines) {
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, inline(cell))))))));
 }
 
-function block(lines) {
-  const heading = /^(#{1,6})\s+(.*)$/.exec(lines[0]);
-  if (heading) {
-    const level = Math.min(6, heading[1].length + 1);
-    return [h(`h${level}`, {}, inline(heading[2])), ...(lines.length > 1 ? block(lines.slice(1)) : [])];
-  }
-  if (lines.length > 1 && /^\s*\|?\s*:?-+/.test(lines[1]) && lines[0].includes("|")) return [table(lines)];
-  const items = lines.map((line) => /^\s*(?:[-*+]|(\d+)[.)])\s+(.*)$/.exec(line));
-  if (items[0]) {
-    const joined = [];
-    items.forEach((item, place) => (item ? joined.push(item[2]) : (joined[joined.length - 1] += ` ${lines[place].trim()}`)));
-    return [h(items[0][1] ? "ol" : "ul", {}, joined.map((words) => h("li", {}, inline(words))))];
-  }
-  if (lines[0].startsWith(">")) return [h("blockquote", {}, inline(lines.map((line) => line.replace(/^>\s?/, "")).join(" ")))];
-  return [h("p", {}, inline(lines.join(" ")))];
+function list(items, lines) {
+  const joined = [];
+  items.forEach((item, place) => (item ? joined.push(item[2]) : (joined[joined.length - 1] += ` ${lines[place].trim()}`)));
+  const number = items[0][1];
+  return h(number ? "ol" : "ul", { start: number > 1 ? number : null }, joined.map((words) => h("li", {}, inline(words))));
 }
 
-export function markdown(text) {
-  return text.split(/\n\s*\n/).map((part) => part.split("\n").filter((line) => line.trim())).filter((lines) => lines.length).flatMap(block);
+function block(lines) {
+  if (!lines.length) return [];
+  const heading = /^(#{1,6})\s+(.*)$/.exec(lines[0]);
+  if (heading) return [h(`h${Math.min(6, heading[1].length + 1)}`, {}, inline(heading[2])), ...block(lines.slice(1))];
+  if (lines.length > 1 && /^\s*\|?\s*:?-+/.test(lines[1]) && lines[0].includes("|")) return [table(lines)];
+  if (lines[0].startsWith("```")) return [h("pre", {}, lines.slice(1).join("\n").replace(/\n?```\s*$/, ""))];
+  const items = lines.map((line) => /^\s*(?:[-*+•]|(\d+)[.)])\s+(.*)$/.exec(line));
+  if (items[0]) return [list(items, lines)];
+  const first = items.findIndex(Boolean);
+  if (lines[0].startsWith(">")) return [h("blockquote", {}, inline(lines.map((line) => line.replace(/^>\s?/, "")).join(" ")))];
+  const end = first > 0 ? first : lines.length;
+  return [h("p", {}, inline(lines.slice(0, end).join("\n"))), ...block(lines.slice(end))];
+}
+
+const linesOf = (part) => part.split("\n").filter((line) => line.trim());
+
+export const markdown = (text) => text.split(BREAK).flatMap((part) => block(linesOf(part)));
+
+// A text that grows at its end: only its last block is rendered anew.
+export class Writing {
+  constructor(element) {
+    Object.assign(this, { element, start: 0, last: [] });
+  }
+
+  show(text) {
+    BREAK.lastIndex = this.start;
+    for (let found = BREAK.exec(text); found; found = BREAK.exec(text)) {
+      this.replaceLast(text.slice(this.start, found.index));
+      this.last = [];
+      this.start = BREAK.lastIndex;
+    }
+    this.replaceLast(text.slice(this.start));
+  }
+
+  replaceLast(part) {
+    for (const element of this.last) element.remove();
+    this.last = block(linesOf(part));
+    this.element.append(...this.last);
+  }
 }

@@ -26,15 +26,15 @@ export class Refused extends Error {
   }
 }
 
-async function answer(path, { method = "GET", body, signal } = {}) {
+async function answer(path, { method = "GET", body, signal, keepalive } = {}) {
   const headers = { "X-Api-Key": localStorage.getItem(KEY) ?? "" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
-    response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+    response = await fetch(path, { method, headers, signal, keepalive, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused(0, "The server does not answer.");
+    throw new Refused(0, "The server does not answer. Check that it is running, then try again.");
   }
   if (response.ok) return response;
   const said = await response.json().catch(() => ({}));
@@ -51,6 +51,10 @@ export async function download(path) {
   const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "");
   return { name: name ? name[1] : "report", content: await response.blob() };
 }
+
+export const rename = (thread, label) => ask(`/research/runs/${thread}`, { method: "PATCH", body: { label } });
+// It is sent even while the page is being left.
+export const remove = (thread) => answer(`/research/runs/${thread}`, { method: "DELETE", keepalive: true });
 
 export async function text(path) {
   return (await answer(path)).text();

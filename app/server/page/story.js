@@ -1,60 +1,99 @@
 // What the packets of one question tell: plan, researchers side by side, and the report as it is written.
 
-const empty = () => ({
-  plan: "", thoughts: [], branches: [], looking: [], activity: "", draft: "", isWriting: false, asked: "", notes: [],
-  main: "", contradictions: [], stop: null,
+const SHORT = 6;
+
+export const begin = () => ({
+  plan: "", isPlanning: false, thoughts: [], branches: [], places: new Map(), looking: [], activity: "", draft: "", drafts: 0,
+  isWriting: false, isChecking: false, notes: [], documents: new Map(), stop: null,
 });
 
-export function read(packets) {
-  const story = empty();
-  const branches = new Map();
-  for (const packet of packets) {
-    const { turn_index: turn, tab_index: tab, sub_turn_index: step } = packet.placement;
-    const key = `${turn}.${tab}`;
-    const branch = branches.get(key);
-    // A search before the plan belongs to no researcher.
-    const place = branch ?? story;
-    const list = branch ? branch.actions : story.looking;
-    const action = () => list.find((one) => one.key === `${key}.${step}`) ?? list[list.push({ key: `${key}.${step}`, asked: [], found: null, thought: "" }) - 1];
-    switch (packet.type) {
-      case "deep_research_plan_start": story.plan = ""; break;
-      case "deep_research_plan_delta": story.plan += packet.content; break;
-      case "reasoning_start": if (step === null && !branch) story.thoughts.push(""); break;
-      case "reasoning_delta":
-        if (branch) action().thought += packet.reasoning;
-        else story.thoughts[story.thoughts.length - 1] += packet.reasoning;
-        break;
-      case "research_agent_start":
-        branches.set(key, { key, turn, title: packet.research_task, actions: [], finding: "", cited: [], errors: [], learned: [], state: "at work" });
-        break;
-      case "step_started":
-        branches.set(key, { key, turn, title: packet.title, actions: [], finding: "", cited: [], errors: [], learned: [], state: "at work" });
-        break;
-      case "search_tool_start": Object.assign(action(), { kind: packet.is_internet_search ? "the web" : "documents" }); break;
-      case "open_url_start": Object.assign(action(), { kind: "reading" }); break;
-      case "search_tool_queries_delta": action().asked = packet.queries; break;
-      case "open_url_urls": action().asked = packet.urls; break;
-      case "search_tool_documents_delta":
-      case "open_url_documents": action().found = packet.documents; break;
-      case "intermediate_report_start": if (branch) Object.assign(branch, { finding: "", state: "writing" }); break;
-      case "intermediate_report_delta": if (branch) branch.finding += packet.content; break;
-      case "intermediate_report_cited_docs": if (branch) Object.assign(branch, { cited: packet.cited_docs, state: "done" }); break;
-      case "step_learnings": if (branch) branch.learned.push(...packet.learnings.map((one) => one.text)); break;
-      case "step_done": if (branch) Object.assign(branch, { state: packet.status === "completed" ? "done" : packet.status, errors: packet.reason ? [packet.reason] : [] }); break;
-      case "error": place === story ? story.notes.push(packet.message) : branch.errors.push(packet.message); break;
-      case "activity": story.activity = packet.text; break;
-      case "report_framing": story.main = packet.main_message; break;
-      case "contradictions_found": story.contradictions = packet.contradictions; break;
-      case "message_start":
-        story.isWriting = packet.final_documents !== null;
-        story.draft = "";
-        break;
-      case "message_delta": if (story.isWriting) story.draft += packet.content; break;
-      case "report_revised": story.draft = packet.content; break;
-      case "notes_added": story.notes = packet.notes; break;
-      case "stop": story.stop = packet; break;
-    }
+// An address of a document or a page as a reader knows it: the file's name, or the page's host.
+export function nameOf(address) {
+  const web = /^https?:\/\/(?:www\.)?([^/]+)/.exec(address);
+  if (web) return web[1];
+  const name = address.replace(/#.*$/, "").split("/").pop() || address;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
   }
-  story.branches = [...branches.values()];
+}
+
+const isFile = (address) => !/^https?:/.test(address);
+const short = (text) => {
+  const words = text.trim().split(/\s+/);
+  return words.length > SHORT ? `${words.slice(0, SHORT).join(" ").replace(/[,;:.]$/, "")}…` : words.join(" ");
+};
+
+function branchOf(key, turn, task, title) {
+  const names = { searches: [], pages: new Map(), files: new Map() };
+  return { key, turn, task, title: short(title || task), now: "Starting", ...names, finding: "", cited: [], errors: [], learned: [], state: "at work", steps: 0 };
+}
+
+// What a search or an opened page brings counts as read once it was opened.
+function note(branch, story, documents, isOpened) {
+  for (const found of documents) {
+    const known = story.documents.get(found.document_id) ?? { title: found.title || nameOf(found.link), link: found.link, date: found.date, isRead: false };
+    known.isRead ||= isOpened;
+    story.documents.set(found.document_id, known);
+    const isDocument = isFile(found.link || found.document_id);
+    (isDocument ? branch.files : branch.pages).set(found.document_id, isDocument ? nameOf(found.link || found.document_id) : known.title);
+  }
+}
+
+const listed = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? ` and ${names.length - 2} more` : "");
+
+function addTo(branch, story, packet) {
+  switch (packet.type) {
+    case "reasoning_start": branch.now = "Thinking"; break;
+    case "search_tool_start": branch.where = packet.is_internet_search ? "the web" : "your documents"; branch.now = `Searching ${branch.where}`; break;
+    case "search_tool_queries_delta": branch.searches.push(...packet.queries); branch.now = `Searching ${branch.where} for ${listed(packet.queries)}`; break;
+    case "open_url_start": branch.now = "Opening sources"; break;
+    case "open_url_urls": branch.now = `Reading ${listed([...new Set(packet.urls.map(nameOf))])}`; break;
+    case "search_tool_documents_delta": note(branch, story, packet.documents, false); branch.now = packet.documents.length ? "Looking at what was found" : "Nothing found; trying other words"; break;
+    case "open_url_documents": note(branch, story, packet.documents, true); break;
+    case "intermediate_report_start": Object.assign(branch, { finding: "", now: "Writing down what was found" }); break;
+    case "intermediate_report_delta": branch.finding += packet.content; break;
+    case "intermediate_report_cited_docs": Object.assign(branch, { cited: packet.cited_docs, state: "done" }); break;
+    case "step_learnings": branch.learned.push(...packet.learnings.map((learning) => learning.text)); branch.now = "Weighing what was learned"; break;
+    case "step_done": Object.assign(branch, { state: packet.status === "completed" ? "done" : packet.status, errors: packet.reason ? [packet.reason] : [] }); break;
+    case "research_agent_title": branch.title = short(packet.title); break;
+    case "error": branch.errors.push(packet.message); break;
+  }
+}
+
+export function add(story, packet) {
+  const { turn_index: turn, tab_index: tab, sub_turn_index: step } = packet.placement;
+  const key = `${turn}.${tab}`;
+  const begins = { research_agent_start: [packet.research_task, ""], step_started: [packet.task, packet.title] }[packet.type];
+  if (begins) {
+    story.places.set(key, branchOf(key, turn, ...begins));
+    story.branches = [...story.places.values()];
+    return;
+  }
+  const branch = story.places.get(key);
+  if (branch) return addTo(branch, story, packet);
+  switch (packet.type) {
+    case "deep_research_plan_start": Object.assign(story, { plan: "", isPlanning: true }); break;
+    case "deep_research_plan_delta": story.plan += packet.content; break;
+    case "section_end": story.isPlanning = false; break;
+    case "reasoning_start": if (step === null) story.thoughts.push(""); break;
+    case "reasoning_delta": if (story.thoughts.length) story.thoughts[story.thoughts.length - 1] += packet.reasoning; break;
+    case "search_tool_queries_delta": story.looking.push(...packet.queries); break;
+    case "open_url_urls": story.looking.push(...packet.urls.map(nameOf)); break;
+    case "search_tool_documents_delta":
+    case "open_url_documents": note({ files: new Map(), pages: new Map() }, story, packet.documents, packet.type === "open_url_documents"); break;
+    case "error": story.notes.push(packet.message); break;
+    case "activity": story.activity = packet.text; story.isChecking = story.draft !== ""; break;
+    case "message_start": Object.assign(story, { isWriting: packet.final_documents !== null, draft: "", drafts: story.drafts + 1, isChecking: false }); break;
+    case "message_delta": if (story.isWriting) story.draft += packet.content; break;
+    case "report_revised": Object.assign(story, { draft: packet.content, drafts: story.drafts + 1 }); break;
+    case "stop": story.stop = packet; break;
+  }
+}
+
+export function read(packets) {
+  const story = begin();
+  for (const packet of packets) add(story, packet);
   return story;
 }

@@ -1,0 +1,110 @@
+// A finished report in the column: the server's page, with citations as chips, tables to sort, and its check in one line.
+
+import { h, parsed } from "./dom.js";
+import { button } from "./words.js";
+
+const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
+const FOLDED = ["notes", "sources", "evidence", "not-read", "audit"];
+
+// Several reports stand on one page, so each has names of its own.
+function rename(report, prefix) {
+  for (const name of REFERENCES) {
+    for (const element of report.querySelectorAll(`[${name}]`)) {
+      const value = element.getAttribute(name);
+      if (name !== "href") element.setAttribute(name, prefix + value);
+      else if (value.startsWith("#")) element.setAttribute(name, `#${prefix}${value.slice(1)}`);
+    }
+  }
+}
+
+const quoteOf = (report, chip) => report.querySelector(`#${CSS.escape(chip.getAttribute("popovertarget") ?? "none")}`);
+
+// One chip for neighbours that cite the same source with the same verdict: it opens the passages of all of them.
+function groupChips(report) {
+  for (const block of report.querySelectorAll("article :is(p, li, td, blockquote)")) {
+    let last = null;
+    for (const chip of block.querySelectorAll("button.cite")) {
+      if (chip.closest("p, li, td, blockquote") !== block) continue;
+      if (last?.textContent === chip.textContent && last.className === chip.className) {
+        const [earlier, quote] = [quoteOf(report, last), quoteOf(report, chip)];
+        if (earlier !== quote) {
+          quote.querySelector(".title").after(...earlier.querySelectorAll("blockquote"));
+          earlier.remove();
+        }
+        last.remove();
+      }
+      last = chip;
+    }
+  }
+}
+
+function equipTables(report) {
+  for (const table of report.querySelectorAll("article table")) {
+    for (const [place, cell] of [...table.querySelectorAll("thead th")].entries()) {
+      if (!cell.querySelector("button")) cell.replaceChildren(h("button", { type: "button", class: "sort", "data-do": "sort", value: String(place) }, [...cell.childNodes]));
+    }
+    (table.closest(".wide") ?? table).after(h("p", { class: "table-foot" }, button("copy-table", "Copy table", { class: "link" })));
+  }
+}
+
+const contentOf = (row, place) => row.cells[place]?.cloneNode(true) ?? h("td");
+
+function words(cell) {
+  for (const chip of cell.querySelectorAll(".cite")) chip.remove();
+  return cell.textContent.replace(/\s+/g, " ").trim();
+}
+
+export function sortTable(control) {
+  const table = control.closest("table"), place = Number(control.value), cell = control.closest("th");
+  const direction = cell.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+  const rows = [...table.tBodies[0].rows].map((row) => [words(contentOf(row, place)), row]);
+  rows.sort(([one], [other]) => direction * one.localeCompare(other, undefined, { numeric: true }));
+  for (const head of table.querySelectorAll("th[aria-sort]")) head.removeAttribute("aria-sort");
+  cell.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+  table.tBodies[0].append(...rows.map(([, row]) => row));
+}
+
+export function tableText(control) {
+  const table = control.parentElement.previousElementSibling.querySelector("tr").closest("table");
+  return [...table.rows].map((row) => [...row.cells].map((_, place) => words(contentOf(row, place))).join("\t")).join("\n");
+}
+
+export function renderReport(html, run) {
+  // Its head has a style of its own, which this page has as a file.
+  const page = parsed(html.replace(/<head>[\s\S]*?<\/head>/, ""));
+  const report = h("div", { lang: page.documentElement.lang, dir: page.documentElement.dir });
+  report.append(...page.querySelectorAll("main > *, aside.quote"));
+  for (const quote of report.querySelectorAll("aside.quote")) {
+    const number = quote.querySelector(".number").textContent;
+    // It is for a quote that opens, not for a report that arrives while somebody types.
+    quote.removeAttribute("autofocus");
+    quote.querySelector(".foot").prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
+  }
+  // A browser opens no file for a page: what was read of it is shown here.
+  for (const link of report.querySelectorAll('a[href^="file:"]')) {
+    const number = link.closest("li, tr, aside")?.querySelector(".number")?.textContent;
+    link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
+  }
+  for (const element of report.querySelectorAll(".quote .foot button.link")) element.remove();
+  const checked = h("details", { class: "checked" }, h("summary", {}, run.checked ? `How it was checked: ${run.checked.replace(" checked: ", ", ")}` : "Sources and notes"));
+  for (const name of FOLDED) {
+    const section = report.querySelector(`#${name}`)?.parentElement;
+    if (section) checked.append(section);
+  }
+  if (checked.children.length > 1) report.append(checked);
+  const cited = Map.groupBy(report.querySelectorAll("article .cite"), (chip) => chip.textContent);
+  groupChips(report);
+  equipTables(report);
+  rename(report, `${run.question_id.slice(0, 8)}-`);
+  const headings = [...report.querySelectorAll("article :is(h2, h3)")].map((heading) => ({ id: heading.id, words: heading.textContent.trim(), level: heading.tagName }));
+  return { report, headings, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])) };
+}
+
+// What a reader is shown of a citation without opening it.
+export function hintOf(chip) {
+  const report = chip.closest(".report");
+  const quote = quoteOf(report, chip);
+  const title = quote?.querySelector(".title")?.textContent.trim() ?? chip.getAttribute("aria-label") ?? "";
+  const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map((passage) => passage.textContent.replace(/\s+/g, " ").trim());
+  return [h("p", { class: "title" }, title), passages.map((passage) => h("blockquote", {}, passage.length > 280 ? `${passage.slice(0, 280)}…` : passage))];
+}

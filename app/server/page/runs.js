@@ -1,0 +1,42 @@
+// The list of runs: by day, searched, renamed, deleted.
+
+import { h } from "./dom.js";
+import { STATES, button, day, dot, hour } from "./words.js";
+
+export const nameOfRun = (run) => run.label || run.asked || run.title || run.question || "Untitled run";
+
+function dayOf(moment) {
+  const days = Math.floor((new Date().setHours(0, 0, 0, 0) - new Date(moment).setHours(0, 0, 0, 0)) / 86_400_000);
+  return days <= 0 ? "Today" : days === 1 ? "Yesterday" : day(moment) || "Earlier";
+}
+
+function row(run, current, renamed) {
+  const name = nameOfRun(run);
+  if (run.thread === renamed) {
+    return h("li", { "data-key": `rename-${run.thread}` }, h("form", { "data-do": "rename", class: "rename" },
+      h("input", { name: "label", value: name, maxlength: "200", autocomplete: "off", "aria-label": "New name of the run" }), h("button", {}, "Save")));
+  }
+  return h("li", { "data-key": run.thread },
+    h("a", { href: `#/run/${run.thread}`, "aria-current": run.thread === current ? "page" : null, title: name },
+      h("span", { class: "line", dir: "auto" }, name),
+      h("span", { class: "quiet" }, dot(run.status), `${STATES[run.status] ?? run.status}`, run.changed && ` · ${hour(run.changed)}`)),
+    h("details", { class: "menu" }, h("summary", { "aria-label": `Actions for ${name}` }, "⋯"),
+      h("div", { class: "menu-items" }, button("start-rename", "Rename", { value: run.thread }), button("delete", "Delete", { value: run.thread }))));
+}
+
+export function runList({ runs, current, renamed, deleted, search, isLoaded }) {
+  const shown = runs.filter((run) => run.thread !== deleted?.thread);
+  const days = Map.groupBy(shown, (run) => dayOf(run.changed));
+  const empty = !isLoaded ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
+    : h("p", { class: "quiet" }, search ? "No run contains these words." : "No runs yet. Your questions will be listed here.");
+  return [
+    h("input", { type: "search", id: "search", placeholder: "Search runs", "aria-label": "Search runs", autocomplete: "off" }),
+    shown.length === 0 && empty,
+    [...days].map(([name, listed]) => h("section", { "data-key": name }, h("h2", {}, name),
+      h("ul", {}, listed.map((run) => row(run, current, renamed))))),
+  ];
+}
+
+export function undoView(run) {
+  return [h("span", {}, `“${nameOfRun(run).slice(0, 60)}” will be deleted.`), button("undo", "Undo")];
+}

@@ -1,0 +1,70 @@
+// The column beside the conversation: contents and source cards; and the dialog with the text of a source.
+
+import { h } from "./dom.js";
+import { markdown } from "./markdown.js";
+import { button, count, day } from "./words.js";
+import { nameOf } from "./story.js";
+
+const SECTIONS = 4;
+const SHOWN_WHILE_READING = 40;
+const [OPEN, CLOSE] = ["\uE000", "\uE001"];
+
+function cardOf(source, times) {
+  return h("li", { "data-key": String(source.number) }, h("button", { type: "button", class: "source-card", "data-do": "open-card", value: String(source.number) },
+    h("span", { class: "number" }, String(source.number)),
+    h("span", { class: "source-title" }, source.title),
+    h("span", { class: "quiet" }, [source.kind === "web" ? "Web page" : "Document", source.place !== source.title && source.place, ...source.facts,
+      times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`].filter(Boolean).join(" · "))));
+}
+
+export function sideView({ run, story, headings, cited }) {
+  const found = [...story.documents.values()].sort((one, other) => other.isRead - one.isRead);
+  const sections = headings.filter((heading) => heading.level === "H2");
+  return [
+    h("div", { class: "side-head" }, h("h2", {}, "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle-side", "Close", { class: "sheet-close" })),
+    sections.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h3", {}, "Contents"),
+      h("ol", {}, sections.map((heading) => h("li", {}, h("a", { href: `#${heading.id}`, dir: "auto" }, heading.words))))),
+    run.sources.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, run.sources.map((source) => cardOf(source, cited.get(String(source.number)) ?? 0))),
+    run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
+      h("li", {}, h("div", { class: "source-card" }, h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
+    found.length > SHOWN_WHILE_READING && run.sources.length === 0 && h("p", { class: "quiet" }, `and ${count(found.length - SHOWN_WHILE_READING, "more source")}`),
+    run.sources.length === 0 && found.length === 0 && h("p", { class: "quiet" }, "Sources appear here as they are found."),
+  ];
+}
+
+// Signs around a quote go through the Markdown with its words, and become marks in the elements.
+function withSigns(text, quote) {
+  const pattern = quote.trim().split(/\s+/).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("\\s+");
+  const found = pattern ? new RegExp(pattern).exec(text) : null;
+  if (!found) return text;
+  const lead = /^(?:\s|[#>*+-]+\s|\d+[.)]\s|\|)*/.exec(found[0])[0].length;
+  const end = found.index + found[0].length;
+  return text.slice(0, found.index + lead) + OPEN + text.slice(found.index + lead, end) + CLOSE + text.slice(end);
+}
+
+function markSigns(element) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  let isInside = false;
+  for (const text of texts) {
+    const pieces = text.data.split(/([\uE000\uE001])/);
+    if (pieces.length === 1 && !isInside) continue;
+    text.replaceWith(...pieces.map((piece) => {
+      if (piece === OPEN || piece === CLOSE) isInside = piece === OPEN;
+      return piece === OPEN || piece === CLOSE ? "" : isInside && piece.trim() ? h("mark", {}, piece) : piece;
+    }));
+  }
+  return element;
+}
+
+export function sourceView(source, number, quotes) {
+  return [
+    h("div", { class: "source-head" }, h("h2", { id: "source-title" }, number && h("span", { class: "number" }, String(number)), " ", source.title),
+      button("close-source", "Close")),
+    source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
+    h("p", { class: "quiet" }, source.texts.length ? `This is what was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source is not kept."),
+    source.texts.map((text) => markSigns(h("div", { class: "source-text prose", tabindex: "0", dir: "auto", role: "region", "aria-label": "Text of the source" },
+      markdown(quotes.reduce(withSigns, text))))),
+  ].flat().filter(Boolean);
+}
