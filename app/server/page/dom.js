@@ -1,5 +1,7 @@
 // Elements from code, and the least change that makes a part of the page like a new one.
 
+export const place = (id) => document.getElementById(id);
+
 export function h(tag, given = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(given)) {

@@ -19,11 +19,10 @@ function cardOf(source, times) {
 
 export function sideView({ run, story, headings, cited }) {
   const found = [...story.documents.values()].sort((one, other) => other.isRead - one.isRead);
-  const sections = headings.filter((heading) => heading.level === "H2");
   return [
     h("div", { class: "side-head" }, h("h2", {}, "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle-side", "Close", { class: "sheet-close" })),
-    sections.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h3", {}, "Contents"),
-      h("ol", {}, sections.map((heading) => h("li", {}, h("a", { href: `#${heading.id}`, dir: "auto" }, heading.words))))),
+    headings.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h3", {}, "Contents"),
+      h("ol", {}, headings.map((heading) => h("li", { class: heading.level }, h("a", { href: `#${heading.id}`, dir: "auto" }, heading.words))))),
     run.sources.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, run.sources.map((source) => cardOf(source, cited.get(String(source.number)) ?? 0))),
     run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
       h("li", {}, h("div", { class: "source-card" }, h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
@@ -58,9 +57,9 @@ function markSigns(element) {
   return element;
 }
 
-export function sourceView(source, number, quotes) {
+export function sourceView(source, quotes) {
   return [
-    h("div", { class: "source-head" }, h("h2", { id: "source-title" }, number && h("span", { class: "number" }, String(number)), " ", source.title),
+    h("div", { class: "source-head" }, h("h2", { id: "source-title" }, source.number > 0 && h("span", { class: "number" }, String(source.number)), " ", source.title),
       button("close-source", "Close")),
     source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
     h("p", { class: "quiet" }, source.texts.length ? `This is what was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source is not kept."),

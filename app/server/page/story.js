@@ -27,7 +27,7 @@ const short = (text) => {
 
 function branchOf(key, turn, task, title) {
   const names = { searches: [], pages: new Map(), files: new Map() };
-  return { key, turn, task, title: short(title || task), now: "Starting", ...names, finding: "", cited: [], errors: [], learned: [], state: "at work", steps: 0 };
+  return { key, turn, task, title: short(title || task), now: "Reading the task", ...names, finding: "", cited: [], errors: [], learned: [], state: "at work", steps: 0 };
 }
 
 // What a search or an opened page brings counts as read once it was opened.

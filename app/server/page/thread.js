@@ -71,7 +71,7 @@ function planPart(exchange, isEdited, stage) {
     h("div", { class: "prose" }, markdown(text)));
 }
 
-function names(label, found, noun) {
+function names(found, noun) {
   if (!found.length) return null;
   return h("details", { class: "names", "data-key": noun }, h("summary", {}, count(found.length, noun)), h("ul", {}, found.map((name) => h("li", {}, name))));
 }
@@ -84,12 +84,11 @@ function taskCard(branch, isAtWork) {
     state === "at work" && h("p", { class: "now" }, branch.now),
     branch.errors.map((words) => h("p", { class: "notice bad" }, words)),
     h("div", { class: "counts" },
-      names("Searches", branch.searches, "search"), names("Pages", [...branch.pages.values()], "page"), names("Files", [...new Set(branch.files.values())], "file"),
-      branch.learned.length > 0 && names("Learned", branch.learned, "finding"),
+      names(branch.searches, "search"), names([...branch.pages.values()], "page"), names([...new Set(branch.files.values())], "file"), names(branch.learned, "finding"),
       branch.finding && h("details", { class: "names", "data-key": "finding" }, h("summary", {}, "Finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
 
-function researchLine({ run, story, seconds }) {
+function researchLine({ run, story }) {
   const files = new Set(), pages = new Set();
   for (const branch of story.branches) {
     for (const name of branch.files.values()) files.add(name);
@@ -97,7 +96,7 @@ function researchLine({ run, story, seconds }) {
   }
   const topics = story.branches.length;
   return [topics ? `Researched ${count(topics, "topic")}` : "Read what was found before", files.size > 0 && count(files.size, "file"),
-    pages.size > 0 && count(pages.size, "page"), duration(run.seconds || seconds)].filter(Boolean).join(", ");
+    pages.size > 0 && count(pages.size, "page"), run.seconds >= 1 && duration(run.seconds)].filter(Boolean).join(", ");
 }
 
 function researchPart(exchange, stage) {
@@ -117,7 +116,7 @@ function researchPart(exchange, stage) {
 
 function endPart({ run, failure, isLatest }) {
   const goOn = (words) => run.is_unfinished && button("go-on", words, { class: "main-action" });
-  if (run.status === "failed" || (failure && run.status !== "running")) {
+  if (run.status === "failed" || (failure && ["stopped", "starting"].includes(run.status))) {
     return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run could not go on"), h("p", {}, failure || run.failure),
       run.is_unfinished && h("p", { class: "quiet" }, "What was found so far is kept. Mend the cause, then go on from here."), h("div", { class: "foot" }, goOn("Try again")));
   }
@@ -128,7 +127,7 @@ function endPart({ run, failure, isLatest }) {
 }
 
 export function byline({ run }) {
-  return [day(run.changed), DEPTHS[run.depth], count(run.sources.length, "source"), run.seconds > 0 && duration(run.seconds), run.spent.usd > 0 && money(run.spent.usd)]
+  return [day(run.changed), DEPTHS[run.depth], count(run.sources.length, "source"), run.seconds >= 1 && duration(run.seconds), run.spent.usd > 0 && money(run.spent.usd)]
     .filter(Boolean).join(" · ");
 }
 
@@ -177,18 +176,18 @@ export function exchangeView(exchange, formats) {
 }
 
 const WAYS = {
-  running: ["steer", "Say something to the researchers", "Send"],
+  running: ["steer", "Message the researchers", "Send"],
   waiting: ["answer", "Your answer", "Answer"],
-  stopped: ["steer", "Go on, and keep this in mind", "Go on"],
-  failed: ["steer", "Go on, and keep this in mind", "Go on"],
+  stopped: ["steer", "Add a remark and go on", "Go on"],
+  failed: ["steer", "Add a remark and go on", "Go on"],
 };
 
-export function strip({ run, story, passing, seconds, costs }) {
+export function strip({ run, story, passing }, seconds, costs) {
   const done = story.branches.filter((branch) => branch.state === "done").length;
   const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: `Researching, ${done} of ${story.branches.length} done`, plan: story.isPlanning ? "Planning" : "Getting ready" };
-  const facts = [duration(seconds), costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
+  const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
   return [dot("running"), h("span", { class: "doing" }, passing || story.activity || stage[stageOf({ run, story })] || "At work"),
-    h("span", { class: "quiet figures-now" }, facts.join(" · ")), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
+    h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock" }, duration(seconds)), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
 export function dockView(exchange) {
@@ -199,7 +198,7 @@ export function dockView(exchange) {
   return [
     button("jump", "Jump to latest", { id: "jump", class: "jump", hidden: true }),
     h("p", { class: "strip", id: "strip", "data-keep": true, "data-key": "strip", hidden: !isAtWork }),
-    exchange.failure && isAtWork && h("p", { class: "notice bad", role: "alert", "data-key": "failure" }, exchange.failure),
+    exchange.failure && !["failed", "stopped", "starting"].includes(run.status) && h("p", { class: "notice bad", role: "alert", "data-key": "failure" }, exchange.failure),
     run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Go on without an answer"), button("end", "End this question")),
     // It stays, so that what a reader is typing in it stays.
     h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || run.status === "starting" },

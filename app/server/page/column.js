@@ -1,0 +1,247 @@
+// The thread that is shown: its questions, as the server tells of them, drawn one below the other and kept in view.
+
+import { h, place, show } from "./dom.js";
+import { Writing } from "./markdown.js";
+import { renderReport } from "./report.js";
+import * as server from "./server.js";
+import { sideView } from "./side.js";
+import { add, begin, read } from "./story.js";
+import { dockView, exchangeView, followUps, slicesOf, strip } from "./thread.js";
+import { button, STATES } from "./words.js";
+
+const BAR = 56;
+const NOTHING = { calls: 0, tokens: 0, usd: 0 };
+const RUN = {
+  status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, is_unfinished: false,
+  failure: "", spent: NOTHING, seconds: 0, question_id: "", estimate: "", sources: [], open_gaps: [], checked: "", depth: "standard", changed: "",
+};
+
+// What a user may choose, once the server has said it, and the thread that is shown; none on other views.
+export const page = { offer: null, thread: null };
+// Whether the view follows the part at work, where the page has scrolled to, and which part that was.
+const view = { isFollowing: true, scrolled: 0, stage: "" };
+
+export const latest = () => page.thread?.exchanges.at(-1);
+const isAtWork = () => ["running", "starting"].includes(latest()?.run.status);
+const sectionOf = (exchange) => place("column").querySelector(`[data-key="exchange-${exchange.place}"]`);
+
+const exchangeOf = (at, run) => ({
+  place: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
+  cited: new Map(), since: Date.now(), live: { ...NOTHING },
+});
+
+export function draw() {
+  noticeScroll();
+  const { exchanges, on } = page.thread, exchange = latest();
+  const slices = slicesOf(exchange.run.messages);
+  for (const each of exchanges) Object.assign(each, { slice: slices[each.place] ?? each.slice, isLatest: each === exchange });
+  // One that is over is not drawn again.
+  show(place("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
+    ? h("section", { "data-key": `exchange-${each.place}` }) : exchangeView(each, page.offer.formats))));
+  show(place("dock"), dockView(exchange));
+  place("dock").hidden = false;
+  for (const each of exchanges) mountReport(each).catch(on.fail);
+  write();
+  drawStrip();
+  drawSide();
+  keepInView();
+  document.title = `${STATES[exchange.run.status] ?? ""}: ${exchange.question || "Deep Research"}`;
+}
+
+// What is written of the report so far; its work is that of the last block.
+function write() {
+  const { story } = latest(), { thread } = page, draft = place("draft");
+  if (!draft) return;
+  if (thread.writing?.element !== draft || thread.drafts !== story.drafts) {
+    draft.replaceChildren();
+    Object.assign(thread, { writing: new Writing(draft), drafts: story.drafts });
+  }
+  thread.writing.show(story.draft);
+}
+
+export function drawStrip() {
+  place("strip").hidden = !isAtWork();
+  if (!isAtWork()) return;
+  const { run, live, since } = latest();
+  const costs = { tokens: Math.max(run.spent.tokens, live.tokens), usd: Math.max(run.spent.usd, live.usd) };
+  show(place("strip"), strip(latest(), run.seconds + (Date.now() - since) / 1000, costs));
+}
+
+export function exchangeInView() {
+  const begun = page.thread.exchanges.filter((exchange) => sectionOf(exchange)?.getBoundingClientRect().top < innerHeight / 2);
+  return begun.at(-1) ?? page.thread.exchanges[0];
+}
+
+function drawSide() {
+  const exchange = exchangeInView(), count = exchange.run.sources.length;
+  show(place("side"), sideView(exchange));
+  place("side").hidden = place("side-button").hidden = false;
+  place("side-button").textContent = count ? `Sources ${count}` : "Sources";
+}
+
+async function mountReport(exchange) {
+  const { run } = exchange, section = sectionOf(exchange);
+  const shown = section?.querySelector(".report[data-of]:not([data-mounted])");
+  if (!shown) return;
+  shown.dataset.mounted = "";
+  const html = await server.text(`/research/runs/${run.thread}/export?format=html&question=${run.question_id}`);
+  const { report, headings, cited } = renderReport(html, run);
+  Object.assign(exchange, { headings, cited });
+  if (page.thread) noticeScroll();
+  shown.replaceChildren(report);
+  for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");
+  const further = followUps(run, headings.map((heading) => heading.words));
+  if (further.length) section.querySelector(".next")?.replaceChildren(h("h2", {}, "Ask next"), ...further.map((words) => button("suggest", words, { class: "example" })));
+  if (!exchange.isLatest) settle(exchange);
+  if (!page.thread?.exchanges.includes(exchange)) return;
+  drawSide();
+  keepInView();
+}
+
+// A question that is over stays as it stands.
+function settle(exchange) {
+  const section = sectionOf(exchange);
+  section?.querySelector(".next")?.remove();
+  if (section?.querySelector("[data-mounted]")) section.dataset.keep = "";
+}
+
+export function openExchange(question) {
+  const { thread } = page, { graph, messages } = latest().run;
+  latest().isLatest = false;
+  settle(latest());
+  thread.exchanges.push(exchangeOf(thread.exchanges.length, { thread: thread.id, graph, messages, question }));
+  view.isFollowing = true;
+}
+
+// The part at work stays in view, unless the reader has scrolled away from it.
+function partAtWork() {
+  const section = place("column").lastElementChild;
+  return [section, section?.querySelector(`[data-part="${section.dataset.stage}"]`) ?? section];
+}
+
+function isInView(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top >= BAR - 1 ? top < place("dock").getBoundingClientRect().top - 60 : bottom > BAR + 120;
+}
+
+export function keepInView(isWanted = false) {
+  const [section, part] = partAtWork();
+  view.isFollowing ||= isWanted;
+  const stage = `${page.thread.exchanges.length} ${section.dataset.stage}`;
+  if (view.isFollowing && (isWanted || stage !== view.stage || !isInView(part))) {
+    const [begins, at] = [section, part].map((element) => element.getBoundingClientRect().top + scrollY);
+    scrollTo({ top: (at - begins < innerHeight * 0.45 ? begins : at) - BAR - 8, behavior: "instant" });
+  }
+  Object.assign(view, { stage, scrolled: scrollY });
+  place("jump").hidden = isInView(part);
+}
+
+// Whoever has scrolled to where the part at work is not in view reads something else.
+function noticeScroll() {
+  const [section, part] = partAtWork();
+  if (section && Math.abs(scrollY - view.scrolled) > 3) view.isFollowing = isInView(part);
+  view.scrolled = scrollY;
+}
+
+export function scrolled() {
+  if (!page.thread) return;
+  noticeScroll();
+  place("jump").hidden = isInView(partAtWork()[1]);
+  drawSide();
+}
+
+// Shows a thread; `asked` is what was just asked on it, and `on` is called when its run changes, fails or is not there.
+export async function follow(id, asked, on) {
+  const mine = { id, on, stop: new AbortController(), exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "" };
+  page.thread = mine;
+  Object.assign(view, { isFollowing: true, stage: "" });
+  draw();
+  if (asked) listen(asked.run).catch(on.fail);
+  for (let isLoaded = Boolean(asked); mine === page.thread;) {
+    try {
+      isLoaded ||= await loadEarlier(mine);
+      for await (const { event, data } of server.events(`/research/runs/${id}/packets`, mine.stop.signal)) {
+        if (mine !== page.thread) return;
+        if (event === "refused" && (await server.runAtWork(id).catch(() => ""))) break;
+        if (event === "refused") return latest().failure ? draw() : on.missing(data.detail);
+        if (event === "packets") take(data);
+        else stand(data);
+      }
+    } catch (error) {
+      if (mine !== page.thread || error.name === "AbortError") return;
+      if (error.status === 404) return on.missing(error.message);
+      if (error.status === 401) return on.fail(error);
+      // A server that was restarted comes back, and one that has too many streams has fewer later.
+      on.say(error.status === 429 ? error.message : "The connection was lost; trying again.");
+      if (error.status === 429) await new Promise((resolve) => setTimeout(resolve, 10_000));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+async function loadEarlier(mine) {
+  const earlier = await server.ask(`/research/runs/${mine.id}/earlier`).catch(async (error) => {
+    // One that is about to begin has nothing stored yet.
+    if (error.status === 404 && (await server.runAtWork(mine.id).catch(() => ""))) return [];
+    throw error;
+  });
+  mine.exchanges = [...earlier, { thread: mine.id }].map((run, at) => exchangeOf(at, run));
+  for (const [at, { packets }] of earlier.entries()) mine.exchanges[at].story = read(packets);
+  return true;
+}
+
+function take({ question_id: question, held, packets }) {
+  const exchange = page.thread.exchanges.findLast((each) => each.run.question_id === question) ?? latest();
+  if (held < exchange.packets.length) {
+    exchange.packets.length = held;
+    exchange.story = read(exchange.packets);
+  }
+  exchange.packets.push(...packets);
+  for (const packet of packets) add(exchange.story, packet);
+  if (!place("draft") || packets.some((packet) => !["message_delta", "citation_info"].includes(packet.type))) return draw();
+  noticeScroll();
+  write();
+  keepInView();
+}
+
+function stand(run) {
+  const { exchanges, on } = page.thread, { question_id: id } = latest().run;
+  if ((id && run.question_id !== id) || slicesOf(run.messages).length > exchanges.length) openExchange("");
+  const exchange = latest(), { status } = exchange.run, { messages, failure, is_unfinished } = run;
+  // A further question that has come in and has not begun is told with how the one before it ended.
+  exchange.run = run.question_id !== exchanges.at(-2)?.run.question_id ? run
+    : { ...exchange.run, messages, failure, is_unfinished, status: is_unfinished ? run.status : "running" };
+  exchange.since = Date.now();
+  if (exchange.run.status !== status) {
+    exchange.passing = "";
+    on.changed(exchange.run);
+    if (exchange.run.status === "running") listen("").catch(() => {});
+  }
+  draw();
+}
+
+// What says something of the moment only, and is in no log: costs, waits, and how far the documents are indexed.
+export async function listen(started) {
+  const { thread } = page, exchange = latest();
+  const run = started || (await server.runAtWork(thread.id));
+  if (!run || thread.heard === run) return;
+  thread.heard = run;
+  exchange.live = { ...exchange.run.spent };
+  for await (const packet of server.live(thread.id, run, thread.stop.signal)) {
+    if (thread !== page.thread) return;
+    if (packet.type === "call_finished") {
+      exchange.live.tokens += packet.input_tokens + packet.output_tokens;
+      exchange.live.usd += packet.usd;
+    }
+    if (packet.type === "documents_indexed") exchange.passing = packet.done < packet.total ? `Reading your documents: ${packet.done} of ${packet.total}` : "";
+    else if (packet.type === "call_delayed") exchange.passing = `The model's provider asks to wait ${Math.round(packet.seconds)} s: ${packet.reason}`;
+    else if (packet.type !== "chat_heartbeat" && packet.type !== "elapsed_time") exchange.passing = "";
+  }
+}
+
+export function leave() {
+  page.thread?.stop.abort();
+  page.thread = null;
+  for (const id of ["dock", "side", "side-button"]) place(id).hidden = true;
+  place("column").replaceChildren();
+}
