@@ -187,7 +187,7 @@ def test_a_whole_run_from_the_question_back_to_the_second_further_question(
         assert page.locator("summary", has_text="Researched 2 topics").is_visible()
         cite = page.locator(".report button.cite").first
         cite.hover()
-        assert FACTS["light"] in page.locator("#hint").inner_text()
+        page.locator("#hint:popover-open", has_text=FACTS["light"]).wait_for()
         assert page.locator(".source-card.lit").inner_text().startswith("1")
         cite.click()
         quote = page.locator("aside.quote:popover-open")
@@ -402,7 +402,7 @@ def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: 
             page.keyboard.press("Tab")
             if page.evaluate(f"{active}.matches('.report button.cite')"):
                 break
-        assert FACTS["light"] in page.locator("#hint").inner_text()
+        page.locator("#hint:popover-open", has_text=FACTS["light"]).wait_for()
         page.keyboard.press("Enter")
         assert page.locator("aside.quote:popover-open").count() == 1
         page.keyboard.press("Tab")

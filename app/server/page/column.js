@@ -11,16 +11,13 @@ import { button, STATES } from "./words.js";
 
 const BAR = 56;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
-const RUN = {
-  status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, is_unfinished: false,
-  failure: "", spent: NOTHING, seconds: 0, question_id: "", estimate: "", sources: [], open_gaps: [], checked: "", depth: "standard", changed: "",
-};
+const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
+  is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], open_gaps: [], checked: "", depth: "standard", changed: "" };
 
 // What a user may choose, once the server has said it, and the thread that is shown; none on other views.
 export const page = { offer: null, thread: null };
 // Whether the view follows the part at work, where the page has scrolled to, and which part that was.
 const view = { isFollowing: true, scrolled: 0, stage: "" };
-
 export const latest = () => page.thread?.exchanges.at(-1);
 const isAtWork = () => ["running", "starting"].includes(latest()?.run.status);
 const sectionOf = (exchange) => place("column").querySelector(`[data-key="exchange-${exchange.place}"]`);
@@ -150,7 +147,7 @@ export function scrolled() {
   drawSide();
 }
 
-// Shows a thread; `asked` is what was just asked on it, and `on` is called when its run changes, fails or is not there.
+// Shows a thread; `asked` is what was just asked on it, and `on` is called when its run changes, fails or is missing.
 export async function follow(id, asked, on) {
   const mine = { id, on, stop: new AbortController(), exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "" };
   page.thread = mine;
@@ -192,10 +189,7 @@ async function loadEarlier(mine) {
 
 function take({ question_id: question, held, packets }) {
   const exchange = page.thread.exchanges.findLast((each) => each.run.question_id === question) ?? latest();
-  if (held < exchange.packets.length) {
-    exchange.packets.length = held;
-    exchange.story = read(exchange.packets);
-  }
+  if (held < exchange.packets.length) exchange.story = read((exchange.packets = exchange.packets.slice(0, held)));
   exchange.packets.push(...packets);
   for (const packet of packets) add(exchange.story, packet);
   if (!place("draft") || packets.some((packet) => !["message_delta", "citation_info"].includes(packet.type))) return draw();
@@ -214,7 +208,8 @@ function stand(run) {
   exchange.since = Date.now();
   if (exchange.run.status !== status) {
     exchange.passing = "";
-    on.changed(exchange.run);
+    on.say(STATES[exchange.run.status] ?? exchange.run.status);
+    on.refreshRuns().catch(on.fail);
     if (exchange.run.status === "running") listen("").catch(() => {});
   }
   draw();
@@ -229,13 +224,11 @@ export async function listen(started) {
   exchange.live = { ...exchange.run.spent };
   for await (const packet of server.live(thread.id, run, thread.stop.signal)) {
     if (thread !== page.thread) return;
-    if (packet.type === "call_finished") {
-      exchange.live.tokens += packet.input_tokens + packet.output_tokens;
-      exchange.live.usd += packet.usd;
-    }
-    if (packet.type === "documents_indexed") exchange.passing = packet.done < packet.total ? `Reading your documents: ${packet.done} of ${packet.total}` : "";
-    else if (packet.type === "call_delayed") exchange.passing = `The model's provider asks to wait ${Math.round(packet.seconds)} s: ${packet.reason}`;
-    else if (packet.type !== "chat_heartbeat" && packet.type !== "elapsed_time") exchange.passing = "";
+    const { type, input_tokens: read, output_tokens: written, usd } = packet;
+    if (type === "call_finished") exchange.live = { tokens: exchange.live.tokens + read + written, usd: exchange.live.usd + usd };
+    if (type === "documents_indexed") exchange.passing = packet.done < packet.total ? `Reading your documents: ${packet.done} of ${packet.total}` : "";
+    else if (type === "call_delayed") exchange.passing = `The model's provider asks to wait ${Math.round(packet.seconds)} s: ${packet.reason}`;
+    else if (!["chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = "";
   }
 }
 

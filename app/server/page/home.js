@@ -3,22 +3,15 @@
 import { h } from "./dom.js";
 import { DEPTHS, button, count, duration, money } from "./words.js";
 
-const STRATEGIES = {
-  deep_research: "Rounds: researchers look further until nothing is missing",
-  planned_research: "Steps: a fixed plan, carried out within a time limit",
-};
+const METHODS = { deep_research: "Rounds: researchers look further until nothing is missing",
+  planned_research: "Steps: a fixed plan, carried out within a time limit" };
 const CHOICES = { quick: "One search, for a fact", standard: "Several researchers", deep: "Further and longer" };
-const ANYTHING = [
-  "How well do heat pumps work in cold winters?",
-  "What changed in the EU AI Act since it was adopted?",
-  "Compare PostgreSQL and MySQL for a small team",
-];
-const SKELETON = { graphs: {}, depths: [], docs: [], engines: [], models: [], examples: [], costs: {}, tracing: "", uses: null };
+const ANYTHING = ["How well do heat pumps work in cold winters?", "What changed in the EU AI Act since it was adopted?",
+  "Compare PostgreSQL and MySQL for a small team"];
 
-export function tokenForm(words) {
-  return h("form", { class: "ask", "data-do": "token" },
-    h("h1", {}, "A token is needed"),
-    h("p", {}, words || "The server prints an address that contains it: open that address, or paste the token here."),
+export function tokenForm(isKnown) {
+  return h("form", { class: "ask", "data-do": "token" }, h("h1", {}, "A token is needed"),
+    h("p", {}, isKnown ? "The server does not know this token." : "The server prints an address that contains it: open that address, or paste the token here."),
     h("label", { for: "token" }, "Token"), h("input", { id: "token", name: "token", type: "password", autocomplete: "off", required: true }),
     h("p", {}, h("button", { class: "main-action" }, "Continue")));
 }
@@ -27,8 +20,7 @@ function uses({ files, engines, has_model: hasModel, fault }) {
   if (fault) return h("p", { class: "notice", role: "alert" }, fault);
   const searched = [files > 0 && `your ${count(files, "file")}`, ...engines].filter(Boolean);
   const places = searched.length > 1 ? `${searched.slice(0, -1).join(", ")} and ${searched.at(-1)}` : searched[0];
-  return h("div", { class: "uses" },
-    h("p", {}, places ? `Searches ${places}.` : "There is nothing to search yet.",
+  return h("div", { class: "uses" }, h("p", {}, places ? `Searches ${places}.` : "There is nothing to search yet.",
       files === 0 && " To search your own documents, start the server with --docs FOLDER."),
     !hasModel && h("p", { class: "notice" }, "No language model is set: reports only quote the sources. Set one with the environment variable ",
       h("code", {}, "DEEP_RESEARCH_MODELS"), " and restart the server."));
@@ -54,15 +46,14 @@ function folderChoice(folder) {
 
 function options(offer) {
   const check = (name, words, checked) => h("label", { class: "check" }, h("input", { type: "checkbox", name, checked }), words);
-  return h("details", { class: "options", "data-key": "options" }, h("summary", {}, "Options"),
-    h("div", { class: "choices" },
+  return h("details", { class: "options", "data-key": "options" }, h("summary", {}, "Options"), h("div", { class: "choices" },
       h("fieldset", {}, h("legend", {}, "Before research begins"),
         check("clarify", "Ask me if the question is unclear", true), check("review_plan", "Show me the plan first", false),
         check("auto", "Answer small questions quickly", offer.depth === "auto")),
       offer.docs.length > 0 && h("fieldset", {}, h("legend", {}, "Documents"), offer.docs.map(folderChoice)),
       offer.engines.length > 0 && h("fieldset", {}, h("legend", {}, "Web search"), offer.engines.map((name) =>
         h("label", { class: "check" }, h("input", { type: "checkbox", name: "engines", value: name, checked: true }), name))),
-      h("label", {}, "Method", h("select", { name: "graph" }, Object.values(offer.graphs).map((graph) => h("option", { value: graph }, STRATEGIES[graph] ?? graph)))),
+      h("label", {}, "Method", h("select", { name: "graph" }, Object.values(offer.graphs).map((graph) => h("option", { value: graph }, METHODS[graph] ?? graph)))),
       offer.models.length > 0 && h("label", {}, "Model", h("select", { name: "models" },
         h("option", { value: "" }, "The server's own"), offer.models.map((name) => h("option", { value: name }, name)))),
       h("label", {}, "Language of the report", h("input", { name: "language", placeholder: "That of the question" })),
@@ -72,19 +63,16 @@ function options(offer) {
 
 // Without an offer, what the server has not said yet is a skeleton.
 export function askForm(offer, failure) {
-  const { examples, uses: used } = offer ?? SKELETON;
-  const shown = examples.length ? examples : ANYTHING;
-  return h("form", { class: "ask", "data-do": "ask", "data-key": "ask" },
-    h("h1", {}, "What do you want to know?"),
-    h("div", { class: "box" },
+  const examples = offer?.examples.length ? offer.examples : ANYTHING;
+  return h("form", { class: "ask", "data-do": "ask", "data-key": "ask" }, h("h1", {}, "What do you want to know?"), h("div", { class: "box" },
       h("label", { class: "unseen", for: "question" }, "Question"),
       h("textarea", { id: "question", name: "question", rows: "3", "data-sends": true, "aria-describedby": "keys",
         placeholder: "Ask a question, or describe everything that the report should cover" }),
       h("div", { class: "box-foot" }, h("span", { id: "keys", class: "quiet" }, "Enter sends, Shift+Enter starts a new line"),
         h("button", { class: "main-action", disabled: !offer }, "Start research"))),
     failure && h("p", { class: "notice bad", role: "alert" }, failure),
-    offer ? [depths(offer), uses(used), options(offer),
-      h("section", { class: "examples", "aria-label": "Examples" }, h("h2", {}, "Try"), shown.map((words) => button("example", words, { class: "example" })))]
+    offer ? [depths(offer), uses(offer.uses), options(offer),
+      h("section", { class: "examples", "aria-label": "Examples" }, h("h2", {}, "Try"), examples.map((words) => button("example", words, { class: "example" })))]
       : h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i")));
 }
 

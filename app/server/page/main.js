@@ -3,11 +3,11 @@
 import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, openExchange, page, scrolled } from "./column.js";
 import { h, place, show } from "./dom.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
-import { hintOf, sortTable, tableText } from "./report.js";
-import { nameOfRun, runList, undoView } from "./runs.js";
+import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
+import { missingView, nameOfRun, runList, undoView } from "./runs.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
-import { button, STATES } from "./words.js";
+import { button } from "./words.js";
 
 const UNDO_SECONDS = 10;
 const list = { runs: [], current: "", renamed: "", deleted: null, search: "", isLoaded: false, typing: 0, leaving: 0 };
@@ -18,33 +18,23 @@ const say = (words) => (place("said").textContent = words);
 
 function fail(error) {
   if (error.name === "AbortError") return;
-  if (error.status === 401) {
-    leave();
-    show(place("column"), tokenForm(server.hasToken() ? "The server does not know this token." : ""));
-  } else if (page.thread) {
+  if (error.status === 401) leave();
+  if (page.thread) {
     latest().failure = error.message;
-    draw();
-  } else {
-    show(place("column"), askForm(page.offer, error.message));
+    return draw();
   }
+  show(place("column"), error.status === 401 ? tokenForm(server.hasToken()) : askForm(page.offer, error.message));
 }
 
 function missing(words) {
   leave();
   document.title = "Not found: Deep Research";
-  show(place("column"), h("div", { class: "card missing", role: "alert" }, h("h1", {}, "This run is not here"), h("p", {}, words),
-    h("p", { class: "quiet" }, "It may have been deleted, or it belongs to another user or server. Choose another run from the list, or ask a new question."),
-    h("p", {}, h("a", { class: "button main-action", href: "#/" }, "New question"))));
-}
-
-function changed(run) {
-  say(STATES[run.status] ?? run.status);
-  refreshRuns().catch(fail);
+  show(place("column"), missingView(words));
 }
 
 async function go() {
   const [, thread, linked] = /^#\/run\/([\w-]+)(?:\/source\/(\d+))?$/.exec(location.hash) ?? [];
-  if (thread && thread === page.thread?.id) return linked && openLinked(linked);
+  if (thread && thread === page.thread?.id) return linked && openSource(linked, "of=thread");
   if (location.hash && !location.hash.startsWith("#/")) return;
   leave();
   for (const name of ["runs", "side"]) toggle(name, false);
@@ -56,9 +46,9 @@ async function go() {
   }
   page.offer ??= await server.ask("/research/offer");
   refreshRuns().catch(fail);
-  if (thread) follow(thread, asked?.thread === thread ? asked : null, { changed, fail, missing, say }).catch(fail);
+  if (thread) follow(thread, asked?.thread === thread ? asked : null, { refreshRuns, fail, missing, say }).catch(fail);
   else if (place("question")) show(place("column"), askForm(page.offer));
-  if (linked) await openLinked(linked);
+  if (linked) await openSource(linked, "of=thread");
 }
 
 function toggle(name, isOpen) {
@@ -66,16 +56,13 @@ function toggle(name, isOpen) {
   document.body.classList.toggle(`has-${name}`, isOpen);
 }
 
-// The list of runs.
-
 function drawRuns() {
   list.current = page.thread?.id ?? "";
   show(place("runs"), runList(list));
 }
 
 async function refreshRuns() {
-  list.runs = await server.ask(`/research/runs?search=${encodeURIComponent(list.search)}`);
-  list.isLoaded = true;
+  Object.assign(list, { runs: await server.ask(`/research/runs?search=${encodeURIComponent(list.search)}`), isLoaded: true });
   drawRuns();
 }
 
@@ -94,41 +81,29 @@ function remove(run) {
 }
 
 function stopDelete() {
-  const run = list.deleted;
   clearTimeout(list.leaving);
   list.deleted = null;
   place("undo").hidden = true;
-  return run;
+  drawRuns();
 }
 
 // Until now nothing is gone.
 function finishDelete() {
-  const run = stopDelete();
+  const run = list.deleted;
   if (!run) return;
   list.runs = list.runs.filter((known) => known.thread !== run.thread);
-  drawRuns();
+  stopDelete();
   server.remove(run.thread).catch((error) =>
     toast([h("span", {}, `“${nameOfRun(run).slice(0, 60)}” was not deleted: ${error.message}`), button("dismiss", "Close")])).then(refreshRuns).catch(fail);
 }
 
-// Sources.
-
 const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange")?.dataset.place] ?? exchangeInView();
 
-async function openSource(exchange, number, quotes) {
-  const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?question=${exchange.run.question_id}`);
-  showSource(source, quotes ?? source.quotes);
-}
-
-// What a report's message links to: its number names a source of the thread for good.
-async function openLinked(number) {
-  const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?of=thread`);
-  showSource(source, source.quotes);
-}
-
-function showSource(source, quotes) {
+// By its number in a report; in the address, which a report's message links to, it names a source of the thread for good.
+async function openSource(number, of, quotes) {
+  const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?${of}`);
   const dialog = place("source");
-  dialog.replaceChildren(...sourceView(source, quotes));
+  dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes));
   dialog.showModal();
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
 }
@@ -137,40 +112,29 @@ function light(chip) {
   for (const card of document.querySelectorAll(".source-card.lit")) card.classList.remove("lit");
   const hint = place("hint");
   if (!chip?.isConnected) return hint.matches(":popover-open") && hint.hidePopover();
-  const card = place("side").querySelector(`.source-card[value="${CSS.escape(chip.textContent)}"]`);
-  card?.classList.add("lit");
-  card?.scrollIntoView({ block: "nearest" });
+  for (const card of place("side").querySelectorAll(`.source-card[value="${CSS.escape(chip.textContent)}"]`)) card.classList.add("lit");
+  place("side").querySelector(".lit")?.scrollIntoView({ block: "nearest" });
   if (document.querySelector(".quote:popover-open")) return;
-  hint.replaceChildren(...hintOf(chip).flat());
+  hint.replaceChildren(...hintOf(chip));
   hint.showPopover();
   const { left, top, bottom } = chip.getBoundingClientRect(), { width, height } = hint.getBoundingClientRect();
   hint.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
   hint.style.top = `${bottom + height + 8 < innerHeight ? bottom + 6 : Math.max(8, top - height - 6)}px`;
 }
 
-// What the reader does.
-
 async function copy(control, words) {
   const before = control.textContent;
   await navigator.clipboard.writeText(words);
-  control.textContent = "Copied";
-  say("Copied");
+  say((control.textContent = "Copied"));
   setTimeout(() => (control.textContent = before), 1500);
 }
 
 const exportOf = (element, format) => `/research/runs/${page.thread.id}/export?format=${format}&question=${exchangeAt(element).run.question_id}`;
 const reply = (value) => server.reply(page.thread.id, latest().run.graph, value);
-
-function fillIn(id, words) {
-  place(id).value = words;
-  place(id).focus();
-}
+const fillIn = (id, words) => Object.assign(place(id), { value: words }).focus();
 
 const submitted = {
-  async token(form) {
-    server.setToken(form.token.value);
-    await go();
-  },
+  token: async (form) => (server.setToken(form.token.value), go()),
   async ask(form) {
     const question = form.question.value;
     if (!question.trim()) throw new server.Refused(0, "Write a question first.");
@@ -186,16 +150,14 @@ const submitted = {
     return reply(plan.value.trim() === latest().run.waiting.plan.trim() ? { action: "approve" } : { action: "edit", plan: plan.value });
   },
   answer: (form) => reply(form.words.value),
-  async steer(form) {
-    const words = form.words.value;
-    const run = await server.steer(page.thread.id, latest().run.graph, words);
-    latest().sent.push(words);
+  async steer({ words: { value } }) {
+    const run = await server.steer(page.thread.id, latest().run.graph, value);
+    latest().sent.push(value);
     return run;
   },
-  async "follow-up"(form) {
-    const words = form.words.value;
-    const run = await server.put(page.thread.id, latest().run.graph, words);
-    if (latest().run.question_id) openExchange(words);
+  async "follow-up"({ words: { value } }) {
+    const run = await server.put(page.thread.id, latest().run.graph, value);
+    if (latest().run.question_id) openExchange(value);
     return run;
   },
   async rename(form) {
@@ -206,28 +168,17 @@ const submitted = {
 };
 
 const clicked = {
-  "toggle-runs": () => toggle("runs", !document.body.classList.contains("has-runs")),
-  "toggle-side": () => toggle("side", !document.body.classList.contains("has-side")),
+  toggle: ({ value }) => toggle(value, !document.body.classList.contains(`has-${value}`)),
   jump: () => keepInView(true),
   stop: () => server.stop(page.thread.id),
   "go-on": () => server.goOn(page.thread.id, latest().run.graph),
   skip: () => reply({ action: "approve" }),
   end: () => reply({ action: "end" }),
-  async export(control) {
-    const { name, content } = await server.download(exportOf(control, control.value));
-    const link = h("a", { href: URL.createObjectURL(content), download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  },
+  export: (control) => server.download(exportOf(control, control.value)),
   copy: async (control) => copy(control, await server.text(exportOf(control, "md"))),
   "copy-table": (control) => copy(control, tableText(control)),
   sort: sortTable,
-  print(control) {
-    const section = control.closest(".exchange");
-    section.classList.add("printed");
-    print();
-    section.classList.remove("printed");
-  },
+  print: () => print(),
   example: (control) => fillIn("question", control.textContent),
   suggest: (control) => fillIn("words", control.textContent),
   "start-rename"(control) {
@@ -236,13 +187,9 @@ const clicked = {
     place("runs").querySelector(".rename input").select();
   },
   delete: (control) => remove(list.runs.find((run) => run.thread === control.value)),
-  undo() {
-    stopDelete();
-    drawRuns();
-  },
+  undo: stopDelete,
   dismiss: () => (place("undo").hidden = true),
-  "open-source": (control) => openSource(exchangeAt(control), control.value, [...control.closest("aside, tr").querySelectorAll("blockquote")].map((quote) => quote.textContent)),
-  "open-card": (control) => openSource(exchangeInView(), control.value),
+  "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control)),
   "close-source": () => place("source").close(),
 };
 
@@ -276,17 +223,17 @@ document.addEventListener("click", (event) => {
   if (within) {
     // The address says which run is shown, and goes on saying so.
     event.preventDefault();
-    const target = place(decodeURIComponent(within.hash.slice(1)));
-    target?.closest("details")?.setAttribute("open", "");
-    target?.scrollIntoView();
-    target?.focus();
     toggle("side", false);
+    const target = place(decodeURIComponent(within.hash.slice(1)));
+    target.closest("details")?.setAttribute("open", "");
+    target.scrollIntoView();
+    target.focus();
   }
   for (const menu of document.querySelectorAll(".menu[open]")) menu.open = menu.contains(event.target) && !event.target.closest("button");
   const element = event.target.closest("button[data-do]"), name = element?.dataset.do;
   if (!element) return;
   light(null);
-  act(name, () => clicked[name](element), name.startsWith("toggle") ? null : element);
+  act(name, () => clicked[name](element), name === "toggle" ? null : element);
 });
 
 document.addEventListener("keydown", (event) => {
@@ -301,11 +248,10 @@ document.addEventListener("keydown", (event) => {
   for (const menu of document.querySelectorAll(".menu[open]")) menu.open = false;
 });
 
-document.addEventListener("input", (event) => {
-  if (event.target.id !== "search") return;
-  list.search = event.target.value.trim();
+document.addEventListener("input", ({ target }) => {
+  if (target.id !== "search") return;
   clearTimeout(list.typing);
-  list.typing = setTimeout(() => refreshRuns().catch(fail), 250);
+  Object.assign(list, { search: target.value.trim(), typing: setTimeout(() => refreshRuns().catch(fail), 250) });
 });
 
 for (const kind of ["pointerover", "focusin", "pointerout", "focusout"]) {

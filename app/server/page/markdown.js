@@ -46,7 +46,6 @@ function block(lines) {
 }
 
 const linesOf = (part) => part.split("\n").filter((line) => line.trim());
-
 export const markdown = (text) => text.split(BREAK).flatMap((part) => block(linesOf(part)));
 
 // A text that grows at its end: only its last block is rendered anew.

@@ -47,17 +47,18 @@ function equipTables(report) {
   }
 }
 
-const contentOf = (row, place) => row.cells[place]?.cloneNode(true) ?? h("td");
+const oneLine = (element) => element.textContent.replace(/\s+/g, " ").trim();
 
-function words(cell) {
+function wordsOf(row, place) {
+  const cell = row.cells[place]?.cloneNode(true) ?? h("td");
   for (const chip of cell.querySelectorAll(".cite")) chip.remove();
-  return cell.textContent.replace(/\s+/g, " ").trim();
+  return oneLine(cell);
 }
 
 export function sortTable(control) {
   const table = control.closest("table"), place = Number(control.value), cell = control.closest("th");
   const direction = cell.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-  const rows = [...table.tBodies[0].rows].map((row) => [words(contentOf(row, place)), row]);
+  const rows = [...table.tBodies[0].rows].map((row) => [wordsOf(row, place), row]);
   rows.sort(([one], [other]) => direction * one.localeCompare(other, undefined, { numeric: true }));
   for (const head of table.querySelectorAll("th[aria-sort]")) head.removeAttribute("aria-sort");
   cell.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
@@ -66,7 +67,7 @@ export function sortTable(control) {
 
 export function tableText(control) {
   const table = control.parentElement.previousElementSibling.querySelector("tr").closest("table");
-  return [...table.rows].map((row) => [...row.cells].map((_, place) => words(contentOf(row, place))).join("\t")).join("\n");
+  return [...table.rows].map((row) => [...row.cells].map((_, place) => wordsOf(row, place)).join("\t")).join("\n");
 }
 
 export function renderReport(html, run) {
@@ -102,9 +103,14 @@ export function renderReport(html, run) {
 
 // What a reader is shown of a citation without opening it.
 export function hintOf(chip) {
-  const report = chip.closest(".report");
-  const quote = quoteOf(report, chip);
-  const title = quote?.querySelector(".title")?.textContent.trim() ?? chip.getAttribute("aria-label") ?? "";
-  const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map((passage) => passage.textContent.replace(/\s+/g, " ").trim());
-  return [h("p", { class: "title" }, title), passages.map((passage) => h("blockquote", {}, passage.length > 280 ? `${passage.slice(0, 280)}…` : passage))];
+  const quote = quoteOf(chip.closest(".report"), chip);
+  const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map(oneLine);
+  return [h("p", { class: "title" }, quote ? oneLine(quote.querySelector(".title")) : chip.getAttribute("aria-label")),
+    ...passages.map((passage) => h("blockquote", {}, passage.length > 280 ? `${passage.slice(0, 280)}…` : passage))];
+}
+
+// The passages that a reader sees beside a control, to be marked in the source; none on a source's card.
+export function passagesBeside(control) {
+  const holder = control.closest(".quote, tr");
+  return holder && [...holder.querySelectorAll("blockquote")].map((quote) => quote.textContent);
 }

@@ -37,6 +37,8 @@ export function runList({ runs, current, renamed, deleted, search, isLoaded }) {
   ];
 }
 
-export function undoView(run) {
-  return [h("span", {}, `“${nameOfRun(run).slice(0, 60)}” will be deleted.`), button("undo", "Undo")];
-}
+export const undoView = (run) => [h("span", {}, `“${nameOfRun(run).slice(0, 60)}” will be deleted.`), button("undo", "Undo")];
+
+export const missingView = (words) => h("div", { class: "card missing", role: "alert" }, h("h1", {}, "This run is not here"), h("p", {}, words),
+  h("p", { class: "quiet" }, "It may have been deleted, or it belongs to another user or server. Choose another run from the list, or ask a new question."),
+  h("p", {}, h("a", { class: "button main-action", href: "#/" }, "New question")));

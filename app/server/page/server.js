@@ -1,5 +1,7 @@
 // The server, as any client may ask it: LangGraph's threads and runs, and the routes of `app/server/routes.py`.
 
+import { h } from "./dom.js";
+
 const KEY = "deep-research-token";
 
 // The address that the server prints ends in the token; it is kept here and taken out of the address.
@@ -11,13 +13,8 @@ export function takeToken() {
   }
 }
 
-export function hasToken() {
-  return Boolean(localStorage.getItem(KEY));
-}
-
-export function setToken(token) {
-  localStorage.setItem(KEY, token.trim());
-}
+export const hasToken = () => Boolean(localStorage.getItem(KEY));
+export const setToken = (token) => localStorage.setItem(KEY, token.trim());
 
 export class Refused extends Error {
   constructor(status, words) {
@@ -29,35 +26,27 @@ export class Refused extends Error {
 async function answer(path, { method = "GET", body, signal, keepalive } = {}) {
   const headers = { "X-Api-Key": localStorage.getItem(KEY) ?? "" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  let response;
-  try {
-    response = await fetch(path, { method, headers, signal, keepalive, body: body === undefined ? undefined : JSON.stringify(body) });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Refused(0, "The server does not answer. Check that it is running, then try again.");
-  }
+  const response = await fetch(path, { method, headers, signal, keepalive, body: body && JSON.stringify(body) }).catch((error) => {
+    throw error.name === "AbortError" ? error : new Refused(0, "The server does not answer. Check that it is running, then try again.");
+  });
   if (response.ok) return response;
   const said = await response.json().catch(() => ({}));
   const words = typeof said.detail === "string" ? said.detail : `The server answers with status ${response.status}.`;
   throw new Refused(response.status, words);
 }
 
-export async function ask(path, options) {
-  return (await answer(path, options)).json();
-}
-
-export async function download(path) {
-  const response = await answer(path);
-  const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "");
-  return { name: name ? name[1] : "report", content: await response.blob() };
-}
-
+export const ask = async (path, options) => (await answer(path, options)).json();
+export const text = async (path) => (await answer(path)).text();
 export const rename = (thread, label) => ask(`/research/runs/${thread}`, { method: "PATCH", body: { label } });
 // It is sent even while the page is being left.
 export const remove = (thread) => answer(`/research/runs/${thread}`, { method: "DELETE", keepalive: true });
 
-export async function text(path) {
-  return (await answer(path)).text();
+export async function download(path) {
+  const response = await answer(path);
+  const [, name] = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition")) ?? [];
+  const link = h("a", { href: URL.createObjectURL(await response.blob()), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 // Server-sent events, with the token in a header, which an EventSource cannot send.
@@ -80,13 +69,10 @@ export async function* events(path, signal) {
 }
 
 const WIRE = { stream_mode: ["custom"], stream_subgraphs: true, durability: "sync" };
-
 const said = (words) => ({ messages: [{ role: "user", content: words }] });
 
-export async function newThread(graph, context) {
-  const made = await ask("/threads", { method: "POST", body: { metadata: { research: { graph, context } } } });
-  return made.thread_id;
-}
+export const newThread = async (graph, context) =>
+  (await ask("/threads", { method: "POST", body: { metadata: { research: { graph, context } } } })).thread_id;
 
 // A run of the command line is not among the server's threads until somebody goes on with it.
 async function settingsOf(thread) {
@@ -102,8 +88,7 @@ async function start(thread, graph, more, context) {
 export const put = (thread, graph, words, context) => start(thread, graph, { input: said(words) }, context);
 export const reply = (thread, graph, value) => start(thread, graph, { command: { resume: value } });
 export const goOn = (thread, graph) => start(thread, graph, { input: null });
-export const steer = (thread, graph, words) =>
-  start(thread, graph, { command: { update: said(words) }, multitask_strategy: "interrupt" });
+export const steer = (thread, graph, words) => start(thread, graph, { command: { update: said(words) }, multitask_strategy: "interrupt" });
 
 export async function runAtWork(thread) {
   for (const status of ["running", "pending"]) {
@@ -115,7 +100,7 @@ export async function runAtWork(thread) {
 
 export async function stop(thread) {
   const run = await runAtWork(thread).catch(() => "");
-  if (!run) throw new Refused(409, "This run is at work in another process: stop it there.");
+  if (!run) throw new Refused(409, "This run has ended, or is at work in another process: then stop it there.");
   await answer(`/threads/${thread}/runs/${run}/cancel?wait=false&action=interrupt`, { method: "POST" });
 }
 

@@ -10,9 +10,8 @@ const SHOWN_WHILE_READING = 40;
 const [OPEN, CLOSE] = ["\uE000", "\uE001"];
 
 function cardOf(source, times) {
-  return h("li", { "data-key": String(source.number) }, h("button", { type: "button", class: "source-card", "data-do": "open-card", value: String(source.number) },
-    h("span", { class: "number" }, String(source.number)),
-    h("span", { class: "source-title" }, source.title),
+  return h("li", { "data-key": String(source.number) }, h("button", { type: "button", class: "source-card", "data-do": "open-source", value: String(source.number) },
+    h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title),
     h("span", { class: "quiet" }, [source.kind === "web" ? "Web page" : "Document", source.place !== source.title && source.place, ...source.facts,
       times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`].filter(Boolean).join(" · "))));
 }
@@ -20,7 +19,7 @@ function cardOf(source, times) {
 export function sideView({ run, story, headings, cited }) {
   const found = [...story.documents.values()].sort((one, other) => other.isRead - one.isRead);
   return [
-    h("div", { class: "side-head" }, h("h2", {}, "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle-side", "Close", { class: "sheet-close" })),
+    h("div", { class: "side-head" }, h("h2", {}, "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
     headings.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h3", {}, "Contents"),
       h("ol", {}, headings.map((heading) => h("li", { class: heading.level }, h("a", { href: `#${heading.id}`, dir: "auto" }, heading.words))))),
     run.sources.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, run.sources.map((source) => cardOf(source, cited.get(String(source.number)) ?? 0))),
@@ -42,8 +41,7 @@ function withSigns(text, quote) {
 }
 
 function markSigns(element) {
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  const texts = [];
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), texts = [];
   while (walker.nextNode()) texts.push(walker.currentNode);
   let isInside = false;
   for (const text of texts) {

@@ -5,9 +5,7 @@ import { markdown } from "./markdown.js";
 import { button, count, day, DEPTHS, dot, duration, folded, money } from "./words.js";
 
 const LONG_QUESTION = 220;
-const FORMATS = {
-  md: "Markdown", html: "Web page", docx: "Word", pdf: "PDF", bibtex: "BibTeX", "csl-json": "Citations (CSL JSON)", json: "All data (JSON)",
-};
+const FORMATS = { md: "Markdown", html: "Web page", docx: "Word", pdf: "PDF", bibtex: "BibTeX", "csl-json": "Citations (CSL JSON)", json: "All data (JSON)" };
 const PLAIN = /^(summary|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
 
 // Which part of the latest question is at work: it is open, and kept in view.
@@ -38,8 +36,9 @@ function partsOf(slice, edited) {
       if (kind === "clarification") parts.before.push({ role, text });
     } else if (!parts.question) parts.question = text;
     else if (last === "plan") {
-      parts.isEdited ||= text.trim() === edited.trim();
-      if (text !== "approve" && text.trim() !== edited.trim()) parts.before.push({ role, text });
+      const isPlan = text.trim() === edited.trim() || (text.match(/^\s*\d+[.)]/gm) ?? []).length > 1;
+      parts.isEdited ||= isPlan;
+      if (text !== "approve" && !isPlan) parts.before.push({ role, text });
     } else (last === "clarification" ? parts.before : parts.during).push({ role, text });
     last = role === "user" ? "user" : kind;
   }
@@ -54,8 +53,7 @@ function planPart(exchange, isEdited, stage) {
   const text = isAsked ? run.waiting.plan : story.isPlanning ? story.plan : run.plan || story.plan;
   if (isAsked) {
     return h("form", { class: "card review", "data-part": "plan", "data-do": "approve", "data-key": `review ${run.waiting.plan}` },
-      h("h2", {}, "Is this plan good?"),
-      run.waiting.refused && h("p", { class: "notice bad", role: "alert" }, run.waiting.refused),
+      h("h2", {}, "Is this plan good?"), run.waiting.refused && h("p", { class: "notice bad", role: "alert" }, run.waiting.refused),
       h("label", { for: "plan-text" }, "Change it as you like"),
       h("textarea", { id: "plan-text", name: "plan", rows: String(Math.min(18, text.split("\n").length + 1)) }, text),
       h("label", { for: "plan-comment" }, "Or say what should be different, and it is written again"),
@@ -81,11 +79,10 @@ function taskCard(branch, isAtWork) {
   return h("section", { class: `task ${state.replace(" ", "-")}`, "data-key": branch.key, "aria-label": branch.title },
     h("h3", { title: branch.task }, dot({ done: "completed", "at work": "running" }[state] ?? state), branch.title,
       h("span", { class: "quiet state" }, state)),
-    state === "at work" && h("p", { class: "now" }, branch.now),
-    branch.errors.map((words) => h("p", { class: "notice bad" }, words)),
+    state === "at work" && h("p", { class: "now" }, branch.now), branch.errors.map((words) => h("p", { class: "notice bad" }, words)),
     h("div", { class: "counts" },
       names(branch.searches, "search"), names([...branch.pages.values()], "page"), names([...new Set(branch.files.values())], "file"), names(branch.learned, "finding"),
-      branch.finding && h("details", { class: "names", "data-key": "finding" }, h("summary", {}, "Finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
+      branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
 
 function researchLine({ run, story }) {
@@ -135,8 +132,7 @@ function reportPart(exchange, formats) {
   const { run, question } = exchange;
   const isTitled = run.title && !question.startsWith(run.title.replace(/…$/, ""));
   return h("div", { class: "report-part", "data-part": "report", "data-key": "finished" },
-    isTitled && h("h2", { class: "title", dir: "auto" }, run.title),
-    h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
+    isTitled && h("h2", { class: "title", dir: "auto" }, run.title), h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
       h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map((format) => button("export", FORMATS[format] ?? format, { value: format })))))),

@@ -2,12 +2,9 @@
 
 import { h } from "./dom.js";
 
-export const STATES = {
-  running: "At work", waiting: "Waits for you", completed: "Done", completed_with_gaps: "Done, with gaps",
-  stopped: "Stopped", failed: "Failed", ended: "Ended", unreadable: "Cannot be read", starting: "Starting",
-};
+export const STATES = { running: "At work", waiting: "Waits for you", completed: "Done", completed_with_gaps: "Done, with gaps",
+  stopped: "Stopped", failed: "Failed", ended: "Ended", unreadable: "Cannot be read", starting: "Starting" };
 export const DEPTHS = { quick: "Quick", standard: "Standard", deep: "Deep", auto: "Standard" };
-
 export const button = (action, words, more = {}) => h("button", { type: "button", "data-do": action, ...more }, words);
 export const dot = (status) => h("span", { class: `dot ${status}`, "aria-hidden": "true" });
 export const count = (number, noun) => `${number.toLocaleString("en").replaceAll(",", "\u202f")} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
@@ -19,7 +16,6 @@ export function duration(seconds) {
 }
 
 const dateOf = (moment) => (moment && !Number.isNaN(new Date(moment).valueOf()) ? new Date(moment) : null);
-
 export const day = (moment) => dateOf(moment)?.toLocaleDateString([], { dateStyle: "medium" }) ?? "";
 export const hour = (moment) => dateOf(moment)?.toLocaleTimeString([], { timeStyle: "short" }) ?? "";
 
