@@ -19,8 +19,7 @@ from starlette.routing import Route
 
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to, shown_title, source_place, time_line
-from ...core.records.research import Depth
-from ...core.run.context import Context, engine_name
+from ...core.run.context import Context
 from ...core.run.conversation import DRAFT, attached_to, clean, clean_nested, mark_of
 from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...core.run.events.log import LogTail, read_log
