@@ -90,7 +90,7 @@ class LeasedGraph(DrawableGraph):
             finally:
                 thread = str(self._configurable(config).get("thread_id", ""))
                 # Why a run stopped that another process has taken over is that process's to note.
-                await flush(thread, None if lease and lease.is_lost else failure)
+                await flush(thread, None if lease and lease.is_lost else failure, self.store)
                 if clear:
                     await in_thread(clear)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from server import Conversation, Server
+from server import Conversation, Server, said
 
 ALICE, BOB = "a-token-of-alice-1234", "b-token-of-bob-123456"
 FIRST, FURTHER = "When was the Skerry Light lit?", "Who kept the Skerry Light?"
@@ -99,6 +99,17 @@ async def test_a_deleted_run_leaves_nothing_behind(server: Server, web: httpx.As
     assert (await web.get(f"/threads/{talk.thread}")).status_code == 404
     assert (await web.get(f"{path}/earlier")).status_code == 404
     assert (await web.delete(path)).status_code == 404
+
+
+async def test_why_a_run_failed_before_its_first_step_is_kept(server: Server, web: httpx.AsyncClient) -> None:
+    (server.docs / "empty").mkdir()
+    thread = (await web.post("/threads", json={})).json()["thread_id"]
+    run = {"assistant_id": "deep_research", "input": said(FIRST), "context": {"docs": ["docs/empty"]}}
+    await web.post(f"/threads/{thread}/runs/wait", json=run)
+    line = next(one for one in await get(web, "/research/runs") if one["thread"] == thread)
+    assert line["status"] == "failed"
+    page = await web.get(f"/research/runs/{thread}/export")
+    assert (page.status_code, "no report yet" in page.text) == (409, True)
 
 
 async def test_the_offer_says_what_is_searched_and_has_examples_from_the_documents(

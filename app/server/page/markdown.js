@@ -48,18 +48,20 @@ function block(lines) {
 const linesOf = (part) => part.split("\n").filter((line) => line.trim());
 export const markdown = (text) => text.split(BREAK).flatMap((part) => block(linesOf(part)));
 
-// A text that grows at its end: only its last block is rendered anew.
+// A text that grows at its end: only its last block is rendered anew, and few elements have to be laid out beside it.
+const CHUNK = 20;
+
 export class Writing {
   constructor(element) {
-    Object.assign(this, { element, start: 0, last: [] });
+    Object.assign(this, { element, start: 0, last: [], chunk: element.appendChild(h("div")) });
   }
 
   show(text) {
     BREAK.lastIndex = this.start;
     for (let found = BREAK.exec(text); found; found = BREAK.exec(text)) {
       this.replaceLast(text.slice(this.start, found.index));
-      this.last = [];
-      this.start = BREAK.lastIndex;
+      Object.assign(this, { start: BREAK.lastIndex, last: [] });
+      if (this.chunk.childElementCount >= CHUNK) this.chunk = this.element.appendChild(h("div"));
     }
     this.replaceLast(text.slice(this.start));
   }
@@ -67,6 +69,6 @@ export class Writing {
   replaceLast(part) {
     for (const element of this.last) element.remove();
     this.last = block(linesOf(part));
-    this.element.append(...this.last);
+    this.chunk.append(...this.last);
   }
 }

@@ -115,7 +115,7 @@ function endPart({ run, failure, isLatest }) {
   const goOn = (words) => run.is_unfinished && button("go-on", words, { class: "main-action" });
   if (run.status === "failed" || (failure && ["stopped", "starting"].includes(run.status))) {
     return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run could not go on"), h("p", {}, failure || run.failure),
-      run.is_unfinished && h("p", { class: "quiet" }, "What was found so far is kept. Mend the cause, then go on from here."), h("div", { class: "foot" }, goOn("Try again")));
+      run.is_unfinished && h("p", { class: "quiet" }, "What was found so far is kept. Fix the cause, then try again."), h("div", { class: "foot" }, goOn("Try again")));
   }
   if (run.status === "stopped" && isLatest) {
     return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped. What was found so far is kept."), h("div", { class: "foot" }, goOn("Go on")));

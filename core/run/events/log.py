@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any
 
 from langgraph.config import get_config, get_store, get_stream_writer
+from langgraph.store.base import BaseStore
 from langgraph.types import StreamWriter
 
 from ..concurrency import PerLoop
@@ -82,13 +83,6 @@ class Log:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def note_failure(self, words: str) -> None:
-        """Keep why the run failed, or that it did not."""
-        # A store that takes nothing is what the run has failed of.
-        with suppress(DatabaseUnusable):
-            if words != await read_failure(self._pages):
-                await self._pages.note({FAILURE: {"words": words}})
-
     def _start(self) -> None:
         if self._timer:
             self._timer.cancel()
@@ -156,17 +150,25 @@ def emitter(question_id: str) -> Emitter:
     return Emitter(get_stream_writer(), logs[name])
 
 
-async def flush(thread_id: str, failure: str | None) -> None:
+async def flush(thread_id: str, failure: str | None, store: BaseStore | None) -> None:
     """Keep all that was emitted on a thread, on which nobody is at work any more.
 
     `failure` says in a line for the user why its run failed, and is empty if it did not; with none, nothing is said.
     """
     logs, place = _logs.get(), page_namespace(thread_id)
-    for name in [name for name in logs if name[0] == place]:
-        log = logs.pop(name)
-        await log.flush()
-        if failure is not None:
-            await log.note_failure(failure)
+    names = [name for name in logs if name[0] == place]
+    for name in names:
+        await logs.pop(name).flush()
+    # One that failed before its first packet has no log.
+    if store and failure is not None and (names or (failure and thread_id)):
+        await _note_failure(Pages(store, thread_id), failure)
+
+
+async def _note_failure(pages: Pages, words: str) -> None:
+    # A store that takes nothing is what the run has failed of.
+    with suppress(DatabaseUnusable):
+        if words != await read_failure(pages):
+            await pages.note({FAILURE: {"words": words}})
 
 
 async def read_failure(pages: Pages) -> str:
