@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attached import BERTHS, BROKEN, TARIFF
+from attached import QUESTION as ATTACHED_QUESTION
 from openai_server import Received, Reply, fail, say, use
 from server import Server
 from wire import END, FACTS, QUESTION, hand_out, written
@@ -388,6 +390,32 @@ def test_nobody_is_kept_from_using_it(reader: Reader, desk: WireDesk, width: int
             page.get_by_role("button", name="Sources").click()
             assert page.locator(".source-card").first.is_visible()
             assert faults_of(page) == []
+
+
+def test_files_go_with_a_question_and_are_named_with_what_became_of_them(reader: Reader, tmp_path: Path) -> None:
+    server = Server(tmp_path, DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true", DEEP_RESEARCH_MODELS="extractive")
+    server.start()
+    files = {"tariff.pdf": TARIFF, "berths.csv": BERTHS, "torn.pdf": BROKEN, "left-out.txt": b"Never sent."}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    try:
+        with Reader(reader.browser, server).page() as page:
+            page.locator(".ask [data-files]").set_input_files([tmp_path / name for name in files])
+            page.get_by_role("button", name="Remove left-out.txt").click()
+            assert page.locator("#files li").all_inner_texts() == [f"{name}×" for name in [*files][:3]]
+            ask(page, ATTACHED_QUESTION)
+            report = page.locator(".report-part article")
+            report.get_by_text("47 crowns").wait_for()
+            assert "44" in report.inner_text()
+            sent = page.locator(".exchange .files li").all_inner_texts()
+            assert sent[:2] == ["tariff.pdf", "berths.csv"] and sent[2].startswith("torn.pdf: not read, ")
+            assert faults_of(page) == []
+            page.locator(".composer [data-files]").set_input_files(tmp_path / "left-out.txt")
+            reply(page, "And what was left out?", "Ask")
+            page.locator(".exchange").nth(1).locator(".files", has_text="left-out.txt").wait_for()
+            assert page.locator("#files li").count() == 0
+    finally:
+        server.stop()
 
 
 def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: Reader) -> None:

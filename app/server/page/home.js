@@ -1,6 +1,7 @@
 // The first view: one box, what will be used, and what may be chosen; and the form for a token.
 
 import { h } from "./dom.js";
+import { fileInput, fileList } from "./files.js";
 import { DEPTHS, button, count, duration, money } from "./words.js";
 
 const METHODS = { deep_research: "Rounds: researchers look further until nothing is missing",
@@ -68,7 +69,8 @@ export function askForm(offer, failure) {
       h("label", { class: "unseen", for: "question" }, "Question"),
       h("textarea", { id: "question", name: "question", rows: "3", "data-sends": true, "aria-describedby": "keys",
         placeholder: "Ask a question, or describe everything that the report should cover" }),
-      h("div", { class: "box-foot" }, h("span", { id: "keys", class: "quiet" }, "Enter sends, Shift+Enter starts a new line"),
+      fileList(),
+      h("div", { class: "box-foot" }, fileInput(), h("span", { id: "keys", class: "quiet" }, "Enter sends, Shift+Enter starts a new line"),
         h("button", { class: "main-action", disabled: !offer }, "Start research"))),
     failure && h("p", { class: "notice bad", role: "alert" }, failure),
     offer ? [depths(offer), uses(offer.uses), options(offer),

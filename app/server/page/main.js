@@ -2,6 +2,7 @@
 
 import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, openExchange, page, scrolled } from "./column.js";
 import { h, place, show } from "./dom.js";
+import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { missingView, nameOfRun, runList, undoView } from "./runs.js";
@@ -142,7 +143,8 @@ const submitted = {
     if (!form.graph) show(place("column"), askForm(page.offer));
     const { graph, context } = settingsOf(form, page.offer);
     const thread = await server.newThread(graph, context);
-    asked = { thread, question, run: await server.put(thread, graph, question, context) };
+    asked = { thread, question, run: await server.put(thread, graph, question, await fileBlocks(), context) };
+    setFiles([]);
     location.hash = `#/run/${thread}`;
   },
   async approve({ plan, comment }) {
@@ -156,7 +158,8 @@ const submitted = {
     return run;
   },
   async "follow-up"({ words: { value } }) {
-    const run = await server.put(page.thread.id, latest().run.graph, value);
+    const run = await server.put(page.thread.id, latest().run.graph, value, await fileBlocks());
+    setFiles([]);
     if (latest().run.question_id) openExchange(value);
     return run;
   },
@@ -188,6 +191,7 @@ const clicked = {
   },
   delete: (control) => remove(list.runs.find((run) => run.thread === control.value)),
   undo: stopDelete,
+  detach: ({ value }) => removeFile(Number(value)),
   dismiss: () => (place("undo").hidden = true),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control)),
   "close-source": () => place("source").close(),
@@ -259,6 +263,22 @@ for (const kind of ["pointerover", "focusin", "pointerout", "focusout"]) {
     const chip = event.target.closest?.(".report button.cite");
     // A finger that touches a citation opens it.
     if (chip && page.thread && event.pointerType !== "touch") requestAnimationFrame(() => light(/over|in$/.test(kind) ? chip : null));
+  });
+}
+
+document.addEventListener("change", ({ target }) => {
+  if (!target.matches("[data-files]")) return;
+  addFiles(target.files);
+  target.value = "";
+});
+
+// A page that a file is dropped on would else show that file.
+for (const kind of ["dragover", "drop", "paste"]) {
+  document.addEventListener(kind, (event) => {
+    const given = event.dataTransfer ?? event.clipboardData;
+    if (!given?.types.includes("Files")) return;
+    event.preventDefault();
+    if (kind !== "dragover" && place("files")) addFiles(given.files);
   });
 }
 

@@ -69,7 +69,7 @@ export async function* events(path, signal) {
 }
 
 const WIRE = { stream_mode: ["custom"], stream_subgraphs: true, durability: "sync" };
-const said = (words) => ({ messages: [{ role: "user", content: words }] });
+const said = (words, files = []) => ({ messages: [{ role: "user", content: files.length ? [{ type: "text", text: words }, ...files] : words }] });
 
 export const newThread = async (graph, context) =>
   (await ask("/threads", { method: "POST", body: { metadata: { research: { graph, context } } } })).thread_id;
@@ -85,7 +85,7 @@ async function start(thread, graph, more, context) {
   return (await ask(`/threads/${thread}/runs`, { method: "POST", body })).run_id;
 }
 
-export const put = (thread, graph, words, context) => start(thread, graph, { input: said(words) }, context);
+export const put = (thread, graph, words, files, context) => start(thread, graph, { input: said(words, files) }, context);
 export const reply = (thread, graph, value) => start(thread, graph, { command: { resume: value } });
 export const goOn = (thread, graph) => start(thread, graph, { input: null });
 export const steer = (thread, graph, words) => start(thread, graph, { command: { update: said(words) }, multitask_strategy: "interrupt" });

@@ -1,6 +1,7 @@
 // One question in the column: question, talk before it, plan, research, report; and the box below all of them.
 
 import { h } from "./dom.js";
+import { fileInput, fileList, sentFiles } from "./files.js";
 import { markdown } from "./markdown.js";
 import { button, count, day, DEPTHS, dot, duration, folded, money } from "./words.js";
 
@@ -29,9 +30,10 @@ export function slicesOf(messages) {
 
 // What the user said is a question, an answer to one, a reply to a plan, or a word to researchers at work.
 function partsOf(slice, edited) {
-  const parts = { question: "", before: [], during: [], isEdited: false };
+  const parts = { question: "", attached: [], before: [], during: [], isEdited: false };
   let last = "";
-  for (const { role, kind, text } of slice) {
+  for (const { role, kind, text, attached } of slice) {
+    parts.attached.push(...(attached ?? []));
     if (role !== "user") {
       if (kind === "clarification") parts.before.push({ role, text });
     } else if (!parts.question) parts.question = text;
@@ -148,7 +150,7 @@ export function followUps(run, headings) {
 
 export function exchangeView(exchange, formats) {
   const { run, story, slice, isLatest } = exchange;
-  const { question, before, during, isEdited } = partsOf(slice, run.plan);
+  const { question, attached, before, during, isEdited } = partsOf(slice, run.plan);
   const stage = isLatest ? stageOf(exchange) : run.has_report ? "report" : "end";
   exchange.question = question || run.question;
   const asked = run.status === "waiting" && !("plan" in run.waiting) ? run.waiting.question : "";
@@ -156,7 +158,7 @@ export function exchangeView(exchange, formats) {
   const pending = exchange.sent.filter((words) => !during.some((part) => part.text === words));
   const isHeard = stage === "research" || stage === "plan";
   return h("section", { class: "exchange", "data-key": `exchange-${exchange.place}`, "data-place": exchange.place, "data-stage": stage },
-    h("h1", { class: "question", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)),
+    h("h1", { class: "question", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached),
     (before.length > 0 || asked) && h("ol", { class: "talk", "data-part": asked ? "answer" : null }, before.map((part) => bubble(part)), asked && !isSaid && bubble({ role: "assistant", text: asked }),
       run.waiting.refused && asked && h("li", { class: "notice bad", role: "alert" }, run.waiting.refused)),
     planPart(exchange, isEdited, stage),
@@ -198,7 +200,8 @@ export function dockView(exchange) {
     run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Go on without an answer"), button("end", "End this question")),
     // It stays, so that what a reader is typing in it stays.
     h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || run.status === "starting" },
+      action === "follow-up" && fileInput(),
       h("textarea", { id: "words", name: "words", rows: "1", "aria-label": words, placeholder: words, "data-sends": true }),
-      h("button", { class: "main-action" }, verb)),
+      h("button", { class: "main-action" }, verb), action === "follow-up" && fileList()),
   ];
 }
