@@ -443,6 +443,22 @@ def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: 
         assert page.locator("aside.quote:popover-open").count() == 0
 
 
+def test_without_a_model_the_page_says_so_and_reports_quote_the_documents(reader: Reader, tmp_path: Path) -> None:
+    server = Server(tmp_path, DEEP_RESEARCH_MODELS="extractive", DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true")
+    server.start()
+    try:
+        with Reader(reader.browser, server).page() as page:
+            assert page.get_by_text("No language model is set").is_visible()
+            page.locator(".example").first.click()
+            assert page.get_by_role("textbox", name="Question").input_value()
+            ask(page, "When was the Skerry Light lit?")
+            page.locator(".report article", has_text="1844").wait_for()
+            page.locator(".source-card").first.click()
+            assert "1844" in page.locator("#source mark").first.inner_text()
+    finally:
+        server.stop()
+
+
 def test_whoever_has_no_token_is_asked_for_it(reader: Reader) -> None:
     with reader.page() as page:
         page.evaluate("localStorage.clear()")

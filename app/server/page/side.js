@@ -19,14 +19,14 @@ function cardOf(source, times) {
 export function sideView({ run, story, headings, cited }) {
   const found = [...story.documents.values()].sort((one, other) => other.isRead - one.isRead);
   return [
-    h("div", { class: "side-head" }, h("h2", {}, "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
-    headings.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h3", {}, "Contents"),
+    headings.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h2", {}, "Contents"),
       h("ol", {}, headings.map((heading) => h("li", { class: heading.level }, h("a", { href: `#${heading.id}`, dir: "auto" }, heading.words))))),
+    h("div", { class: "side-head" }, h("h2", {}, "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
     run.sources.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, run.sources.map((source) => cardOf(source, cited.get(String(source.number)) ?? 0))),
     run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
       h("li", {}, h("div", { class: "source-card" }, h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
     found.length > SHOWN_WHILE_READING && run.sources.length === 0 && h("p", { class: "quiet" }, `and ${count(found.length - SHOWN_WHILE_READING, "more source")}`),
-    run.sources.length === 0 && found.length === 0 && h("p", { class: "quiet" }, "Sources appear here as they are found."),
+    run.sources.length === 0 && found.length === 0 && h("p", { class: "quiet" }, run.has_report ? "The report cites no source." : "Sources appear here as they are found."),
   ];
 }
 

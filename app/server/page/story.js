@@ -49,7 +49,7 @@ function addTo(branch, story, packet) {
     case "search_tool_start": branch.where = packet.is_internet_search ? "the web" : "your documents"; branch.now = `Searching ${branch.where}`; break;
     case "search_tool_queries_delta": branch.searches.push(...packet.queries); branch.now = `Searching ${branch.where} for ${listed(packet.queries)}`; break;
     case "open_url_start": branch.now = "Opening sources"; break;
-    case "open_url_urls": branch.now = `Reading ${listed([...new Set(packet.urls.map(nameOf))])}`; break;
+    case "open_url_urls": if (packet.urls.length) branch.now = `Reading ${listed([...new Set(packet.urls.map(nameOf))])}`; break;
     case "search_tool_documents_delta": note(branch, story, packet.documents, false); branch.now = packet.documents.length ? "Looking at what was found" : "Nothing found; trying other words"; break;
     case "open_url_documents": note(branch, story, packet.documents, true); break;
     case "intermediate_report_start": Object.assign(branch, { finding: "", now: "Writing down what was found" }); break;
@@ -57,7 +57,7 @@ function addTo(branch, story, packet) {
     case "intermediate_report_cited_docs": Object.assign(branch, { cited: packet.cited_docs, state: "done" }); break;
     case "step_learnings": branch.learned.push(...packet.learnings.map((learning) => learning.text)); branch.now = "Weighing what was learned"; break;
     case "step_done": Object.assign(branch, { state: packet.status === "completed" ? "done" : packet.status, errors: packet.reason ? [packet.reason] : [] }); break;
-    case "research_agent_title": branch.title = short(packet.title); break;
+    case "research_agent_title": if (packet.title.length > 2) branch.title = short(packet.title); break;
     case "error": branch.errors.push(packet.message); break;
   }
 }
