@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 from ...core.library.folder import FoundFile, read_file, scan_folder
 from ...core.library.index import Root, open_roots
 from ...core.models.resolve import is_extractive
+from ...core.reading.records import Unreadable
 from ...core.records.research import Depth, Strategy
 from ...core.run.context import ROLES, Context, engine_name
 from ...core.run.errors import DeepResearchError, UserMistake
@@ -77,8 +79,9 @@ def _titled(root: Root, files: Sequence[FoundFile]) -> Iterable[Titled]:
     for file in first[: len(DEPTHS)]:
         headings = list[str]()
         if file.path.lower().endswith(_TEXT) and file.size <= EXAMPLE_BYTES:
-            text = read_file(root.path, file, EXAMPLE_BYTES).decode("utf-8", "replace")
-            headings = [found.strip("*_` ") for found in _HEADING.findall(text)]
+            with suppress(Unreadable):
+                text = read_file(root.path, file, EXAMPLE_BYTES).decode("utf-8", "replace")
+                headings = [found.strip("*_` ") for found in _HEADING.findall(text)]
         name = re.sub(r"[_-]+", " ", Path(file.path or root.name).stem).strip()
         yield Titled(headings[0] if headings else name, headings[1:])
 

@@ -234,9 +234,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "changed": stored.changed,
         "failure": stored.failure,
         "question_id": state.run.id,
-        "date": state.run.date,
         "depth": "quick" if state.run.is_quick else state.run.depth or "standard",
-        "language_code": state.run.language_code,
         "plan": state.plan.text if state.plan else "",
         "seconds": state.run.active_seconds,
         "stop_reason": state.run.stop_reason,
@@ -244,7 +242,6 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "spent": {"calls": spent.calls, "tokens": spent.input_tokens + spent.output_tokens, "usd": spent.usd},
         "has_report": state.report is not None,
         "sources": _sources(state),
-        "sources_read": audit.sources_read if audit else 0,
         "checked": counts_line(audit) if audit else "",
         "open_gaps": list(audit.open_gaps) if audit else [],
         "messages": [_message(message) for message in state.messages if mark_of(message) != DRAFT],
@@ -261,8 +258,12 @@ def _sources(state: ResearchState) -> list[dict[str, Any]]:
             "title": shown_title(source),
             "kind": source.kind,
             "place": source_place(source),
-            "link": link_to(source) if source.kind == "web" else "",
-            "facts": [fact for fact in (words.origin(source), time_line(source), words.remark(source)) if fact],
+            "extent": source.extent,
+            "facts": [
+                fact
+                for fact in (source.kind == "web" and words.origin(source), time_line(source), words.remark(source))
+                if fact
+            ],
         }
         for source in (state.report.cited(state.sources) if state.report else ())
     ]

@@ -31,6 +31,8 @@ function groupChips(report) {
           quote.querySelector(".title").after(...earlier.querySelectorAll("blockquote"));
           earlier.remove();
         }
+        // The space that held it to its sentence goes with it.
+        if (last.previousSibling?.nodeType === Node.TEXT_NODE) last.previousSibling.data = last.previousSibling.data.trimEnd();
         last.remove();
       }
       last = chip;

@@ -12,7 +12,7 @@ const [OPEN, CLOSE] = ["\uE000", "\uE001"];
 function cardOf(source, times) {
   return h("li", { "data-key": String(source.number) }, h("button", { type: "button", class: "source-card", "data-do": "open-source", value: String(source.number) },
     h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title),
-    h("span", { class: "quiet" }, [source.kind === "web" ? "Web page" : "Document", source.place !== source.title && source.place, ...source.facts,
+    h("span", { class: "quiet" }, [source.kind === "web" ? "Web page" : "Your document", source.place !== source.title && source.place, ...source.facts, source.extent === "whole" && "read in full",
       times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`].filter(Boolean).join(" · "))));
 }
 

@@ -4,7 +4,7 @@ const SHORT = 6;
 
 export const begin = () => ({
   plan: "", isPlanning: false, thoughts: [], branches: [], places: new Map(), looking: [], activity: "", draft: "", drafts: 0,
-  isWriting: false, isChecking: false, notes: [], documents: new Map(), stop: null,
+  isWriting: false, isChecking: false, documents: new Map(), stop: null,
 });
 
 // An address of a document or a page as a reader knows it: the file's name, or the page's host.
@@ -27,7 +27,7 @@ const short = (text) => {
 
 function branchOf(key, turn, task, title) {
   const names = { searches: [], pages: new Map(), files: new Map() };
-  return { key, turn, task, title: short(title || task), now: "Reading the task", ...names, finding: "", cited: [], errors: [], learned: [], state: "at work", steps: 0 };
+  return { key, turn, task, title: short(title || task), now: "Reading the task", ...names, finding: "", cited: [], errors: [], learned: [], state: "at work" };
 }
 
 // What a search or an opened page brings counts as read once it was opened.
@@ -83,7 +83,6 @@ export function add(story, packet) {
     case "open_url_urls": story.looking.push(...packet.urls.map(nameOf)); break;
     case "search_tool_documents_delta":
     case "open_url_documents": note({ files: new Map(), pages: new Map() }, story, packet.documents, packet.type === "open_url_documents"); break;
-    case "error": story.notes.push(packet.message); break;
     case "activity": story.activity = packet.text; story.isChecking = story.draft !== ""; break;
     case "message_start": Object.assign(story, { isWriting: packet.final_documents !== null, draft: "", drafts: story.drafts + 1, isChecking: false }); break;
     case "message_delta": if (story.isWriting) story.draft += packet.content; break;
