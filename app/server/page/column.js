@@ -86,6 +86,7 @@ async function mountReport(exchange) {
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
   shown.replaceChildren(report);
+  // Now, so that a report that arrives takes the focus from nobody who types.
   for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");
   const further = followUps(run, headings.map((heading) => heading.words));
   if (further.length) section.querySelector(".next")?.replaceChildren(h("h2", {}, "Ask next"), ...further.map((words) => button("suggest", words, { class: "example" })));

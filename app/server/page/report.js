@@ -79,10 +79,10 @@ export function renderReport(html, run) {
   report.append(...page.querySelectorAll("main > *, aside.quote"));
   for (const quote of report.querySelectorAll("aside.quote")) {
     const number = quote.querySelector(".number").textContent;
-    // It is for a quote that opens, not for a report that arrives while somebody types.
     quote.removeAttribute("autofocus");
     quote.querySelector(".foot").prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
   }
+  for (const claim of report.querySelectorAll(".claim.unsupported")) claim.title = "No source that is cited here supports this";
   // A browser opens no file for a page: what was read of it is shown here.
   for (const link of report.querySelectorAll('a[href^="file:"]')) {
     const number = link.closest("li, tr, aside")?.querySelector(".number")?.textContent;

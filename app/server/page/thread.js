@@ -94,7 +94,7 @@ function researchLine({ run, story }) {
     for (const id of branch.pages.keys()) pages.add(id);
   }
   const topics = story.branches.length;
-  return [topics ? `Researched ${count(topics, "topic")}` : "Read what was found before", files.size > 0 && count(files.size, "file"),
+  return [topics ? `Researched ${count(topics, "topic")}` : "Looked around first", files.size > 0 && count(files.size, "file"),
     pages.size > 0 && count(pages.size, "page"), run.seconds >= 1 && duration(run.seconds)].filter(Boolean).join(", ");
 }
 
@@ -132,7 +132,7 @@ export function byline({ run }) {
 
 function reportPart(exchange, formats) {
   const { run, question } = exchange;
-  const isTitled = run.title && !question.startsWith(run.title.replace(/…$/, ""));
+  const isTitled = run.title && !question.replace(/\s+/g, " ").startsWith(run.title.replace(/…$/, ""));
   return h("div", { class: "report-part", "data-part": "report", "data-key": "finished" },
     isTitled && h("h2", { class: "title", dir: "auto" }, run.title), h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
       h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
