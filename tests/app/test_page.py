@@ -22,6 +22,8 @@ MORE = "And once more, the harbour?"
 WIDE = "What is known of the coast?"
 COAST = [f"{place} on the coast" for place in ("light", "keeper", "harbour")] + [f"inlet {n}" for n in range(1, 10)]
 """Tasks of the question that is wide."""
+LISTED = "Which keepers are listed in a table?"
+TABLE = "| Event | Year |\n|---|---|\n| Moran began | 1901 [2] |\n| Light lit | 1844 [1] |\n| Moran ended | 1932 [2] |"
 SECTIONS = 8
 LONG = "\n\n".join(
     f"## Inlet {number}\n\nThe first sentence about inlet {number}. [1] "
@@ -56,6 +58,8 @@ def orchestrate(request: Received) -> Reply:
 
 
 def write(request: Received) -> Reply:
+    if LISTED in request.prompt:
+        return say(f"{FACTS['light']} [1]\n\n{TABLE}")
     return say(LONG) if WIDE in request.prompt else written(request)
 
 
@@ -235,6 +239,24 @@ def test_what_is_said_to_researchers_at_work_reaches_them(reader: Reader, desk: 
         assert words.input_value() == "And the harbour"
         assert any("The keeper matters most" in one.prompt for one in desk.lab.models.requests[before:])
         assert FACTS["keeper"] in page.locator(".report article").inner_text()
+
+
+def test_a_table_is_sorted_and_copied_and_so_is_the_report(reader: Reader) -> None:
+    with reader.page() as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        ask(page, LISTED)
+        years = page.locator(".report article").get_by_role("button", name="Year")
+        cells = page.locator(".report article td:nth-child(2)")
+        for expected in (["1844", "1901", "1932"], ["1932", "1901", "1844"]):
+            years.click()
+            assert [cell.split()[0] for cell in cells.all_inner_texts()] == expected
+        page.get_by_role("button", name="Copy table").click()
+        page.get_by_role("button", name="Copied").wait_for()
+        rows = page.evaluate("navigator.clipboard.readText()").splitlines()
+        assert rows[:2] == ["Event\tYear", "Moran ended\t1932"]
+        page.locator(".tools").get_by_role("button", name="Copy").click()
+        page.locator(".tools").get_by_role("button", name="Copied").wait_for()
+        assert "| Moran began" in page.evaluate("navigator.clipboard.readText()")
 
 
 def test_why_a_run_failed_is_said_now_and_later(reader: Reader) -> None:
