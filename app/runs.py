@@ -79,7 +79,7 @@ class Notes(NamedTuple):
         await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
 
     async def rename(self, label: str) -> None:
-        """Keep how the user names the run on the page."""
+        """Keep the name that the user gave the run on the page."""
         value = {**await self.read(), "label": label}
         await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
 
@@ -109,7 +109,7 @@ class StoredRun(NamedTuple):
     runner: str = ""
     """Who is at work on it, other than the caller; empty if nobody is."""
     label: str = ""
-    """How the user has renamed it on the page; empty if it was not renamed."""
+    """Name that the user gave it on the page; empty if none."""
 
     @property
     def is_planned(self) -> bool:
@@ -295,7 +295,7 @@ class RunBook(NamedTuple):
         return [*reversed(ended.values())]
 
     async def rename(self, stored: StoredRun, label: str) -> None:
-        """Name a run anew; an empty name takes the question again."""
+        """Rename a run; an empty name restores the question."""
         await self._notes(stored.thread).rename(clean(label).strip())
 
     async def delete(self, thread: str) -> None:

@@ -42,7 +42,7 @@ from .users import LOCAL_USER, user_of
 LISTED = 50
 """Runs in the list, the latest."""
 LABEL_CHARACTERS = 200
-"""Characters of the name that a user gives a run."""
+"""Longest name that a user can give a run."""
 BEGIN_SECONDS = 30
 """Seconds that a stream waits for a run to begin."""
 GAP_SECONDS, OTHERS_SECONDS = 0.3, 1.0
@@ -85,7 +85,7 @@ async def offer(request: Request) -> Response:
 
 
 async def list_runs(request: Request) -> Response:
-    """List the user's latest runs, the latest first; `search` leaves those whose words contain its own."""
+    """List the user's latest runs, the latest first; `search` keeps those that contain all of its words."""
     book, user = _book(request), _user(request)
     words = request.query_params.get("search", "").casefold().split()
     listed = list[dict[str, Any]]()
@@ -100,7 +100,7 @@ async def list_runs(request: Request) -> Response:
 
 
 async def rename_run(request: Request) -> Response:
-    """Give a run the name `label` of the body in the list; an empty one takes the question again."""
+    """Rename a run to the `label` of the body; an empty one restores the question."""
     stored = await _run(request)
     try:
         label = (await request.json())["label"]
@@ -115,7 +115,7 @@ async def rename_run(request: Request) -> Response:
 async def delete_run(request: Request) -> Response:
     """Stop a run if it is at work, and delete its thread, checkpoints and stored texts."""
     thread = request.path_params["thread"]
-    # One that cannot be read is deleted as well.
+    # A run that cannot be read can still be deleted.
     if await asyncio.to_thread(owner_of_checkpoints, thread) != _user(request):
         raise _no_run(thread)
     client = get_client()
@@ -131,7 +131,7 @@ async def delete_run(request: Request) -> Response:
 
 
 async def list_earlier(request: Request) -> Response:
-    """List the thread's earlier questions as each of them ended, with their packets, the first one first."""
+    """Return the thread's earlier questions in their order, each as it ended, with its packets."""
     book, stored = _book(request), await _run(request)
     pages = Pages(book.database.store, stored.thread)
     ended = [

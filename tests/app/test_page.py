@@ -158,7 +158,7 @@ def test_a_whole_run_from_the_question_back_to_the_second_further_question(
         ask(page, UNCLEAR)
         page.get_by_text("Which of them?").wait_for()
         reply(page, "The light and its keeper", "Answer")
-        plan = page.get_by_label("Change it as you like")
+        plan = page.get_by_label("Edit the plan")
         plan.wait_for()
         assert page.locator("#words").is_hidden()
         assert plan.input_value() == "1. The light\n2. Its keeper\n3. The harbour"
@@ -172,7 +172,7 @@ def test_a_whole_run_from_the_question_back_to_the_second_further_question(
         assert tasks.nth(1).get_by_text("at work").is_visible()
         assert page.get_by_text("1 of 2 tasks done").is_visible()
         # The plan is the one that is carried out, not the one that was proposed.
-        summary = page.locator("summary", has_text="Plan, 2 steps, as you changed it")
+        summary = page.locator("summary", has_text="Plan, 2 steps, edited by you")
         summary.click()
         assert not page.get_by_text("The harbour").is_visible()
         # What is shown is what the server knows, whoever looks, and whenever.
@@ -182,9 +182,9 @@ def test_a_whole_run_from_the_question_back_to_the_second_further_question(
         other.goto(page.url)
         other.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
         other.get_by_role("button", name="Stop").click()
-        other.get_by_role("button", name="Go on").first.wait_for()
+        other.get_by_role("button", name="Continue").first.wait_for()
         page.get_by_text("This run was stopped").wait_for()
-        reply(page, "Mind the years", "Go on")
+        reply(page, "Mind the years", "Continue")
         report = page.locator(".report article")
         report.wait_for()
         other.locator(".report article").wait_for()
@@ -265,7 +265,7 @@ def test_why_a_run_failed_is_said_now_and_later(reader: Reader) -> None:
         page.get_by_text("check OPENAI_API_KEY").first.wait_for()
         page.reload()
         page.get_by_text("check OPENAI_API_KEY").first.wait_for()
-        assert page.get_by_role("heading", name="This run could not go on").is_visible()
+        assert page.get_by_role("heading", name="This run failed").is_visible()
         assert page.get_by_role("button", name="Try again").is_visible()
     log = reader.server.log.read_text("utf-8")
     assert "KeyRefused" in log and "Traceback" not in log
@@ -277,7 +277,7 @@ def test_a_blank_question_and_an_unknown_run_are_answered_in_words(reader: Reade
         page.get_by_text("Write a question first.").wait_for()
         assert "#/run/" not in page.url
         page.goto(f"{reader.server.url}/#/run/0b4f2c1e-0000-4000-8000-000000000000")
-        page.get_by_role("heading", name="This run is not here").wait_for()
+        page.get_by_role("heading", name="Run not found").wait_for()
         assert reader.said and all("404" in words for words in reader.said)
         reader.said.clear()
 
@@ -403,7 +403,7 @@ def test_nobody_is_kept_from_using_it(reader: Reader, desk: WireDesk, width: int
         page.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
         assert faults_of(page) == []
         page.get_by_role("button", name="Stop").click()
-        page.get_by_role("button", name="Go on").first.click()
+        page.get_by_role("button", name="Continue").first.click()
         page.locator(".report button.cite").first.wait_for()
         page.locator(".checked summary").click()
         assert faults_of(page) == []

@@ -1,4 +1,4 @@
-// The thread that is shown: its questions, as the server tells of them, drawn one below the other and kept in view.
+// The current thread: its questions, drawn one below the other and kept in view.
 
 import { h, place, show } from "./dom.js";
 import { Writing } from "./markdown.js";
@@ -14,9 +14,9 @@ const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
   is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], open_gaps: [], checked: "", depth: "standard", changed: "" };
 
-// What a user may choose, once the server has said it, and the thread that is shown; none on other views.
+// The server's offer once it has arrived, and the current thread; null on other views.
 export const page = { offer: null, thread: null };
-// Whether the view follows the part at work, where the page has scrolled to, and which part that was.
+// Whether the view follows the part at work, the last scroll position, and the last part at work.
 const view = { isFollowing: true, scrolled: 0, stage: "" };
 export const latest = () => page.thread?.exchanges.at(-1);
 const isAtWork = () => ["running", "starting"].includes(latest()?.run.status);
@@ -32,7 +32,7 @@ export function draw() {
   const { exchanges, on } = page.thread, exchange = latest();
   const slices = slicesOf(exchange.run.messages);
   for (const each of exchanges) Object.assign(each, { slice: slices[each.place] ?? each.slice, isLatest: each === exchange });
-  // One that is over is not drawn again.
+  // Finished questions are not redrawn.
   show(place("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
     ? h("section", { "data-key": `exchange-${each.place}` }) : exchangeView(each, page.offer.formats))));
   show(place("dock"), dockView(exchange));
@@ -45,7 +45,7 @@ export function draw() {
   document.title = `${STATES[exchange.run.status] ?? ""}: ${exchange.question || "Deep Research"}`;
 }
 
-// What is written of the report so far; its work is that of the last block.
+// Shows the report so far; only its last block is rendered again.
 function write() {
   const { story } = latest(), { thread } = page, draft = place("draft");
   if (!draft) return;
@@ -86,7 +86,7 @@ async function mountReport(exchange) {
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
   shown.replaceChildren(report);
-  // Now, so that a report that arrives takes the focus from nobody who types.
+  // Only now, so that an arriving report does not take the focus.
   for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");
   const further = followUps(run, headings.map((heading) => heading.words));
   if (further.length) section.querySelector(".next")?.replaceChildren(h("h2", {}, "Ask next"), ...further.map((words) => button("suggest", words, { class: "example" })));
@@ -96,7 +96,7 @@ async function mountReport(exchange) {
   keepInView();
 }
 
-// A question that is over stays as it stands.
+// Leaves a finished question as it is from now on.
 function settle(exchange) {
   const section = sectionOf(exchange);
   section?.querySelector(".next")?.remove();
@@ -134,7 +134,7 @@ export function keepInView(isWanted = false) {
   place("jump").hidden = isInView(part);
 }
 
-// Whoever has scrolled to where the part at work is not in view reads something else.
+// A reader who has scrolled the part at work out of view is reading something else.
 function noticeScroll() {
   const [section, part] = partAtWork();
   if (section && Math.abs(scrollY - view.scrolled) > 3) view.isFollowing = isInView(part);
@@ -148,7 +148,7 @@ export function scrolled() {
   drawSide();
 }
 
-// Shows a thread; `asked` is what was just asked on it, and `on` is called when its run changes, fails or is missing.
+// Shows a thread and follows its run; `asked` is a question that was just sent, `on` holds the callbacks.
 export async function follow(id, asked, on) {
   const mine = { id, on, stop: new AbortController(), exchanges: [exchangeOf(0, { thread: id, question: asked?.question ?? "" })], heard: "" };
   page.thread = mine;
@@ -179,7 +179,7 @@ export async function follow(id, asked, on) {
 
 async function loadEarlier(mine) {
   const earlier = await server.ask(`/research/runs/${mine.id}/earlier`).catch(async (error) => {
-    // One that is about to begin has nothing stored yet.
+    // A run that is about to begin has stored nothing yet.
     if (error.status === 404 && (await server.runAtWork(mine.id).catch(() => ""))) return [];
     throw error;
   });
@@ -203,7 +203,7 @@ function stand(run) {
   const { exchanges, on } = page.thread, { question_id: id } = latest().run;
   if ((id && run.question_id !== id) || slicesOf(run.messages).length > exchanges.length) openExchange("");
   const exchange = latest(), { status } = exchange.run, { messages, failure, is_unfinished } = run;
-  // A further question that has come in and has not begun is told with how the one before it ended.
+  // Until a follow-up begins, the server still reports how the question before it ended.
   exchange.run = run.question_id !== exchanges.at(-2)?.run.question_id ? run
     : { ...exchange.run, messages, failure, is_unfinished, status: is_unfinished ? run.status : "running" };
   exchange.since = Date.now();
@@ -216,7 +216,7 @@ function stand(run) {
   draw();
 }
 
-// What says something of the moment only, and is in no log: costs, waits, and how far the documents are indexed.
+// Listens to packets that no log keeps: costs, waits and the progress of indexing.
 export async function listen(started) {
   const { thread } = page, exchange = latest();
   const run = started || (await server.runAtWork(thread.id));

@@ -1,12 +1,12 @@
-// The first view: one box, what will be used, and what may be chosen; and the form for a token.
+// The first view: the box for a question, what will be searched, and the options; and the form for a token.
 
 import { h } from "./dom.js";
 import { fileInput, fileList } from "./files.js";
 import { DEPTHS, button, count, duration, money } from "./words.js";
 
-const METHODS = { deep_research: "Rounds: researchers look further until nothing is missing",
-  planned_research: "Steps: a fixed plan, carried out within a time limit" };
-const CHOICES = { quick: "One search, for a fact", standard: "Several researchers", deep: "Further and longer" };
+const METHODS = { deep_research: "Adaptive: research goes on until nothing is missing",
+  planned_research: "Planned: a fixed plan within a time limit" };
+const CHOICES = { quick: "One search, for facts", standard: "Several researchers", deep: "More rounds, more time" };
 const ANYTHING = ["How well do heat pumps work in cold winters?", "What changed in the EU AI Act since it was adopted?",
   "Compare PostgreSQL and MySQL for a small team"];
 
@@ -62,7 +62,7 @@ function options(offer) {
     offer.tracing && h("p", { class: "quiet" }, `Tracing is on: questions and what is read also go to ${offer.tracing}.`));
 }
 
-// Without an offer, what the server has not said yet is a skeleton.
+// Shows a skeleton until the offer has arrived.
 export function askForm(offer, failure) {
   const examples = offer?.examples.length ? offer.examples : ANYTHING;
   return h("form", { class: "ask", "data-do": "ask", "data-key": "ask" }, h("h1", {}, "What do you want to know?"), h("div", { class: "box" },

@@ -1,4 +1,4 @@
-// The page: which view is shown, and what the reader does.
+// The page: chooses the view and handles what the reader does.
 
 import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, openExchange, page, scrolled } from "./column.js";
 import { h, place, show } from "./dom.js";
@@ -12,7 +12,7 @@ import { button } from "./words.js";
 
 const UNDO_SECONDS = 10;
 const list = { runs: [], current: "", renamed: "", deleted: null, search: "", isLoaded: false, typing: 0, leaving: 0 };
-// What was asked last, for the moment until the server has it.
+// The last question that was sent, until the server has stored it.
 let asked = null;
 
 const say = (words) => (place("said").textContent = words);
@@ -88,7 +88,7 @@ function stopDelete() {
   drawRuns();
 }
 
-// Until now nothing is gone.
+// Nothing is deleted before this.
 function finishDelete() {
   const run = list.deleted;
   if (!run) return;
@@ -100,7 +100,7 @@ function finishDelete() {
 
 const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange")?.dataset.place] ?? exchangeInView();
 
-// By its number in a report; in the address, which a report's message links to, it names a source of the thread for good.
+// `of` says whose number it is: that of a report (`question=ID`) or, in links of messages, of the thread.
 async function openSource(number, of, quotes) {
   const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?${of}`);
   const dialog = place("source");
@@ -225,7 +225,7 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("click", (event) => {
   const within = event.target.closest('a[href^="#"]:not([href^="#/"])');
   if (within) {
-    // The address says which run is shown, and goes on saying so.
+    // The address keeps naming the run.
     event.preventDefault();
     toggle("side", false);
     const target = place(decodeURIComponent(within.hash.slice(1)));
@@ -261,7 +261,7 @@ document.addEventListener("input", ({ target }) => {
 for (const kind of ["pointerover", "focusin", "pointerout", "focusout"]) {
   document.addEventListener(kind, (event) => {
     const chip = event.target.closest?.(".report button.cite");
-    // A finger that touches a citation opens it.
+    // A tap opens the citation.
     if (chip && page.thread && event.pointerType !== "touch") requestAnimationFrame(() => light(/over|in$/.test(kind) ? chip : null));
   });
 }

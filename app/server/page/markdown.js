@@ -48,7 +48,7 @@ function block(lines) {
 const linesOf = (part) => part.split("\n").filter((line) => line.trim());
 export const markdown = (text) => text.split(BREAK).flatMap((part) => block(linesOf(part)));
 
-// A text that grows at its end: only its last block is rendered anew, and few elements have to be laid out beside it.
+// Renders a text that grows: only its last block is rendered again, and chunks of blocks keep layout cheap.
 const CHUNK = 20;
 
 export class Writing {

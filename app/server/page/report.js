@@ -1,4 +1,4 @@
-// A finished report in the column: the server's page, with citations as chips, tables to sort, and its check in one line.
+// A finished report: the server's HTML with citation chips, sortable tables and its check in one line.
 
 import { h, parsed } from "./dom.js";
 import { button } from "./words.js";
@@ -6,7 +6,7 @@ import { button } from "./words.js";
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
 const FOLDED = ["notes", "sources", "evidence", "not-read", "audit"];
 
-// Several reports stand on one page, so each has names of its own.
+// Several reports share the page, so the ids of each get a prefix.
 function rename(report, prefix) {
   for (const name of REFERENCES) {
     for (const element of report.querySelectorAll(`[${name}]`)) {
@@ -19,7 +19,7 @@ function rename(report, prefix) {
 
 const quoteOf = (report, chip) => report.querySelector(`#${CSS.escape(chip.getAttribute("popovertarget") ?? "none")}`);
 
-// One chip for neighbours that cite the same source with the same verdict: it opens the passages of all of them.
+// Merges neighbouring chips of one source and verdict; the last one opens the passages of all.
 function groupChips(report) {
   for (const block of report.querySelectorAll("article :is(p, li, td, blockquote)")) {
     let last = null;
@@ -31,7 +31,7 @@ function groupChips(report) {
           quote.querySelector(".title").after(...earlier.querySelectorAll("blockquote"));
           earlier.remove();
         }
-        // The space that held it to its sentence goes with it.
+        // The space before it goes as well.
         if (last.previousSibling?.nodeType === Node.TEXT_NODE) last.previousSibling.data = last.previousSibling.data.trimEnd();
         last.remove();
       }
@@ -73,7 +73,7 @@ export function tableText(control) {
 }
 
 export function renderReport(html, run) {
-  // Its head has a style of its own, which this page has as a file.
+  // The style in its head is served as a file.
   const page = parsed(html.replace(/<head>[\s\S]*?<\/head>/, ""));
   const report = h("div", { lang: page.documentElement.lang, dir: page.documentElement.dir });
   report.append(...page.querySelectorAll("main > *, aside.quote"));
@@ -83,7 +83,7 @@ export function renderReport(html, run) {
     quote.querySelector(".foot").prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
   }
   for (const claim of report.querySelectorAll(".claim.unsupported")) claim.title = "No source that is cited here supports this";
-  // A browser opens no file for a page: what was read of it is shown here.
+  // Browsers do not open files from a page: show the text that was read instead.
   for (const link of report.querySelectorAll('a[href^="file:"]')) {
     const number = link.closest("li, tr, aside")?.querySelector(".number")?.textContent;
     link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
@@ -103,7 +103,7 @@ export function renderReport(html, run) {
   return { report, headings, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])) };
 }
 
-// What a reader is shown of a citation without opening it.
+// The preview of a citation: title and passages.
 export function hintOf(chip) {
   const quote = quoteOf(chip.closest(".report"), chip);
   const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map(oneLine);
@@ -111,7 +111,7 @@ export function hintOf(chip) {
     ...passages.map((passage) => h("blockquote", {}, passage.length > 280 ? `${passage.slice(0, 280)}…` : passage))];
 }
 
-// The passages that a reader sees beside a control, to be marked in the source; none on a source's card.
+// The passages next to a control, to be marked in the source; null on a source's card.
 export function passagesBeside(control) {
   const holder = control.closest(".quote, tr");
   return holder && [...holder.querySelectorAll("blockquote")].map((quote) => quote.textContent);

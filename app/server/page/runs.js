@@ -28,7 +28,7 @@ export function runList({ runs, current, renamed, deleted, search, isLoaded }) {
   const shown = runs.filter((run) => run.thread !== deleted?.thread);
   const days = Map.groupBy(shown, (run) => dayOf(run.changed));
   const empty = !isLoaded ? h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))
-    : h("p", { class: "quiet" }, search ? "No run contains these words." : "No runs yet. Your questions will be listed here.");
+    : h("p", { class: "quiet" }, search ? "No runs match." : "No runs yet. Your questions will be listed here.");
   return [
     h("input", { type: "search", id: "search", placeholder: "Search runs", "aria-label": "Search runs", autocomplete: "off" }),
     shown.length === 0 && empty,
@@ -39,6 +39,6 @@ export function runList({ runs, current, renamed, deleted, search, isLoaded }) {
 
 export const undoView = (run) => [h("span", {}, `“${nameOfRun(run).slice(0, 60)}” will be deleted.`), button("undo", "Undo")];
 
-export const missingView = (words) => h("div", { class: "card missing", role: "alert" }, h("h1", {}, "This run is not here"), h("p", {}, words),
+export const missingView = (words) => h("div", { class: "card missing", role: "alert" }, h("h1", {}, "Run not found"), h("p", {}, words),
   h("p", { class: "quiet" }, "It may have been deleted, or it belongs to another user or server. Choose another run from the list, or ask a new question."),
   h("p", {}, h("a", { class: "button main-action", href: "#/" }, "New question")));

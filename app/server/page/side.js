@@ -30,7 +30,7 @@ export function sideView({ run, story, headings, cited }) {
   ];
 }
 
-// Signs around a quote go through the Markdown with its words, and become marks in the elements.
+// Puts signs around a quote; they survive the Markdown and become `mark` elements.
 function withSigns(text, quote) {
   const pattern = quote.trim().split(/\s+/).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("\\s+");
   const found = pattern ? new RegExp(pattern).exec(text) : null;
@@ -60,7 +60,7 @@ export function sourceView(source, quotes) {
     h("div", { class: "source-head" }, h("h2", { id: "source-title" }, source.number > 0 && h("span", { class: "number" }, String(source.number)), " ", source.title),
       button("close-source", "Close")),
     source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
-    h("p", { class: "quiet" }, source.texts.length ? `This is what was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source is not kept."),
+    h("p", { class: "quiet" }, source.texts.length ? `The text as it was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source was not kept."),
     source.texts.map((text) => markSigns(h("div", { class: "source-text prose", tabindex: "0", dir: "auto", role: "region", "aria-label": "Text of the source" },
       markdown(quotes.reduce(withSigns, text))))),
   ].flat().filter(Boolean);

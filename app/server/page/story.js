@@ -1,4 +1,4 @@
-// What the packets of one question tell: plan, researchers side by side, and the report as it is written.
+// The state of one question, folded from its packets: plan, researchers, and the report as it is written.
 
 const SHORT = 6;
 
@@ -7,7 +7,7 @@ export const begin = () => ({
   isWriting: false, isChecking: false, documents: new Map(), stop: null,
 });
 
-// An address of a document or a page as a reader knows it: the file's name, or the page's host.
+// The name of an address for a reader: that of the file, or the host of the page.
 export function nameOf(address) {
   const web = /^https?:\/\/(?:www\.)?([^/]+)/.exec(address);
   if (web) return web[1];
@@ -30,7 +30,7 @@ function branchOf(key, turn, task, title) {
   return { key, turn, task, title: short(title || task), now: "Reading the task", ...names, finding: "", cited: [], errors: [], learned: [], state: "at work" };
 }
 
-// What a search or an opened page brings counts as read once it was opened.
+// Notes documents that were found; those that were opened count as read.
 function note(branch, story, documents, isOpened) {
   for (const found of documents) {
     const known = story.documents.get(found.document_id) ?? { title: found.title || nameOf(found.link), link: found.link, date: found.date, isRead: false };

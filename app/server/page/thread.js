@@ -1,4 +1,4 @@
-// One question in the column: question, talk before it, plan, research, report; and the box below all of them.
+// One question: its messages, plan, research and report; and the box below all questions.
 
 import { h } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
@@ -9,7 +9,7 @@ const LONG_QUESTION = 220;
 const FORMATS = { md: "Markdown", html: "Web page", docx: "Word", pdf: "PDF", bibtex: "BibTeX", "csl-json": "Citations (CSL JSON)", json: "All data (JSON)" };
 const PLAIN = /^(summary|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
 
-// Which part of the latest question is at work: it is open, and kept in view.
+// The part of the latest question that is at work: it is open and kept in view.
 export function stageOf({ run, story }) {
   if (run.has_report && run.status !== "running") return "report";
   if (run.status === "waiting") return "plan" in run.waiting ? "plan" : "answer";
@@ -18,7 +18,7 @@ export function stageOf({ run, story }) {
   return story.branches.length ? "research" : "plan";
 }
 
-// The conversation of each question: what belongs to it ends with its report.
+// The messages by question; a report ends its question.
 export function slicesOf(messages) {
   const slices = [[]];
   for (const message of messages) {
@@ -28,7 +28,7 @@ export function slicesOf(messages) {
   return slices.filter((slice) => slice.length);
 }
 
-// What the user said is a question, an answer to one, a reply to a plan, or a word to researchers at work.
+// Sorts the user's messages: question, answer, reply to a plan, message to researchers at work.
 function partsOf(slice, edited) {
   const parts = { question: "", attached: [], before: [], during: [], isEdited: false };
   let last = "";
@@ -55,10 +55,10 @@ function planPart(exchange, isEdited, stage) {
   const text = isAsked ? run.waiting.plan : story.isPlanning ? story.plan : run.plan || story.plan;
   if (isAsked) {
     return h("form", { class: "card review", "data-part": "plan", "data-do": "approve", "data-key": `review ${run.waiting.plan}` },
-      h("h2", {}, "Is this plan good?"), run.waiting.refused && h("p", { class: "notice bad", role: "alert" }, run.waiting.refused),
-      h("label", { for: "plan-text" }, "Change it as you like"),
+      h("h2", {}, "Does this plan look right?"), run.waiting.refused && h("p", { class: "notice bad", role: "alert" }, run.waiting.refused),
+      h("label", { for: "plan-text" }, "Edit the plan"),
       h("textarea", { id: "plan-text", name: "plan", rows: String(Math.min(18, text.split("\n").length + 1)) }, text),
-      h("label", { for: "plan-comment" }, "Or say what should be different, and it is written again"),
+      h("label", { for: "plan-comment" }, "Or describe what should change, and the plan is rewritten"),
       h("input", { id: "plan-comment", name: "comment", autocomplete: "off" }),
       h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"),
         run.estimate && h("span", { class: "quiet" }, `Estimate: ${run.estimate}`)));
@@ -67,7 +67,7 @@ function planPart(exchange, isEdited, stage) {
   const steps = text.split("\n").filter((line) => /^\s*\**\d+[.)]/.test(line)).length;
   const isOpen = stage === "plan";
   return h("details", { class: "part", "data-part": "plan", "data-key": `plan-${isOpen}`, open: isOpen },
-    h("summary", {}, isOpen && run.status === "running" ? "Planning" : `Plan${steps ? `, ${count(steps, "step")}` : ""}${isEdited ? ", as you changed it" : ""}`),
+    h("summary", {}, isOpen && run.status === "running" ? "Planning" : `Plan${steps ? `, ${count(steps, "step")}` : ""}${isEdited ? ", edited by you" : ""}`),
     h("div", { class: "prose" }, markdown(text)));
 }
 
@@ -94,7 +94,7 @@ function researchLine({ run, story }) {
     for (const id of branch.pages.keys()) pages.add(id);
   }
   const topics = story.branches.length;
-  return [topics ? `Researched ${count(topics, "topic")}` : "Looked around first", files.size > 0 && count(files.size, "file"),
+  return [topics ? `Researched ${count(topics, "topic")}` : "First searches", files.size > 0 && count(files.size, "file"),
     pages.size > 0 && count(pages.size, "page"), run.seconds >= 1 && duration(run.seconds)].filter(Boolean).join(", ");
 }
 
@@ -107,7 +107,7 @@ function researchPart(exchange, stage) {
   const thoughts = story.thoughts.filter(Boolean);
   return h("details", { class: "part", "data-part": "research", "data-key": `research-${isOpen}`, open: isOpen },
     h("summary", {}, isOpen ? `Research: ${done} of ${story.branches.length} tasks done` : researchLine(exchange)),
-    story.looking.length > 0 && h("p", { class: "quiet" }, `Looked around first: ${story.looking.join(" · ")}`),
+    story.looking.length > 0 && h("p", { class: "quiet" }, `First searched for: ${story.looking.join(" · ")}`),
     rounds.map((turn, place) => h("div", { "data-key": `round-${turn}`, class: "round" }, rounds.length > 1 && h("p", { class: "quiet" }, `Round ${place + 1}`),
       h("div", { class: "tasks" }, story.branches.filter((branch) => branch.turn === turn).map((branch) => taskCard(branch, run.status === "running"))))),
     thoughts.length > 0 && h("details", { class: "names", "data-key": "thoughts" }, h("summary", {}, "Thoughts between the rounds"), thoughts.map((words) => h("p", { class: "quiet" }, words))));
@@ -116,11 +116,11 @@ function researchPart(exchange, stage) {
 function endPart({ run, failure, isLatest }) {
   const goOn = (words) => run.is_unfinished && button("go-on", words, { class: "main-action" });
   if (run.status === "failed" || (failure && ["stopped", "starting"].includes(run.status))) {
-    return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run could not go on"), h("p", {}, failure || run.failure),
+    return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run failed"), h("p", {}, failure || run.failure),
       run.is_unfinished && h("p", { class: "quiet" }, "What was found so far is kept. Fix the cause, then try again."), h("div", { class: "foot" }, goOn("Try again")));
   }
   if (run.status === "stopped" && isLatest) {
-    return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped. What was found so far is kept."), h("div", { class: "foot" }, goOn("Go on")));
+    return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped. What was found so far is kept."), h("div", { class: "foot" }, goOn("Continue")));
   }
   return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, "You ended this question without a report.");
 }
@@ -141,7 +141,7 @@ function reportPart(exchange, formats) {
     h("div", { class: "report", "data-keep": true, "data-key": "report", "data-of": run.question_id }, h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
 }
 
-// At most three: what the report leaves open, then its own headings.
+// At most three follow-ups: what the report leaves open, then its headings.
 export function followUps(run, headings) {
   const open = run.open_gaps.map((gap) => `What is known about this: ${gap.replace(/[.\s]+$/, "")}?`);
   const more = headings.filter((words) => !PLAIN.test(words)).map((words) => `Tell me more about “${words}”`);
@@ -164,7 +164,7 @@ export function exchangeView(exchange, formats) {
     planPart(exchange, isEdited, stage),
     researchPart(exchange, stage),
     during.length + pending.length > 0 && h("ol", { class: "talk", "data-key": "during" }, [...during, ...pending.map((text) => ({ role: "user", text }))].map((part) =>
-      bubble(part, isHeard && run.status === "running" && h("p", { class: "quiet" }, "Sent. The researchers read it at their next turn.")))),
+      bubble(part, isHeard && run.status === "running" && h("p", { class: "quiet" }, "Sent. The researchers will read it at their next turn.")))),
     stage === "report" && !(run.has_report && run.status !== "running")
       && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" }, h("p", { class: "byline quiet" }, story.isChecking ? story.activity || "Checking the report" : "Writing the report"),
         h("article", { class: "report", "data-keep": true, "data-key": "draft", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })),
@@ -176,8 +176,8 @@ export function exchangeView(exchange, formats) {
 const WAYS = {
   running: ["steer", "Message the researchers", "Send"],
   waiting: ["answer", "Your answer", "Answer"],
-  stopped: ["steer", "Add a remark and go on", "Go on"],
-  failed: ["steer", "Add a remark and go on", "Go on"],
+  stopped: ["steer", "Add a note and continue", "Continue"],
+  failed: ["steer", "Add a note and continue", "Continue"],
 };
 
 export function strip({ run, story, passing }, seconds, costs) {
@@ -197,8 +197,8 @@ export function dockView(exchange) {
     button("jump", "Jump to latest", { id: "jump", class: "jump", hidden: true }),
     h("p", { class: "strip", id: "strip", "data-keep": true, "data-key": "strip", hidden: !isAtWork }),
     exchange.failure && !["failed", "stopped", "starting"].includes(run.status) && h("p", { class: "notice bad", role: "alert", "data-key": "failure" }, exchange.failure),
-    run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Go on without an answer"), button("end", "End this question")),
-    // It stays, so that what a reader is typing in it stays.
+    run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Continue without answering"), button("end", "End this question")),
+    // Kept in place so that unsent text survives.
     h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || run.status === "starting" },
       action === "follow-up" && fileInput(),
       h("textarea", { id: "words", name: "words", rows: "1", "aria-label": words, placeholder: words, "data-sends": true }),

@@ -1,4 +1,4 @@
-// Words and small parts that several views share.
+// Words and small elements that several views share.
 
 import { h } from "./dom.js";
 
@@ -19,7 +19,7 @@ const dateOf = (moment) => (moment && !Number.isNaN(new Date(moment).valueOf()) 
 export const day = (moment) => dateOf(moment)?.toLocaleDateString([], { dateStyle: "medium" }) ?? "";
 export const hour = (moment) => dateOf(moment)?.toLocaleTimeString([], { timeStyle: "short" }) ?? "";
 
-// A text of many lines shows its beginning and opens as a whole.
+// A long text folds to its beginning.
 export function folded(text, characters) {
   const line = text.trim().split("\n")[0];
   if (text.trim().length <= characters) return text.trim();
