@@ -56,8 +56,13 @@ async def check_report(text: str, sources: Mapping[int, SourceDocument], context
     """
     known = {str(number): _source(number, one) for number, one in sources.items()}
     keys = {number: str(number) for number in sources}
+    return await checked(text, keys, known, [one.text for one in sources.values()], run_for(text, context), context)
+
+
+def run_for(text: str, context: Context) -> Run:
+    """Return a run for the check of a report in its language."""
     language = named_language(detect_language(text) or "en")
-    run = Run(
+    return Run(
         id="check",
         question=_QUESTION,
         date=context.clock.now().strftime("%A, %d %B %Y"),
@@ -66,10 +71,9 @@ async def check_report(text: str, sources: Mapping[int, SourceDocument], context
         is_resumable=True,
         version="",
     )
-    return await _checked(text, keys, known, [one.text for one in sources.values()], run, context)
 
 
-async def _checked(
+async def checked(
     text: str,
     keys: Mapping[int, str],
     sources: Mapping[str, Source],
@@ -144,7 +148,7 @@ async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit
     kept = [one.text for some in texts.values() for one in some]
     # Whatever ended the research, this check has a budget of its own.
     run = stored.state.run.model_copy(update={"stop_reason": ""})
-    again = await _checked(without_marks(report.text), report.keys, stored.state.sources, kept, run, context)
+    again = await checked(without_marks(report.text), report.keys, stored.state.sources, kept, run, context)
     assert again.audit
     cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {one}" for one in again.audit.failures)]
     return stored, compare_checks(report, again, texts), again.audit, cost

@@ -17,6 +17,7 @@ from ..core.run.env_file import load_env_file
 from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, Evidence, ExportFormat, Format
 
 if TYPE_CHECKING:
+    from .check_file import CheckFormat
     from .commands import Outlet
     from .terminal import Output
 
@@ -306,6 +307,30 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
     from .check_report import audit_run
 
     return audit_run(thread, model, data_dir)
+
+
+@cli.command()
+@click.argument("file")
+@click.option("--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder of cited files (repeatable).")
+@click.option("--repair", is_flag=True, help="Mend what its sources contradict; else no word is changed.")
+@click.option("--format", "output_format", type=click.Choice(["md", "html", "json"]), help="Output format.")
+@MODEL
+@LIMIT
+@NO_TRACE
+@OUT
+def check(file: str, output_format: CheckFormat | None, out: Path | None, repair: bool, **options: Any) -> int:
+    """Check a report from elsewhere against the sources that it cites.
+
+    FILE is Markdown, HTML or a Word document (`-`: Markdown from standard input) with numbered markers and a list of
+    sources, footnotes, or links. The report is written with marks and a table of verdicts.
+
+    Exit codes: 0 nothing is wrong; 1 a source contradicts a statement or does not say it; 2 wrong call or setting.
+    """
+    from .check_file import check_path
+    from .settings import settings_from_options
+
+    given = settings_from_options(verify="repair" if repair else "check", **options)
+    return check_path(file, given, output_format, _file(out))
 
 
 @cli.command()

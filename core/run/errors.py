@@ -70,6 +70,10 @@ class DocumentsUnreadable(UserMistake):
     """A folder or file named in `docs` is missing, empty or unreadable."""
 
 
+class ReportUnreadable(UserMistake):
+    """A report that is to be checked is missing, empty or unreadable."""
+
+
 class UnknownSetting(UserMistake):
     """A setting has a name or a value that is not known."""
 
