@@ -210,7 +210,10 @@ def test_a_whole_run_from_the_question_back_to_the_second_further_question(
             reply(page, question, "Ask")
             page.get_by_role("button", name="Start research").click()
             page.locator(".exchange").nth(place).locator(".report article").get_by_text(FACTS["harbour"]).wait_for()
-        assert page.locator(".talk .user").all_inner_texts() == ["The light and its keeper", "Mind the years"]
+        assert page.locator(".talk .user > p:first-child").all_inner_texts() == [
+            "The light and its keeper",
+            "Mind the years",
+        ]
         # Whoever comes later finds all of it, and what each report cites.
         page.reload()
         page.locator(".report article").nth(2).wait_for()

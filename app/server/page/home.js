@@ -22,7 +22,7 @@ function uses({ files, engines, has_model: hasModel, fault }) {
   const searched = [files > 0 && `your ${count(files, "file")}`, ...engines].filter(Boolean);
   const places = searched.length > 1 ? `${searched.slice(0, -1).join(", ")} and ${searched.at(-1)}` : searched[0];
   return h("div", { class: "uses" }, h("p", {}, places ? `Searches ${places}.` : "There is nothing to search yet.",
-      files === 0 && " To search your own documents, start the server with --docs FOLDER."),
+      files === 0 && " Attach files to ask about them; a whole folder is searched if the server is started with --docs FOLDER."),
     !hasModel && h("p", { class: "notice" }, "No language model is set: reports only quote the sources. Set one with the environment variable ",
       h("code", {}, "DEEP_RESEARCH_MODELS"), " and restart the server."));
 }
@@ -70,7 +70,7 @@ export function askForm(offer, failure) {
       h("textarea", { id: "question", name: "question", rows: "3", "data-sends": true, "aria-describedby": "keys",
         placeholder: "Ask a question, or describe everything that the report should cover" }),
       fileList(),
-      h("div", { class: "box-foot" }, fileInput(), h("span", { id: "keys", class: "quiet" }, "Enter sends, Shift+Enter starts a new line"),
+      h("div", { class: "box-foot" }, fileInput(), h("span", { id: "keys", class: "quiet grows" }, "Enter sends, Shift+Enter starts a new line"),
         h("button", { class: "main-action", disabled: !offer }, "Start research"))),
     failure && h("p", { class: "notice bad", role: "alert" }, failure),
     offer ? [depths(offer), uses(offer.uses), options(offer),

@@ -8,7 +8,7 @@ import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { missingView, nameOfRun, runList, undoView } from "./runs.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
-import { button } from "./words.js";
+import { button, shortened } from "./words.js";
 
 const UNDO_SECONDS = 10;
 const list = { runs: [], current: "", renamed: "", deleted: null, search: "", isLoaded: false, typing: 0, leaving: 0 };
@@ -95,7 +95,7 @@ function finishDelete() {
   list.runs = list.runs.filter((known) => known.thread !== run.thread);
   stopDelete();
   server.remove(run.thread).catch((error) =>
-    toast([h("span", {}, `“${nameOfRun(run).slice(0, 60)}” was not deleted: ${error.message}`), button("dismiss", "Close")])).then(refreshRuns).catch(fail);
+    toast([h("span", {}, `“${shortened(nameOfRun(run), 60)}” was not deleted: ${error.message}`), button("dismiss", "Close")])).then(refreshRuns).catch(fail);
 }
 
 const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange")?.dataset.place] ?? exchangeInView();

@@ -1,7 +1,7 @@
 // The list of runs: by day, searched, renamed, deleted.
 
 import { h } from "./dom.js";
-import { STATES, button, day, dot, hour } from "./words.js";
+import { STATES, button, day, dot, hour, shortened } from "./words.js";
 
 export const nameOfRun = (run) => run.label || run.asked || run.title || run.question || "Untitled run";
 
@@ -37,7 +37,7 @@ export function runList({ runs, current, renamed, deleted, search, isLoaded }) {
   ];
 }
 
-export const undoView = (run) => [h("span", {}, `“${nameOfRun(run).slice(0, 60)}” will be deleted.`), button("undo", "Undo")];
+export const undoView = (run) => [h("span", {}, `Deleted: “${shortened(nameOfRun(run), 60)}”`), button("undo", "Undo")];
 
 export const missingView = (words) => h("div", { class: "card missing", role: "alert" }, h("h1", {}, "Run not found"), h("p", {}, words),
   h("p", { class: "quiet" }, "It may have been deleted, or it belongs to another user or server. Choose another run from the list, or ask a new question."),

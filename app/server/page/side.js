@@ -26,7 +26,7 @@ export function sideView({ run, story, headings, cited }) {
     run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
       h("li", {}, h("div", { class: "source-card" }, h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
     found.length > SHOWN_WHILE_READING && run.sources.length === 0 && h("p", { class: "quiet" }, `and ${count(found.length - SHOWN_WHILE_READING, "more source")}`),
-    run.sources.length === 0 && found.length === 0 && h("p", { class: "quiet" }, run.has_report ? "The report cites no source." : "Sources appear here as they are found."),
+    run.sources.length === 0 && found.length === 0 && h("p", { class: "quiet" }, run.has_report ? "The report cites no source." : ["running", "starting", "waiting"].includes(run.status) ? "Sources appear here as they are found." : "No sources."),
   ];
 }
 

@@ -61,7 +61,7 @@ function planPart(exchange, isEdited, stage) {
       h("label", { for: "plan-comment" }, "Or describe what should change, and the plan is rewritten"),
       h("input", { id: "plan-comment", name: "comment", autocomplete: "off" }),
       h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"),
-        run.estimate && h("span", { class: "quiet" }, `Estimate: ${run.estimate}`)));
+        run.estimate && h("span", { class: "quiet" }, `Estimate: ${run.estimate.replace(/ \((?:max|researcher)_\w+\)/g, "")}`)));
   }
   if (!text) return stage === "plan" && run.status !== "waiting" && h("div", { class: "skeleton", "data-part": "plan", "aria-hidden": "true" }, h("i"), h("i"));
   const steps = text.split("\n").filter((line) => /^\s*\**\d+[.)]/.test(line)).length;
@@ -113,14 +113,15 @@ function researchPart(exchange, stage) {
     thoughts.length > 0 && h("details", { class: "names", "data-key": "thoughts" }, h("summary", {}, "Thoughts between the rounds"), thoughts.map((words) => h("p", { class: "quiet" }, words))));
 }
 
-function endPart({ run, failure, isLatest }) {
+function endPart({ run, failure, isLatest, story }) {
+  const kept = story.branches.length > 0 && " What was found so far is kept.";
   const goOn = (words) => run.is_unfinished && button("go-on", words, { class: "main-action" });
   if (run.status === "failed" || (failure && ["stopped", "starting"].includes(run.status))) {
     return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run failed"), h("p", {}, failure || run.failure),
-      run.is_unfinished && h("p", { class: "quiet" }, "What was found so far is kept. Fix the cause, then try again."), h("div", { class: "foot" }, goOn("Try again")));
+      run.is_unfinished && h("p", { class: "quiet" }, "Fix the cause, then try again.", kept), h("div", { class: "foot" }, goOn("Try again")));
   }
   if (run.status === "stopped" && isLatest) {
-    return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped. What was found so far is kept."), h("div", { class: "foot" }, goOn("Continue")));
+    return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept), h("div", { class: "foot" }, goOn("Continue")));
   }
   return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, "You ended this question without a report.");
 }
@@ -143,8 +144,8 @@ function reportPart(exchange, formats) {
 
 // At most three follow-ups: what the report leaves open, then its headings.
 export function followUps(run, headings) {
-  const open = run.open_gaps.map((gap) => `What is known about this: ${gap.replace(/[.\s]+$/, "")}?`);
-  const more = headings.filter((words) => !PLAIN.test(words)).map((words) => `Tell me more about “${words}”`);
+  const open = run.open_gaps.map((gap) => (gap.endsWith("?") ? gap : `Find out: ${gap}`));
+  const more = headings.filter((words) => !PLAIN.test(words) && !words.endsWith("?")).map((words) => `Tell me more about “${words}”`);
   return [...open.slice(0, 2), ...more].slice(0, 3);
 }
 
@@ -164,9 +165,9 @@ export function exchangeView(exchange, formats) {
     planPart(exchange, isEdited, stage),
     researchPart(exchange, stage),
     during.length + pending.length > 0 && h("ol", { class: "talk", "data-key": "during" }, [...during, ...pending.map((text) => ({ role: "user", text }))].map((part) =>
-      bubble(part, isHeard && run.status === "running" && h("p", { class: "quiet" }, "Sent. The researchers will read it at their next turn.")))),
+      bubble(part, h("p", { class: "quiet" }, isHeard && run.status === "running" ? "Sent. The researchers will read it at their next turn." : "Sent during research")))),
     stage === "report" && !(run.has_report && run.status !== "running")
-      && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" }, h("p", { class: "byline quiet" }, story.isChecking ? story.activity || "Checking the report" : "Writing the report"),
+      && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" },
         h("article", { class: "report", "data-keep": true, "data-key": "draft", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })),
     stage === "report" && run.has_report && run.status !== "running" && reportPart(exchange, formats),
     endPart(exchange),

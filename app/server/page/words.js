@@ -19,10 +19,12 @@ const dateOf = (moment) => (moment && !Number.isNaN(new Date(moment).valueOf()) 
 export const day = (moment) => dateOf(moment)?.toLocaleDateString([], { dateStyle: "medium" }) ?? "";
 export const hour = (moment) => dateOf(moment)?.toLocaleTimeString([], { timeStyle: "short" }) ?? "";
 
+export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).replace(/\s+\S*$/, "")}…` : text);
+
 // A long text folds to its beginning.
 export function folded(text, characters) {
   const line = text.trim().split("\n")[0];
   if (text.trim().length <= characters) return text.trim();
-  const head = line.length > characters ? `${line.slice(0, characters).replace(/\s+\S*$/, "")}…` : `${line} …`;
+  const head = line.length > characters ? shortened(line, characters) : `${line} …`;
   return h("details", { class: "folded" }, h("summary", {}, head), h("span", { class: "whole" }, text.trim()));
 }
