@@ -7,7 +7,7 @@ import { button, count, day, DEPTHS, dot, duration, folded, money } from "./word
 
 const LONG_QUESTION = 220;
 const FORMATS = { md: "Markdown", html: "Web page", docx: "Word", pdf: "PDF", bibtex: "BibTeX", "csl-json": "Citations (CSL JSON)", json: "All data (JSON)" };
-const PLAIN = /^(summary|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
+const PLAIN = /^(summary|related passages|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
 
 // The part of the latest question that is at work: it is open and kept in view.
 export function stageOf({ run, story }) {
