@@ -125,7 +125,7 @@ def figures_of(audit: Audit, labels: Labels, *, has_costs: bool = True) -> dict[
         labels.removed_markers: audit.removed_markers,
         labels.sources_read: audit.sources_read,
         labels.sources_cited: audit.sources_cited,
-        labels.independent_sources: audit.independent_sources,
+        labels.independent_sources: audit.independent_sources if audit.independent_sources > 1 else 0,
         labels.excerpt_only: audit.excerpts_cited,
         labels.model_calls: audit.model_calls if has_costs else 0,
     }

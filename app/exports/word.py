@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from io import BytesIO
 from itertools import count, zip_longest
 from typing import Any, NamedTuple
@@ -81,7 +80,7 @@ def report_docx(finished: Finished, evidence: Evidence = "short") -> bytes:
     page = lxml.html.document_fromstring(report_page(finished, evidence, is_on_paper=True, picture="png"))
     document, language = Document(), finished.language_code
     about = document.core_properties
-    about.title, about.author, about.comments, about.created = page.findtext(".//title"), "", "", datetime.now(UTC)
+    about.title, about.author, about.comments = page.findtext(".//title"), "", ""
     _set_styles(document, language)
     _set_page(document)
     _Writer(document).write(page.body, _Place(document))

@@ -12,7 +12,8 @@ from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
 from ..evidence.memory.learned import fitting_learnings, merged_by_source, own_learnings, own_observations, thoughts
 from ..evidence.memory.observations import WITHHELD, ConfirmedPair, confirmed_contradictions, insights, relevance
-from ..evidence.text.quantities import figures_of
+from ..evidence.text.sentences import sentences_of
+from ..evidence.text.words import stems
 from ..records.plan import Fact, Learning, Observation
 from ..records.report import Report
 from ..records.sources import Source
@@ -130,14 +131,14 @@ def _confirmed(state: ResearchState, question_id: str) -> list[ConfirmedPair]:
 
 
 def disagreement_with(state: ResearchState, text: str) -> list[ConfirmedPair]:
-    """Return the confirmed contradictions, but for those between figures of which the text of a report gives none."""
-    given = figures_of(text)
+    """Return the contradictions that a report touches: a sentence of its text has half the words of a claim."""
+    said = [set(stems(sentence.text)) for sentence in sentences_of(text)]
 
-    def is_given(pair: ConfirmedPair) -> bool:
-        one, other = map(figures_of, pair.claims)
-        return one == other or not given.isdisjoint(one ^ other)
+    def is_said(claim: str) -> bool:
+        words = set(stems(claim))
+        return any(2 * len(words & one) >= len(words) for one in said)
 
-    return [pair for pair in disagreement(state) if is_given(pair)]
+    return [pair for pair in disagreement(state) if any(map(is_said, pair.claims))]
 
 
 def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]:

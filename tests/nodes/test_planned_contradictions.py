@@ -157,6 +157,7 @@ async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_
     rules: dict[str, Rule] = {
         "record_insights": lambda _: {"insights": ["It is the oldest light."]},
         "record_inconsistencies": lambda _: {"inconsistencies": [*pairs, {"claim": 1, "other": 3}]},
+        "report": lambda _: "The Skerry Light was lit for the first time in 1844. [1]",
     }
     run, state = await finished(tmp_path, rules)
     asked = run.asked("record_inconsistencies")[0]
