@@ -157,6 +157,12 @@ def test_what_a_sentence_counts_in_words_needs_no_number_of_a_source() -> None:
     assert proof("Twenty fares are named [1].", ROW).fault
 
 
+def test_what_something_costs_a_year_may_be_given_without_its_currency() -> None:
+    paid = "The toll is £15 a year"
+    assert proof("Every pupil pays the toll (15 a year) [1].", paid).fault == ""
+    assert proof("Every pupil pays the toll (15 a month) [1].", paid).fault
+
+
 def test_the_words_are_shown_as_the_whole_sentence_of_the_source_that_is_cited() -> None:
     found = proof("Hulm has 38 houses [2].", "38")
     assert [(one.source, one.words) for one in found.places] == [("b", CARRIED)]

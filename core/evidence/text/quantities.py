@@ -42,6 +42,7 @@ _TIMES = re.compile(r"(?<=[\d)%])\s*[x×·]\s*(?=[\d(])")
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _DECIMAL = re.compile(r"(\d+(?:\.\d+)?)\s*(%)?")
 _EXPRESSION = re.compile(r"[-+*/().\de\s]+")
+_RATES = {"a", "an", "per", "pro", "je", "par", "por"}
 _SIGNS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -267,8 +268,9 @@ def _read(found: re.Match[str], text: str) -> Number:
     scale, measure = (found["scale"] or "").casefold(), (found["measure"] or "").casefold()
     # A letter is a scale behind an amount of money alone: £2m, but 74 m.
     factor = _scales().get(scale) if len(scale) > 1 or found["sign"] else None
-    # What follows the number directly is its measure, if it is no scale: 12 km, but 12 million km.
-    beside = [found["sign"] or "", *([measure] if factor else [scale, measure])]
+    # What follows the number directly is its measure, if it is no scale: 12 km, but 12 million km; of 96 a year, none.
+    following = [] if scale in _RATES else [measure] if factor else [scale, measure]
+    beside = [found["sign"] or "", *following]
     known = _measure_names()
     named = next((known[one] for one in beside if one in known), "")
     whole, _, decimals = figure.partition(".")
