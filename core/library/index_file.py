@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
+from zlib import crc32
 
 from ..evidence.language import IN_TEXT, detect_language, language_by_words
 from ..evidence.text.sentences import split_passages
@@ -23,8 +24,8 @@ WAITING_SECONDS = 3_600
 """How long is waited for who exchanges an index, which takes as long as to read all its files."""
 
 _of_thread = threading.local()
-VERSION = 15
-"""Another one wherever what an index keeps is made otherwise: tables, passages, the names of documents."""
+VERSION = 16
+"""Another one wherever what an index keeps is made otherwise: passages, the names of documents. Tables are compared."""
 BUSY_SECONDS = 60
 MOMENT = 0.01
 """Seconds between two tries at what SQLite does not wait for."""
@@ -202,7 +203,7 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     # Other rules for stems would seek words under other names than those that they are kept by, and what other readers
     # made of a file need not be what it is taken for now.
-    wanted = (VERSION << 24 | (stemmer_version() ^ readers()) & 0xFFFFFF) & 0x7FFFFFFF
+    wanted = (VERSION << 24 | (stemmer_version() ^ readers() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF) & 0x7FFFFFFF
     if _version(connection) == wanted:
         return
     connection.execute("BEGIN IMMEDIATE")
