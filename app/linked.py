@@ -1,4 +1,4 @@
-"""Writes the addresses of links behind their words, so that a parser that keeps words alone keeps them."""
+"""Turns the links of HTML pages and Word documents into Markdown, so that a text parser keeps their addresses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WEB = ("http://", "https://")
 
 
 def with_links(data: bytes, kind: str) -> bytes:
-    """Return an HTML page or a Word document with each link as in Markdown; a link within it that is a number: `[n]`.
+    """Return the page or document with its links written as Markdown; an internal link that is a number becomes `[n]`.
 
     Raises `ReportUnreadable`.
     """

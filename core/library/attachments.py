@@ -91,7 +91,7 @@ def _kept(block: Block, folder: Path, limits: Limits) -> Attached:
 
 
 def _name_of(block: Block) -> str:
-    """Return a name for the file that is one on any system, with an ending that says of what kind it is."""
+    """Return a file name that is valid on every system, with the extension of the file's type."""
     name = _NOT_IN_FILES.sub("_", re.split(r"[\\/]", block.name)[-1]).strip(" .") or "file"
     guessed = mimetypes.guess_extension(block.mime_type) or ""
     is_known = (PurePath(name).suffix and kind_of_file(name)) or name.lower().endswith(guessed)

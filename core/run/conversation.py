@@ -27,7 +27,7 @@ PROGRESS = "progress"
 """Mark of a streamed line that says what is under way; no state holds it."""
 
 _MEDIA = {"image": "picture", "image_url": "picture", "input_image": "picture", "input_audio": "recording"}
-"""Names of what has none, by the type of its block; all others are files."""
+"""Default names of unnamed attachments by block type; any other is a `file`."""
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _FILES = TypeAdapter(list[Attached])
 LONG = 200
@@ -180,7 +180,7 @@ def words_of(message: AnyMessage) -> str:
 
 
 def with_attached(message: AnyMessage, attached: Sequence[Attached]) -> AnyMessage:
-    """Return a user's message with its words alone, and a list of what is attached to it."""
+    """Return a user's message reduced to its text, with its attachments listed in `additional_kwargs`."""
     kept = {**message.additional_kwargs, ATTACHED: [one.model_dump() for one in attached]}
     return message.model_copy(update={"content": words_of(message), "additional_kwargs": kept})
 

@@ -102,8 +102,8 @@ class Dialect(NamedTuple):
 class RunSaver(BaseCheckpointSaver[str]):
     """What our runs need of a saver, over LangGraph's for a database.
 
-    It takes a thread's page texts and files along when it is deleted or copied, writes to no thread whose lease another
-    run has, and says of what cannot be read or saved which run it is.
+    It deletes and copies a thread's page texts and files with the thread, writes to no thread whose lease another run
+    has, and names the run in errors about what cannot be read or saved.
     """
 
     dialect: Dialect
