@@ -34,10 +34,11 @@ LONG = "\n\n".join(
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(900),
     pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium here"),
 ]
 HELD = Point("researcher", "keeper")
-WAIT = 60_000
+WAIT = 240_000
 """Milliseconds until a page has what it waits for, on a busy machine."""
 
 
