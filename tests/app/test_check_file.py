@@ -136,3 +136,10 @@ def test_a_list_in_the_text_and_what_follows_the_sources_stay() -> None:
     steps = "1. Open the door.\n2. Read the sign."
     found = read_foreign(f"{steps}\n\nDone [1].\n\n## Sources\n\n1. Light: {WEB}\n\nThe end.")
     assert found.text == f"{steps}\n\nDone [1].\n\nThe end."
+
+
+def test_numbered_points_with_links_are_no_list_of_sources() -> None:
+    points = f"1. It was lit in 1844 ([register]({WEB})).\n2. It is 38 m tall [survey](https://survey.example/)."
+    found = read_foreign(points)
+    assert found.text == "1. It was lit in 1844 (register [1]).\n2. It is 38 m tall survey [2]."
+    assert [one.address for one in found.targets.values()] == [WEB, "https://survey.example/"]

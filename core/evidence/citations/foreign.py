@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from .markers import code_lines, plain_prose
+from .markers import Marker, Part, code_lines, plain_prose
+from .scanner import KnownMarkers
 
 _ADDRESS = r"https?://[^\s<>()\[\]（）】，。；“”\"]+(?:\([^\s()]*\)[^\s<>()\[\]（）】，。；“”\"]*)*"
 _WEB = re.compile(_ADDRESS)
@@ -62,6 +63,9 @@ def read_foreign(markdown: str) -> ForeignReport:
     """
     lines = _ANCHOR.sub(r"\1", markdown).split("\n")
     entries = _source_list(lines)
+    # Numbered points with links are no list of sources: nothing cites their numbers.
+    if not any(isinstance(part, Marker) for part in _parts(_without(lines, entries), {one.number for one in entries})):
+        entries = []
     targets = dict[int, Target]()
     for entry in entries:
         targets.setdefault(entry.number, entry.target)
@@ -84,6 +88,12 @@ def read_foreign(markdown: str) -> ForeignReport:
     text = _LINK.sub(lambda found: f"{found['words']} {number_of(found['address'])}", text)
     text = _BARE.sub(bare, text)
     return ForeignReport(plain_prose(text, targets).strip(), targets)
+
+
+def _parts(text: str, known: Collection[int]) -> list[Part]:
+    markers = KnownMarkers(known)
+    # An inline link with a number cites it, too.
+    return [*markers.feed(plain_prose(_NUMBERED_LINK.sub(r"[\g<number>]", text), known)), *markers.finish()]
 
 
 def _plain(address: str) -> str:
