@@ -48,7 +48,8 @@ def counted(count: int, noun: str) -> str:
 def in_words(seconds: float) -> str:
     """Return a time in minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    parts = [f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest or not minutes)
+    return " ".join(parts)
 
 
 def check_strategy(name: str, place: str = "strategy") -> Strategy:

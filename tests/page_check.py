@@ -12,7 +12,19 @@ LAYOUT = {"html", "head", "meta", "style", "body", "header", "nav", "main", "art
 PARTS = {"a", "div", "span", "bdi", "button", "dl", "dt", "dd"}
 CHARTS = {"figure", "figcaption", "img"}
 TAGS = TEXT | BLOCKS | LAYOUT | PARTS | CHARTS
-OURS = {"aria-label", "aria-labelledby", "class", "dir", "id", "lang", "role", "scope", "tabindex", "type"}
+OURS = {
+    "aria-label",
+    "aria-labelledby",
+    "class",
+    "data-claim",
+    "dir",
+    "id",
+    "lang",
+    "role",
+    "scope",
+    "tabindex",
+    "type",
+}
 OPENING = {"autofocus", "popover", "popovertarget", "popovertargetaction"}
 HEAD = {"charset", "content", "http-equiv", "name"}
 ATTRIBUTES = OURS | OPENING | HEAD | {"alt", "href", "rel", "src", "start", "target"}

@@ -136,6 +136,7 @@ class _MarkRenderer:
         self._places = places_of(quotes)
         self._quotes, self._citations, self._is_on_paper = quotes, citations, is_on_paper
         self._claim: ClaimCheck | None = None
+        self._number = -1
 
     def begin_line(self) -> None:
         """End an open sentence: none goes beyond its line, even if the mark of its end went with a link."""
@@ -157,12 +158,13 @@ class _MarkRenderer:
         if self._claim is None or not words.strip():
             return [words]
         bare = words.rstrip()
-        return [builder.SPAN(bare, builder.CLASS(f"claim {self._claim.verdict}")), words[len(bare) :]]
+        shown = builder.SPAN(bare, {"class": f"claim {self._claim.verdict}", "data-claim": str(self._number)})
+        return [shown, words[len(bare) :]]
 
     def _element(self, kind: str, number: int) -> list[Piece]:
         if kind == "c":
             return [self._citation(self._citations[number])]
-        self._claim = self._claims[number] if kind == "b" else None
+        self._claim, self._number = self._claims[number] if kind == "b" else None, number
         return []
 
     def _citation(self, citation: Citation) -> lxml.html.HtmlElement:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import islice, pairwise
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -24,8 +25,10 @@ from ..words import GRAPHS, ExportFormat
 
 FOLDERS = 200
 """Folders below one of the operator's that are offered by name."""
-EXAMPLE_FILES, EXAMPLE_BYTES = 200, 200_000
-"""Files that are looked at for example questions, and the size of the largest that is read for its headings."""
+EXAMPLE_FILES, EXAMPLE_DOCUMENTS, EXAMPLE_BYTES = 200, 12, 200_000
+"""Files among which those for example questions are chosen, how many, and bytes of the largest that is read."""
+LIKE = 0.3
+"""Share of words that two titles have in common, above which an example compares their documents."""
 DEPTHS: tuple[Depth, ...] = ("quick", "standard", "deep")
 STRATEGY: Strategy = "orchestrated"
 _HEADING = re.compile(r"^#{1,3} +(.{4,60}?)[ #]*$", re.MULTILINE)
@@ -36,7 +39,7 @@ class Titled(NamedTuple):
     """A document as an example question names it."""
 
     title: str
-    headings: Sequence[str]
+    headings: tuple[str, ...]
 
 
 def offer_to(user: str, context: Context) -> dict[str, Any]:
@@ -76,24 +79,35 @@ async def usual_costs(pages: Pages, context: Context) -> dict[str, dict[str, flo
 
 def _titled(root: Root, files: Sequence[FoundFile]) -> Iterable[Titled]:
     first = sorted(files[:EXAMPLE_FILES], key=lambda file: not file.path.lower().endswith(_TEXT))
-    for file in first[: len(DEPTHS)]:
+    for file in first[:EXAMPLE_DOCUMENTS]:
         headings = list[str]()
         if file.path.lower().endswith(_TEXT) and file.size <= EXAMPLE_BYTES:
             with suppress(Unreadable):
                 text = read_file(root.path, file, EXAMPLE_BYTES).decode("utf-8", "replace")
                 headings = [found.strip("*_` ") for found in _HEADING.findall(text)]
         name = re.sub(r"[_-]+", " ", Path(file.path or root.name).stem).strip()
-        yield Titled(headings[0] if headings else name, headings[1:])
+        yield Titled(headings[0] if headings else name, tuple(headings[1:]))
 
 
 def _examples(documents: Sequence[Titled]) -> list[str]:
     """Return three questions about the documents, or fewer; none without documents."""
-    headed = [(found.title, heading) for found in documents for heading in found.headings[:2]]
-    about = [f"What do the documents say about {heading}?" for _, heading in headed[1:2]]
-    about += [f"What does “{title}” say about {heading}?" for title, heading in headed[:1]]
-    pairs = [f"Compare “{one.title}” with “{other.title}”" for one, other in pairwise(documents)]
-    plain = [f"What are the main points of “{found.title}”?" for found in documents]
-    return list(islice(dict.fromkeys((*about, *pairs[:1], *plain)), len(DEPTHS)))
+    pairs = sorted(combinations(documents, 2), key=lambda pair: -_likeness(*pair))
+    about = [
+        f"How do “{one.title}” and “{other.title}” differ?" for one, other in pairs[:1] if _likeness(one, other) > LIKE
+    ]
+    # A heading that several documents share, such as "Notes", says nothing of their subject.
+    times = Counter(heading for found in documents for heading in {*found.headings})
+    for found in sorted(set(documents) - {*chain(*pairs[:1])}, key=documents.index):
+        own = [heading for heading in found.headings if times[heading] == 1]
+        subject = f"What does “{found.title}” say about {own[0]}?" if len(own) > 1 else ""
+        about.append(subject or f"What are the main points of “{found.title}”?")
+    return about[: len(DEPTHS)]
+
+
+def _likeness(one: Titled, other: Titled) -> float:
+    """Return how many of the words of two titles they share, from 0 to 1; 0 for the same title."""
+    words, others = ({*re.findall(r"\w+", found.title.casefold())} for found in (one, other))
+    return len(words & others) / len(words | others) if words != others else 0.0
 
 
 def _folder(path: Path) -> dict[str, Any]:

@@ -19,22 +19,22 @@ from starlette.routing import Route
 
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to, shown_title, source_place, time_line
+from ...core.records.research import Estimate
 from ...core.run.context import Context
 from ...core.run.conversation import DRAFT, attached_to, clean, clean_nested, mark_of
 from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...core.run.events.log import LogTail, read_log
 from ...core.run.logs import log_failure
-from ...core.run.spending import total
+from ...core.run.spending import dollars, total
 from ...core.run.store.changes import announce, followed, next_change
 from ...core.run.store.pages import Pages
 from ...core.run.user_settings import UserSettings
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
 from ..export import export_content
-from ..progress import estimate_line
 from ..run_name import RunName
 from ..runs import RunBook, StoredRun, open_runs
-from ..words import GRAPHS, STRATEGIES, Evidence, counts_line
+from ..words import GRAPHS, STRATEGIES, Evidence, counts_line, in_words
 from .auth import opened_books, owner_of_checkpoints
 from .offer import offer_to, usual_costs
 from .users import LOCAL_USER, user_of
@@ -238,7 +238,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "plan": state.plan.text if state.plan else "",
         "seconds": state.run.active_seconds,
         "stop_reason": state.run.stop_reason,
-        "estimate": estimate_line(state.run.estimate) if state.run.estimate else "",
+        "estimate": _expected(state.run.estimate) if state.run.estimate else "",
         "spent": {"calls": spent.calls, "tokens": spent.input_tokens + spent.output_tokens, "usd": spent.usd},
         "has_report": state.report is not None,
         "sources": _sources(state),
@@ -247,6 +247,13 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "messages": [_message(message) for message in state.messages if mark_of(message) != DRAFT],
     }
     return clean_nested(shown)
+
+
+def _expected(estimate: Estimate) -> str:
+    """Return what a run will take in a few words; with too few finished runs, the limit on its time."""
+    if not estimate.seconds:
+        return f"at most {in_words(estimate.max_seconds)}" if estimate.max_seconds else ""
+    return f"about {in_words(estimate.seconds.likely)}" + (f", {dollars(estimate.usd.likely)}" if estimate.usd else "")
 
 
 def _sources(state: ResearchState) -> list[dict[str, Any]]:

@@ -159,16 +159,19 @@ def test_a_whole_run_from_the_question_back_to_the_second_further_question(
         ask(page, UNCLEAR)
         page.get_by_text("Which of them?").wait_for()
         reply(page, "The light and its keeper", "Answer")
-        plan = page.get_by_label("Edit the plan")
-        plan.wait_for()
+        steps = page.locator(".lines textarea")
+        steps.first.wait_for()
         assert page.locator("#words").is_hidden()
-        assert plan.input_value() == "1. The light\n2. Its keeper\n3. The harbour"
+        assert [step.input_value() for step in steps.all()] == ["The light", "Its keeper", "The harbour"]
         assert page.get_by_text("Estimate:").is_visible()
-        plan.fill("1. The light\n2. Its keeper")
+        page.get_by_role("button", name="Remove").nth(1).click()
+        page.get_by_role("button", name="Add a step").click()
+        page.keyboard.type("Its keeper")
+        page.get_by_role("button", name="Remove").nth(1).click()
         desk.holds.points.add(HELD)
         page.get_by_role("button", name="Start research").click()
         tasks = page.locator(".task")
-        tasks.nth(0).get_by_text("done", exact=True).wait_for()
+        page.locator(".task.done").first.wait_for()
         assert [task.locator("h3").inner_text().split("\n")[0] for task in tasks.all()] == ["light", "keeper"]
         assert tasks.nth(1).get_by_text("at work").is_visible()
         assert page.get_by_text("1 of 2 tasks done").is_visible()
@@ -178,10 +181,10 @@ def test_a_whole_run_from_the_question_back_to_the_second_further_question(
         assert not page.get_by_text("The harbour").is_visible()
         # What is shown is what the server knows, whoever looks, and whenever.
         page.reload()
-        page.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
+        page.locator(".task.done").first.wait_for()
         other = reader.tab(page.context)
         other.goto(page.url)
-        other.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
+        other.locator(".task.done").first.wait_for()
         other.get_by_role("button", name="Stop").click()
         other.get_by_role("button", name="Continue").first.wait_for()
         page.get_by_text("This run was stopped").wait_for()
@@ -232,7 +235,7 @@ def test_what_is_said_to_researchers_at_work_reaches_them(reader: Reader, desk: 
     with reader.page() as page:
         desk.holds.points.add(HELD)
         ask(page)
-        page.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
+        page.locator(".task.done").first.wait_for()
         before = len(desk.lab.models.requests)
         reply(page, "The keeper matters most", "Send")
         page.locator(".talk .user", has_text="The keeper matters most").wait_for()
@@ -314,7 +317,7 @@ def test_runs_are_searched_renamed_and_deleted_unless_it_is_undone(reader: Reade
         desk.holds.points.add(HELD)
         page.get_by_role("link", name="New question").click()
         ask(page, f"{QUESTION} Tell me of the heron again.")
-        page.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
+        page.locator(".task.done").first.wait_for()
         expect(runs).to_have_count(2, timeout=WAIT)
         with page.expect_response(lambda response: response.request.method == "DELETE") as deleted:
             act_on(page, "Delete")
@@ -404,7 +407,7 @@ def test_nobody_is_kept_from_using_it(reader: Reader, desk: WireDesk, width: int
         assert faults_of(page) == []
         desk.holds.points.add(HELD)
         ask(page)
-        page.locator(".task").nth(0).get_by_text("done", exact=True).wait_for()
+        page.locator(".task.done").first.wait_for()
         assert faults_of(page) == []
         page.get_by_role("button", name="Stop").click()
         page.get_by_role("button", name="Continue").first.click()

@@ -118,6 +118,14 @@ def test_of_a_text_that_shares_nothing_the_first_sentence_is_shown() -> None:
         assert best_passage(unit("A tower."), SourceText("", text)) == Passage(0, 0, 0.0)
 
 
+def test_the_head_of_a_table_is_shown_with_rows_below_it() -> None:
+    head, rule, row = "| operation | median wait in weeks |", "| --- | --- |", "| knee replacement | 34 |"
+    text = "\n".join(["# Waiting", "", head, rule, *[row] * 40, "", "It rained."])
+    found = best_passage(unit("The median wait fell for three of four operations."), SourceText("", text))
+    quote = text[found.start : found.end]
+    assert quote.startswith(f"{head}\n{rule}\n{row}\n") and quote.endswith(row) and len(quote) < 600
+
+
 WRAPPED = (
     "A guide to the coast\n"
     "The lamp of the lighthouse at Skerry was made in the workshop of\n"

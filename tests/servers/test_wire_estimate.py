@@ -40,7 +40,7 @@ def test_an_estimate_stops_at_the_plan_and_resume_carries_it_out(desk: WireDesk)
     assert ended.code == 0
     plan, line = ended.out.strip().split("\n\n")
     assert plan.startswith("1. The light")
-    assert line == f"Estimated: at most 30 min 0 s of research (max_seconds), $0.50 (max_usd); {UNKNOWN}"
+    assert line == f"Estimated: at most 30 min of research (max_seconds), $0.50 (max_usd); {UNKNOWN}"
     assert roles(desk) == ["clarifier", "planner"]
     assert "deep-research resume skerry" in ended.err
     assert "Is this plan good?" in desk.desk.call("show", "skerry").out

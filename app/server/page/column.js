@@ -1,15 +1,14 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
-import { h, place, show } from "./dom.js";
+import { button, h, place, show, STATES } from "./dom.js";
 import { Writing } from "./markdown.js";
 import { renderReport } from "./report.js";
 import * as server from "./server.js";
 import { sideView } from "./side.js";
 import { add, begin, read } from "./story.js";
 import { dockView, exchangeView, followUps, slicesOf, strip } from "./thread.js";
-import { button, STATES } from "./words.js";
 
-const BAR = 56;
+const BAR = 56, STEERING = 15_000;
 const NOTHING = { calls: 0, tokens: 0, usd: 0 };
 const RUN = { status: "starting", question: "", title: "", plan: "", graph: "deep_research", waiting: {}, messages: [], has_report: false, estimate: "",
   is_unfinished: false, failure: "", spent: NOTHING, seconds: 0, question_id: "", sources: [], open_gaps: [], checked: "", depth: "standard", changed: "" };
@@ -24,7 +23,7 @@ const sectionOf = (exchange) => place("column").querySelector(`[data-key="exchan
 
 const exchangeOf = (at, run) => ({
   place: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
-  cited: new Map(), since: Date.now(), live: { ...NOTHING },
+  cited: new Map(), since: Date.now(), steered: 0, live: { ...NOTHING },
 });
 
 export function draw() {
@@ -88,7 +87,7 @@ async function mountReport(exchange) {
   shown.replaceChildren(report);
   // Only now, so that an arriving report does not take the focus.
   for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");
-  const further = followUps(run, headings.map((heading) => heading.words));
+  const further = followUps(run, headings.filter(({ id }) => section.querySelector(`article #${CSS.escape(id)}`)));
   if (further.length) section.querySelector(".next")?.replaceChildren(h("h2", {}, "Ask next"), ...further.map((words) => button("suggest", words, { class: "example" })));
   if (!exchange.isLatest) settle(exchange);
   if (!page.thread?.exchanges.includes(exchange)) return;
@@ -131,7 +130,7 @@ export function keepInView(isWanted = false) {
     scrollTo({ top: (at - begins < innerHeight * 0.45 ? begins : at) - BAR - 8, behavior: "instant" });
   }
   Object.assign(view, { stage, scrolled: scrollY });
-  place("jump").hidden = isInView(part);
+  place("jump").hidden = isInView(part) || (!isAtWork() && exchangeInView() === latest());
 }
 
 // A reader who has scrolled the part at work out of view is reading something else.
@@ -144,7 +143,7 @@ function noticeScroll() {
 export function scrolled() {
   if (!page.thread) return;
   noticeScroll();
-  place("jump").hidden = isInView(partAtWork()[1]);
+  place("jump").hidden = isInView(partAtWork()[1]) || (!isAtWork() && exchangeInView() === latest());
   drawSide();
 }
 
@@ -202,11 +201,13 @@ function take({ question_id: question, held, packets }) {
 function stand(run) {
   const { exchanges, on } = page.thread, { question_id: id } = latest().run;
   if ((id && run.question_id !== id) || slicesOf(run.messages).length > exchanges.length) openExchange("");
-  const exchange = latest(), { status } = exchange.run, { messages, failure, is_unfinished } = run;
+  const exchange = latest(), { status, seconds } = exchange.run, { messages, failure, is_unfinished } = run;
   // Until a follow-up begins, the server still reports how the question before it ended.
   exchange.run = run.question_id !== exchanges.at(-2)?.run.question_id ? run
     : { ...exchange.run, messages, failure, is_unfinished, status: is_unfinished ? run.status : "running" };
-  exchange.since = Date.now();
+  // A message interrupts the run for a moment.
+  if (exchange.run.status === "stopped" && Date.now() - exchange.steered < STEERING) exchange.run = { ...exchange.run, status: "running" };
+  if (exchange.run.seconds !== seconds || exchange.run.status !== status) exchange.since = Date.now();
   if (exchange.run.status !== status) {
     exchange.passing = "";
     on.say(STATES[exchange.run.status] ?? exchange.run.status);

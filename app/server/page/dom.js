@@ -1,4 +1,5 @@
-// Elements from code, and the least change that makes a part of the page like a new one.
+// Elements from code, the words and small elements that several views share, and the least change that makes a part of the
+// page like a new one.
 
 export const place = (id) => document.getElementById(id);
 
@@ -20,10 +21,7 @@ export function show(place, ...children) {
 }
 
 const MINE = { DETAILS: ["open"], DIALOG: ["open"], TEXTAREA: ["value"], INPUT: ["value", "checked"], OPTION: ["selected"] };
-
-function isLike(old, fresh) {
-  return old.nodeName === fresh.nodeName && (old.dataset?.key ?? "") === (fresh.dataset?.key ?? "");
-}
+const isLike = (old, fresh) => old.nodeName === fresh.nodeName && (old.dataset?.key ?? "") === (fresh.dataset?.key ?? "");
 
 function morph(old, fresh) {
   if (old.nodeType === Node.TEXT_NODE) {
@@ -65,6 +63,25 @@ function morphChildren(place, fresh) {
 const policy = globalThis.trustedTypes?.createPolicy("report", { createHTML: (html) => html });
 
 // A page that the server has rendered by its allow-list; nothing in it runs here, by the policy of this page.
-export function parsed(html) {
-  return new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
+export const parsed = (html) => new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
+
+export const STATES = { running: "At work", waiting: "Waits for you", completed: "Done", completed_with_gaps: "Done, with gaps",
+  stopped: "Stopped", failed: "Failed", ended: "Ended", unreadable: "Cannot be read", starting: "Starting" };
+export const DEPTHS = { quick: "Quick", standard: "Standard", deep: "Deep", auto: "Standard" };
+export const button = (action, words, more = {}) => h("button", { type: "button", "data-do": action, ...more }, words);
+export const dot = (status) => h("span", { class: `dot ${status}`, "aria-hidden": "true" });
+export const count = (number, noun) => `${number.toLocaleString("en").replaceAll(",", "\u202f")} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
+export const money = (usd) => `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`;
+export const duration = (seconds) => [seconds >= 59.5 && `${Math.floor(Math.round(seconds) / 60)} min`, (Math.round(seconds) % 60 > 0 || seconds < 1) && `${Math.round(seconds) % 60} s`].filter(Boolean).join(" ");
+const dateOf = (moment) => (moment && !Number.isNaN(new Date(moment).valueOf()) ? new Date(moment) : null);
+export const day = (moment) => dateOf(moment)?.toLocaleDateString([], { dateStyle: "medium" }) ?? "";
+export const hour = (moment) => dateOf(moment)?.toLocaleTimeString([], { timeStyle: "short" }) ?? "";
+export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).replace(/\s+\S*$/, "")}…` : text);
+
+// A long text folds to its beginning.
+export function folded(text, characters) {
+  const line = text.trim().split("\n")[0];
+  if (text.trim().length <= characters) return text.trim();
+  const head = line.length > characters ? shortened(line, characters) : `${line} …`;
+  return h("details", { class: "folded" }, h("summary", {}, head), h("span", { class: "whole" }, text.trim()));
 }

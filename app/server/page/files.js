@@ -1,7 +1,6 @@
 // Files that go with the next question: chosen, dropped or pasted, and named until they are sent.
 
-import { h, place } from "./dom.js";
-import { button } from "./words.js";
+import { button, h, place } from "./dom.js";
 
 let files = [];
 

@@ -1,11 +1,9 @@
 // The first view: the box for a question, what will be searched, and the options; and the form for a token.
 
-import { h } from "./dom.js";
+import { button, count, DEPTHS, duration, h, money } from "./dom.js";
 import { fileInput, fileList } from "./files.js";
-import { DEPTHS, button, count, duration, money } from "./words.js";
 
-const METHODS = { deep_research: "Adaptive: research goes on until nothing is missing",
-  planned_research: "Planned: a fixed plan within a time limit" };
+const METHODS = { deep_research: "Adaptive: until nothing is missing", planned_research: "Planned: within a time limit" };
 const CHOICES = { quick: "One search, for facts", standard: "Several researchers", deep: "More rounds, more time" };
 const ANYTHING = ["How well do heat pumps work in cold winters?", "What changed in the EU AI Act since it was adopted?",
   "Compare PostgreSQL and MySQL for a small team"];
@@ -23,13 +21,11 @@ function uses({ files, engines, has_model: hasModel, fault }) {
   const places = searched.length > 1 ? `${searched.slice(0, -1).join(", ")} and ${searched.at(-1)}` : searched[0];
   return h("div", { class: "uses" }, h("p", {}, places ? `Searches ${places}.` : "There is nothing to search yet.",
       files === 0 && " Attach files to ask about them; a whole folder is searched if the server is started with --docs FOLDER."),
-    !hasModel && h("p", { class: "notice" }, "No language model is set: reports only quote the sources. Set one with the environment variable ",
-      h("code", {}, "DEEP_RESEARCH_MODELS"), " and restart the server."));
+    !hasModel && h("details", { class: "notice", "data-key": "model" }, h("summary", {}, "No language model is set: reports only quote the sources."),
+      "Set one with the environment variable ", h("code", {}, "DEEP_RESEARCH_MODELS"), ", such as openai:gpt-5-mini, and restart the server."));
 }
 
-function price({ runs, seconds, usd } = { runs: 0 }) {
-  return runs ? `about ${duration(seconds)}${usd ? `, ${money(usd)}` : ""}` : "";
-}
+const price = ({ runs, seconds, usd } = { runs: 0 }) => runs ? `about ${duration(seconds)}${usd ? `, ${money(usd)}` : ""}` : "";
 
 function depths(offer) {
   const chosen = offer.depth === "auto" ? "standard" : offer.depth;

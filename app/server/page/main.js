@@ -1,14 +1,14 @@
 // The page: chooses the view and handles what the reader does.
 
 import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, openExchange, page, scrolled } from "./column.js";
-import { h, place, show } from "./dom.js";
+import { button, h, place, shortened, show } from "./dom.js";
 import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
 import { missingView, nameOfRun, runList, undoView } from "./runs.js";
 import * as server from "./server.js";
 import { sourceView } from "./side.js";
-import { button, shortened } from "./words.js";
+import { lineField, planOf } from "./thread.js";
 
 const UNDO_SECONDS = 10;
 const list = { runs: [], current: "", renamed: "", deleted: null, search: "", isLoaded: false, typing: 0, leaving: 0 };
@@ -113,10 +113,11 @@ function light(chip) {
   for (const card of document.querySelectorAll(".source-card.lit")) card.classList.remove("lit");
   const hint = place("hint");
   if (!chip?.isConnected) return hint.matches(":popover-open") && hint.hidePopover();
-  for (const card of place("side").querySelectorAll(`.source-card[value="${CSS.escape(chip.textContent)}"]`)) card.classList.add("lit");
-  place("side").querySelector(".lit")?.scrollIntoView({ block: "nearest" });
+  const card = place("side").querySelector(`.source-card[value="${CSS.escape(chip.textContent)}"]`);
+  card?.classList.add("lit");
+  card?.scrollIntoView({ block: "nearest" });
   if (document.querySelector(".quote:popover-open")) return;
-  hint.replaceChildren(...hintOf(chip));
+  hint.replaceChildren(...hintOf(chip, card?.querySelector(".quiet").textContent));
   hint.showPopover();
   const { left, top, bottom } = chip.getBoundingClientRect(), { width, height } = hint.getBoundingClientRect();
   hint.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
@@ -147,12 +148,14 @@ const submitted = {
     setFiles([]);
     location.hash = `#/run/${thread}`;
   },
-  async approve({ plan, comment }) {
-    if (comment.value.trim()) return reply({ action: "reject", comment: comment.value });
-    return reply(plan.value.trim() === latest().run.waiting.plan.trim() ? { action: "approve" } : { action: "edit", plan: plan.value });
+  async approve(form) {
+    const plan = planOf(form), { value: comment } = form.comment, [proposed, chosen] = [form.plan.value, plan].map((text) => text.replace(/\s+/g, " ").trim());
+    if (comment.trim()) return reply({ action: "reject", comment });
+    return reply(proposed === chosen ? { action: "approve" } : { action: "edit", plan });
   },
   answer: (form) => reply(form.words.value),
   async steer({ words: { value } }) {
+    latest().steered = Date.now();
     const run = await server.steer(page.thread.id, latest().run.graph, value);
     latest().sent.push(value);
     return run;
@@ -173,7 +176,7 @@ const submitted = {
 const clicked = {
   toggle: ({ value }) => toggle(value, !document.body.classList.contains(`has-${value}`)),
   jump: () => keepInView(true),
-  stop: () => server.stop(page.thread.id),
+  stop: () => ((latest().steered = 0), server.stop(page.thread.id)),
   "go-on": () => server.goOn(page.thread.id, latest().run.graph),
   skip: () => reply({ action: "approve" }),
   end: () => reply({ action: "end" }),
@@ -191,6 +194,12 @@ const clicked = {
   },
   delete: (control) => remove(list.runs.find((run) => run.thread === control.value)),
   undo: stopDelete,
+  "add-line"({ value, parentElement: last }) {
+    const number = last.parentElement.querySelectorAll("[aria-label^=Step]").length + 1;
+    last.before(lineField(value.replace(/\d+/, number), ""));
+    last.previousElementSibling.querySelector("textarea").focus();
+  },
+  "drop-line": (control) => control.parentElement.remove(),
   detach: ({ value }) => removeFile(Number(value)),
   dismiss: () => (place("undo").hidden = true),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control)),

@@ -6,7 +6,7 @@ const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|\
 const BREAK = /\n[ \t]*\n/g;
 
 function inline(text) {
-  return text.split(INLINE).filter(Boolean).map((piece) => {
+  return text.replace(/\], \[(?=\d)/g, "][").split(INLINE).filter(Boolean).map((piece) => {
     if (/^\*\*.+\*\*$/s.test(piece)) return h("strong", {}, inline(piece.slice(2, -2)));
     if (/^`.+`$/s.test(piece)) return h("code", {}, piece.slice(1, -1));
     if (/^\*.+\*$/s.test(piece)) return h("em", {}, piece.slice(1, -1));
@@ -16,12 +16,13 @@ function inline(text) {
 }
 
 const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
+const figure = (cell) => ({ class: /^[−+–-]?[\d\s.,]*%?$/.test(cell ?? "") && "figure" });
 
 function table(lines) {
   const [head, , ...rows] = lines.map(cells);
   return h("div", { class: "wide", tabindex: "0" }, h("table", {},
-    h("thead", {}, h("tr", {}, head.map((cell) => h("th", { scope: "col" }, inline(cell))))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, inline(cell))))))));
+    h("thead", {}, h("tr", {}, head.map((cell, at) => h("th", { scope: "col", ...(at && rows.length ? figure(rows[0][at]) : {}) }, inline(cell))))),
+    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", figure(cell), inline(cell))))))));
 }
 
 function list(items, lines) {

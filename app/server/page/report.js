@@ -1,10 +1,10 @@
 // A finished report: the server's HTML with citation chips, sortable tables and its check in one line.
 
-import { h, parsed } from "./dom.js";
-import { button } from "./words.js";
+import { button, count, h, parsed, shortened } from "./dom.js";
 
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
-const FOLDED = ["notes", "sources", "evidence", "not-read", "audit"];
+const UNPROVED = { unsupported: "No source that is cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
+const FOLDED = ["notes", "evidence", "not-read", "audit"];
 
 // Several reports share the page, so the ids of each get a prefix.
 function rename(report, prefix) {
@@ -72,6 +72,25 @@ export function tableText(control) {
   return [...table.rows].map((row) => [...row.cells].map((_, place) => wordsOf(row, place)).join("\t")).join("\n");
 }
 
+const jump = (id, words) => h("a", { href: `#${id}` }, words);
+
+// What a reader should know before the text: what is not verified, and what is open.
+function standing(report, marked, run) {
+  const facts = [marked.length && jump(marked[0].id, `${count(marked.length, "statement")} not verified`),
+    report.querySelector("#contradictions") && jump("contradictions", "sources contradict each other"),
+    run.open_gaps.length && report.querySelector("#gaps") && jump("gaps", `${count(run.open_gaps.length, "point")} still open`)].filter(Boolean);
+  return h("p", { class: "standing" }, facts.flatMap((fact) => [" · ", fact]).slice(1));
+}
+
+function howChecked(page, marked, run) {
+  if (!run.checked) return [];
+  const judge = page.querySelector(".legend .small")?.textContent;
+  return [h("p", {}, `Statements were compared with the passages of the sources that they cite. ${run.checked.replace(/^./, (first) => first.toUpperCase())}.${judge ? ` ${judge}.` : ""}`),
+    h("ul", { class: "key" }, h("li", {}, h("span", { class: "cite supported" }, "1"), " The passage supports the statement."),
+      h("li", {}, h("span", { class: "cite" }, "1"), " The source is named, but nothing was compared."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this.")),
+    marked.length > 0 && h("div", {}, h("h2", {}, "Not verified"), h("ol", {}, marked.map(({ id, claims }) => h("li", {}, jump(id, shortened(claims.map((claim) => claim.textContent).join(" "), 140))))))];
+}
+
 export function renderReport(html, run) {
   // The style in its head is served as a file.
   const page = parsed(html.replace(/<head>[\s\S]*?<\/head>/, ""));
@@ -81,33 +100,41 @@ export function renderReport(html, run) {
     const number = quote.querySelector(".number").textContent;
     quote.removeAttribute("autofocus");
     quote.querySelector(".foot").prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
+    quote.querySelector(".badge ~ .small")?.remove();
   }
-  for (const claim of report.querySelectorAll(".claim.unsupported")) claim.title = "No source that is cited here supports this";
+  for (const cite of report.querySelectorAll("a.cite")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel }));
+  for (const claim of report.querySelectorAll(".claim:not(.supported)")) claim.title = UNPROVED[claim.className.split(" ")[1]];
+  // A sentence may stand in several elements.
+  const marked = [...Map.groupBy(report.querySelectorAll(".claim.unsupported"), (claim) => claim.dataset.claim).values()].map((claims) => ({ id: `unverified-${claims[0].dataset.claim}`, claims }));
+  for (const { id, claims } of marked) Object.assign(claims[0], { id, tabIndex: -1 });
   // Browsers do not open files from a page: show the text that was read instead.
   for (const link of report.querySelectorAll('a[href^="file:"]')) {
     const number = link.closest("li, tr, aside")?.querySelector(".number")?.textContent;
     link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
   }
   for (const element of report.querySelectorAll(".quote .foot button.link")) element.remove();
-  const checked = h("details", { class: "checked" }, h("summary", {}, run.checked ? `How it was checked: ${run.checked.replace(" checked: ", ", ")}` : "Sources and notes"));
+  const checked = h("details", { class: "checked" }, h("summary", {}, run.checked ? `How it was checked: ${run.checked.replace(" checked: ", ", ")}` : "Notes"), howChecked(page, marked, run));
   for (const name of FOLDED) {
     const section = report.querySelector(`#${name}`)?.parentElement;
     if (section) checked.append(section);
   }
+  report.querySelector("#sources")?.parentElement.classList.add("printed");
   if (checked.children.length > 1) report.append(checked);
+  report.prepend(standing(report, marked, run));
   const cited = Map.groupBy(report.querySelectorAll("article .cite"), (chip) => chip.textContent);
   groupChips(report);
   equipTables(report);
   rename(report, `${run.question_id.slice(0, 8)}-`);
-  const headings = [...report.querySelectorAll("article :is(h2, h3)")].map((heading) => ({ id: heading.id, words: heading.textContent.trim(), level: heading.tagName }));
+  const headings = [...report.querySelectorAll("article :is(h2, h3), :scope > section:not(.printed) h2")].map((heading) => ({ id: heading.id, words: heading.textContent.trim(), level: heading.tagName }));
   return { report, headings, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])) };
 }
 
-// The preview of a citation: title and passages.
-export function hintOf(chip) {
+// The preview of a citation: title, verdict, what is known of the source, and passages.
+export function hintOf(chip, about) {
   const quote = quoteOf(chip.closest(".report"), chip);
-  const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map(oneLine);
+  const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map(oneLine), badge = quote?.querySelector(".badge");
   return [h("p", { class: "title" }, quote ? oneLine(quote.querySelector(".title")) : chip.getAttribute("aria-label")),
+    h("p", { class: "quiet" }, badge ? badge.cloneNode(true) : "Not checked against the source", about && ` · ${about}`),
     ...passages.map((passage) => h("blockquote", {}, passage.length > 280 ? `${passage.slice(0, 280)}…` : passage))];
 }
 

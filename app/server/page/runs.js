@@ -1,7 +1,6 @@
 // The list of runs: by day, searched, renamed, deleted.
 
-import { h } from "./dom.js";
-import { STATES, button, day, dot, hour, shortened } from "./words.js";
+import { button, day, dot, h, hour, shortened, STATES } from "./dom.js";
 
 export const nameOfRun = (run) => run.label || run.asked || run.title || run.question || "Untitled run";
 
@@ -17,7 +16,7 @@ function row(run, current, renamed) {
       h("input", { name: "label", value: name, maxlength: "200", autocomplete: "off", "aria-label": "New name of the run" }), h("button", {}, "Save")));
   }
   return h("li", { "data-key": run.thread },
-    h("a", { href: `#/run/${run.thread}`, "aria-current": run.thread === current ? "page" : null, title: name },
+    h("a", { href: `#/run/${run.thread}`, "aria-current": run.thread === current ? "page" : null, title: run.asked || name },
       h("span", { class: "line", dir: "auto" }, name),
       h("span", { class: "quiet" }, dot(run.status), `${STATES[run.status] ?? run.status}`, run.changed && ` · ${hour(run.changed)}`)),
     h("details", { class: "menu" }, h("summary", { "aria-label": `Actions for ${name}` }, "⋯"),
@@ -39,6 +38,5 @@ export function runList({ runs, current, renamed, deleted, search, isLoaded }) {
 
 export const undoView = (run) => [h("span", {}, `Deleted: “${shortened(nameOfRun(run), 60)}”`), button("undo", "Undo")];
 
-export const missingView = (words) => h("div", { class: "card missing", role: "alert" }, h("h1", {}, "Run not found"), h("p", {}, words),
-  h("p", { class: "quiet" }, "It may have been deleted, or it belongs to another user or server. Choose another run from the list, or ask a new question."),
+export const missingView = (words) => h("div", { class: "card missing", role: "alert" }, h("h1", {}, "Run not found"), h("p", { title: words }, "It may have been deleted, or it belongs to another user or server. Choose another run from the list, or ask a new question."),
   h("p", {}, h("a", { class: "button main-action", href: "#/" }, "New question")));

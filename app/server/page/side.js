@@ -1,8 +1,7 @@
 // The column beside the conversation: contents and source cards; and the dialog with the text of a source.
 
-import { h } from "./dom.js";
+import { button, count, day, h } from "./dom.js";
 import { markdown } from "./markdown.js";
-import { button, count, day } from "./words.js";
 import { nameOf } from "./story.js";
 
 const SECTIONS = 4;
@@ -12,16 +11,17 @@ const [OPEN, CLOSE] = ["\uE000", "\uE001"];
 function cardOf(source, times) {
   return h("li", { "data-key": String(source.number) }, h("button", { type: "button", class: "source-card", "data-do": "open-source", value: String(source.number) },
     h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title),
-    h("span", { class: "quiet" }, [source.kind === "web" ? "Web page" : "Your document", source.place !== source.title && source.place, ...source.facts, source.extent === "whole" && "read in full",
+    h("span", { class: "quiet" }, [source.place !== source.title && source.place, ...source.facts, source.extent !== "whole" && "read in part",
       times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`].filter(Boolean).join(" · "))));
 }
 
-export function sideView({ run, story, headings, cited }) {
+export function sideView({ run, story, headings, cited, place: at }) {
+  const sections = headings.length ? headings : [...story.draft.matchAll(/^(#{2,3}) (.+)$/gm)].map(([, signs, words]) => ({ words, level: `H${signs.length}` }));
   const found = [...story.documents.values()].sort((one, other) => other.isRead - one.isRead);
   return [
-    headings.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h2", {}, "Contents"),
-      h("ol", {}, headings.map((heading) => h("li", { class: heading.level }, h("a", { href: `#${heading.id}`, dir: "auto" }, heading.words))))),
-    h("div", { class: "side-head" }, h("h2", {}, "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
+    sections.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h2", {}, "Contents"),
+      h("ol", {}, sections.map(({ id, words, level }) => h("li", { class: level }, h("a", { href: id && `#${id}`, dir: "auto" }, words))))),
+    h("div", { class: "side-head" }, h("h2", {}, at ? `Sources of answer ${at + 1}` : "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
     run.sources.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, run.sources.map((source) => cardOf(source, cited.get(String(source.number)) ?? 0))),
     run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
       h("li", {}, h("div", { class: "source-card" }, h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
@@ -30,9 +30,10 @@ export function sideView({ run, story, headings, cited }) {
   ];
 }
 
-// Puts signs around a quote; they survive the Markdown and become `mark` elements.
+// Puts signs around a quote; they survive the Markdown and become `mark` elements. Between cells of a table, a quote has dots.
 function withSigns(text, quote) {
-  const pattern = quote.trim().split(/\s+/).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("\\s+");
+  const words = quote.split(/[\s|·]+/).filter(Boolean);
+  const pattern = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[\\s|·]+(?:[-:]+[\\s|]+)*");
   const found = pattern ? new RegExp(pattern).exec(text) : null;
   if (!found) return text;
   const lead = /^(?:\s|[#>*+-]+\s|\d+[.)]\s|\|)*/.exec(found[0])[0].length;

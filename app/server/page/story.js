@@ -25,9 +25,9 @@ const short = (text) => {
   return words.length > SHORT ? `${words.slice(0, SHORT).join(" ").replace(/[,;:.]$/, "")}…` : words.join(" ");
 };
 
-function branchOf(key, turn, task, title) {
+function branchOf(key, turn, task, title, began) {
   const names = { searches: [], pages: new Map(), files: new Map() };
-  return { key, turn, task, title: short(title || task), now: "Reading the task", ...names, finding: "", cited: [], errors: [], learned: [], state: "at work" };
+  return { key, turn, task, title: short(title || task), now: "Starting", past: [], ...names, finding: "", errors: [], learned: [], state: "at work", began, ended: began };
 }
 
 // Notes documents that were found; those that were opened count as read.
@@ -43,19 +43,26 @@ function note(branch, story, documents, isOpened) {
 
 const listed = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? ` and ${names.length - 2} more` : "");
 
+// What a researcher does now; searches and readings before it stay in its history.
+function does(branch, words) {
+  if (/^(Searching .* for|Reading) /.test(branch.now)) branch.past.push(branch.now);
+  branch.now = words;
+}
+
 function addTo(branch, story, packet) {
+  branch.ended = packet.at ?? branch.ended;
   switch (packet.type) {
-    case "reasoning_start": branch.now = "Thinking"; break;
-    case "search_tool_start": branch.where = packet.is_internet_search ? "the web" : "your documents"; branch.now = `Searching ${branch.where}`; break;
-    case "search_tool_queries_delta": branch.searches.push(...packet.queries); branch.now = `Searching ${branch.where} for ${listed(packet.queries)}`; break;
-    case "open_url_start": branch.now = "Opening sources"; break;
-    case "open_url_urls": if (packet.urls.length) branch.now = `Reading ${listed([...new Set(packet.urls.map(nameOf))])}`; break;
-    case "search_tool_documents_delta": note(branch, story, packet.documents, false); branch.now = packet.documents.length ? "Looking at what was found" : "Nothing found; trying other words"; break;
+    case "reasoning_start": does(branch, "Thinking"); break;
+    case "search_tool_start": branch.where = packet.is_internet_search ? "the web" : "your documents"; does(branch, `Searching ${branch.where}`); break;
+    case "search_tool_queries_delta": branch.searches.push(...packet.queries); does(branch, `Searching ${branch.where} for ${listed(packet.queries)}`); break;
+    case "open_url_start": does(branch, "Opening sources"); break;
+    case "open_url_urls": if (packet.urls.length) does(branch, `Reading ${listed([...new Set(packet.urls.map(nameOf))])}`); break;
+    case "search_tool_documents_delta": note(branch, story, packet.documents, false); does(branch, packet.documents.length ? "Looking at what was found" : "Nothing found; trying other words"); break;
     case "open_url_documents": note(branch, story, packet.documents, true); break;
-    case "intermediate_report_start": Object.assign(branch, { finding: "", now: "Writing down what was found" }); break;
+    case "intermediate_report_start": branch.finding = ""; does(branch, "Writing down what was found"); break;
     case "intermediate_report_delta": branch.finding += packet.content; break;
-    case "intermediate_report_cited_docs": Object.assign(branch, { cited: packet.cited_docs, state: "done" }); break;
-    case "step_learnings": branch.learned.push(...packet.learnings.map((learning) => learning.text)); branch.now = "Weighing what was learned"; break;
+    case "intermediate_report_cited_docs": branch.state = "done"; break;
+    case "step_learnings": branch.learned.push(...packet.learnings.map((learning) => learning.text)); does(branch, "Weighing what was learned"); break;
     case "step_done": Object.assign(branch, { state: packet.status === "completed" ? "done" : packet.status, errors: packet.reason ? [packet.reason] : [] }); break;
     case "research_agent_title": if (packet.title.length > 2) branch.title = short(packet.title); break;
     case "error": branch.errors.push(packet.message); break;
@@ -63,18 +70,18 @@ function addTo(branch, story, packet) {
 }
 
 export function add(story, packet) {
+  story.began ??= packet.at;
   const { turn_index: turn, tab_index: tab, sub_turn_index: step } = packet.placement;
   const key = `${turn}.${tab}`;
   const begins = { research_agent_start: [packet.research_task, ""], step_started: [packet.task, packet.title] }[packet.type];
   if (begins) {
-    story.places.set(key, branchOf(key, turn, ...begins));
-    story.branches = [...story.places.values()];
-    return;
+    story.places.set(key, branchOf(key, turn, ...begins, packet.at));
+    return Object.assign(story, { branches: [...story.places.values()], activity: "" });
   }
   const branch = story.places.get(key);
   if (branch) return addTo(branch, story, packet);
   switch (packet.type) {
-    case "deep_research_plan_start": Object.assign(story, { plan: "", isPlanning: true }); break;
+    case "deep_research_plan_start": Object.assign(story, { plan: "", isPlanning: true, activity: "" }); break;
     case "deep_research_plan_delta": story.plan += packet.content; break;
     case "section_end": story.isPlanning = false; break;
     case "reasoning_start": if (step === null) story.thoughts.push(""); break;
@@ -84,7 +91,7 @@ export function add(story, packet) {
     case "search_tool_documents_delta":
     case "open_url_documents": note({ files: new Map(), pages: new Map() }, story, packet.documents, packet.type === "open_url_documents"); break;
     case "activity": story.activity = packet.text; story.isChecking = story.draft !== ""; break;
-    case "message_start": Object.assign(story, { isWriting: packet.final_documents !== null, draft: "", drafts: story.drafts + 1, isChecking: false }); break;
+    case "message_start": Object.assign(story, { isWriting: packet.final_documents !== null, draft: "", drafts: story.drafts + 1, isChecking: false, activity: "" }); break;
     case "message_delta": if (story.isWriting) story.draft += packet.content; break;
     case "report_revised": Object.assign(story, { draft: packet.content, drafts: story.drafts + 1 }); break;
     case "stop": story.stop = packet; break;

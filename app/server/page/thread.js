@@ -1,13 +1,12 @@
 // One question: its messages, plan, research and report; and the box below all questions.
 
-import { h } from "./dom.js";
+import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
 import { markdown } from "./markdown.js";
-import { button, count, day, DEPTHS, dot, duration, folded, money } from "./words.js";
 
-const LONG_QUESTION = 220;
+const LONG_QUESTION = 130;
 const FORMATS = { md: "Markdown", html: "Web page", docx: "Word", pdf: "PDF", bibtex: "BibTeX", "csl-json": "Citations (CSL JSON)", json: "All data (JSON)" };
-const PLAIN = /^(summary|related passages|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
+const PLAIN = /^\W*(?:\d+[.)]\s*)?(summary|related passages|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
 
 // The part of the latest question that is at work: it is open and kept in view.
 export function stageOf({ run, story }) {
@@ -49,20 +48,39 @@ function partsOf(slice, edited) {
 
 const bubble = ({ role, text }, more) => h("li", { class: role, dir: "auto" }, role === "user" ? h("p", {}, folded(text, LONG_QUESTION)) : markdown(text), more);
 
+// The plan as fields, one for each step and each item of the checklist; what stands between them is shown as it is.
+const FIELD = /^[ \t]*(\d+[.)][ \t]+|[-*][ \t]+|(?=\S))(.*(?:\n(?![ \t]*(?:\d+[.)]|[-*]|#|$)).+)*)/gm;
+const planFields = (text) => [...text.matchAll(FIELD)].map(([, lead, words]) => ({ lead, words: words.replace(/\n\s*/g, "\n") }));
+const nounOf = (lead) => (/\d/.test(lead) ? "step" : lead && "item");
+export const lineField = (lead, words) => h("li", {}, h("span", { class: "quiet" }, lead.trim().replace(/[-*]/, "•")),
+  h("textarea", { name: "line", rows: String(Math.ceil(words.length / 90) || 1), "data-lead": lead, "aria-label": nounOf(lead) === "step" ? `Step ${Number.parseInt(lead)}` : "Item of the checklist" }, words), button("drop-line", "×", { class: "plain", "aria-label": "Remove" }));
+
+// The plan that the fields make; without references between the steps, their numbers follow one another.
+export function planOf(form) {
+  let number = 0;
+  const lines = [...form.querySelectorAll("[name=line]")].filter((field) => field.value.trim()).map(({ dataset: { lead }, value }) => {
+    const before = nounOf(lead) === "step" && !form.plan.value.includes("(builds on") ? `${(number += 1)}. ` : lead;
+    return before ? before + value.trim().replace(/\s*\n\s*/g, "\n   ") : `\n${value}\n`;
+  });
+  return lines.join("\n").trim();
+}
+
+function review({ waiting, estimate }) {
+  const fields = planFields(waiting.plan);
+  return h("form", { class: "card review", "data-part": "plan", "data-do": "approve", "data-key": `review ${waiting.plan}` },
+    h("h2", {}, "Does this plan look right?"), waiting.refused && h("p", { class: "notice bad", role: "alert" }, waiting.refused),
+    h("input", { type: "hidden", name: "plan", value: waiting.plan }),
+    h("ol", { class: "lines", "data-keep": true, "data-key": "lines", "aria-label": "Plan" }, fields.map(({ lead, words }, at) => [
+      lead ? lineField(lead, words) : h("li", {}, h("h3", {}, words.replace(/^#+\s*|\*\*/g, "").replace(/^Checklist$/, "What the report must answer")), h("input", { type: "hidden", name: "line", "data-lead": "", value: words })),
+      lead && nounOf(lead) !== nounOf(fields[at + 1]?.lead ?? "") && h("li", {}, button("add-line", `Add ${nounOf(lead) === "step" ? "a step" : "an item"}`, { class: "link", value: lead }))])),
+    h("div", { class: "decide" }, h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"), estimate && h("span", { class: "quiet" }, `Estimate: ${estimate}`)),
+      h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe what should change" }), h("button", {}, "Rewrite the plan"))));
+}
+
 function planPart(exchange, isEdited, stage) {
   const { run, story } = exchange;
-  const isAsked = run.status === "waiting" && "plan" in run.waiting;
-  const text = isAsked ? run.waiting.plan : story.isPlanning ? story.plan : run.plan || story.plan;
-  if (isAsked) {
-    return h("form", { class: "card review", "data-part": "plan", "data-do": "approve", "data-key": `review ${run.waiting.plan}` },
-      h("h2", {}, "Does this plan look right?"), run.waiting.refused && h("p", { class: "notice bad", role: "alert" }, run.waiting.refused),
-      h("label", { for: "plan-text" }, "Edit the plan"),
-      h("textarea", { id: "plan-text", name: "plan", rows: String(Math.min(18, text.split("\n").length + 1)) }, text),
-      h("label", { for: "plan-comment" }, "Or describe what should change, and the plan is rewritten"),
-      h("input", { id: "plan-comment", name: "comment", autocomplete: "off" }),
-      h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"),
-        run.estimate && h("span", { class: "quiet" }, `Estimate: ${run.estimate.replace(/ \((?:max|researcher)_\w+\)/g, "")}`)));
-  }
+  if (run.status === "waiting" && "plan" in run.waiting) return review(run);
+  const text = story.isPlanning ? story.plan : run.plan || story.plan;
   if (!text) return stage === "plan" && run.status !== "waiting" && h("div", { class: "skeleton", "data-part": "plan", "aria-hidden": "true" }, h("i"), h("i"));
   const steps = text.split("\n").filter((line) => /^\s*\**\d+[.)]/.test(line)).length;
   const isOpen = stage === "plan";
@@ -76,40 +94,45 @@ function names(found, noun) {
   return h("details", { class: "names", "data-key": noun }, h("summary", {}, count(found.length, noun)), h("ul", {}, found.map((name) => h("li", {}, name))));
 }
 
+const plain = (text) => text.replace(/^\s*\|.*$|^[#>*-]+\s*|\*\*|\s*\[[\d, ]+\]/gm, "").replace(/\s+/g, " ").trim();
+
 function taskCard(branch, isAtWork) {
-  const state = branch.state === "done" ? "done" : isAtWork ? branch.state : "stopped";
+  const state = branch.state === "done" ? "done" : isAtWork ? branch.state : "stopped", seconds = branch.ended - branch.began;
   return h("section", { class: `task ${state.replace(" ", "-")}`, "data-key": branch.key, "aria-label": branch.title },
-    h("h3", { title: branch.task }, dot({ done: "completed", "at work": "running" }[state] ?? state), branch.title,
-      h("span", { class: "quiet state" }, state)),
-    state === "at work" && h("p", { class: "now" }, branch.now), branch.errors.map((words) => h("p", { class: "notice bad" }, words)),
-    h("div", { class: "counts" },
+    h("h3", { title: branch.task }, dot({ done: "completed", "at work": "running" }[state] ?? state), branch.title),
+    state === "at work" && [branch.past.slice(-3).map((words) => h("p", { class: "past" }, words)), h("p", { class: "now" }, branch.now)],
+    state === "done" && branch.finding && h("p", { class: "gist" }, shortened(plain(branch.finding), 240)), branch.errors.map((words) => h("p", { class: "notice bad" }, words)),
+    h("div", { class: "counts" }, h("span", {}, state, seconds >= 1 && ` · ${duration(seconds)}`),
       names(branch.searches, "search"), names([...branch.pages.values()], "page"), names([...new Set(branch.files.values())], "file"), names(branch.learned, "finding"),
-      branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
+      branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
 
 function researchLine({ run, story }) {
-  const files = new Set(), pages = new Set();
-  for (const branch of story.branches) {
-    for (const name of branch.files.values()) files.add(name);
-    for (const id of branch.pages.keys()) pages.add(id);
-  }
+  const files = new Set(story.branches.flatMap((branch) => [...branch.files.values()])), pages = new Set(story.branches.flatMap((branch) => [...branch.pages.keys()]));
   const topics = story.branches.length;
   return [topics ? `Researched ${count(topics, "topic")}` : "First searches", files.size > 0 && count(files.size, "file"),
     pages.size > 0 && count(pages.size, "page"), run.seconds >= 1 && duration(run.seconds)].filter(Boolean).join(", ");
 }
 
+// The rounds as a timeline; those before the last one fold.
+function roundView({ run }, [turn, branches], at, rounds) {
+  const [began, ended] = [branches[0].began, Math.max(...branches.map((branch) => branch.ended))], waited = began - rounds[0][1][0].began;
+  const isOver = branches.every((branch) => branch.state === "done"), isOpen = at === rounds.length - 1 || !isOver;
+  const facts = [count(branches.length, "task"), waited >= 1 && `${duration(waited)} after the first`, isOver && ended - began >= 1 && `took ${duration(ended - began)}`];
+  return h("details", { class: "round", "data-key": `round-${turn}-${isOpen}`, open: isOpen }, h("summary", {}, h("strong", {}, `Round ${at + 1}`), ` ${facts.filter(Boolean).join(" · ")}`),
+    h("div", { class: "tasks" }, branches.map((branch) => taskCard(branch, run.status === "running"))));
+}
+
 function researchPart(exchange, stage) {
-  const { story, run } = exchange;
+  const { story } = exchange;
   if (!story.branches.length && !story.looking.length) return null;
   const isOpen = stage === "research" || (stage === "end" && story.branches.length > 0);
   const done = story.branches.filter((branch) => branch.state === "done").length;
-  const rounds = [...new Set(story.branches.map((branch) => branch.turn))];
-  const thoughts = story.thoughts.filter(Boolean);
+  const rounds = [...Map.groupBy(story.branches, (branch) => branch.turn)], thoughts = story.thoughts.filter(Boolean);
   return h("details", { class: "part", "data-part": "research", "data-key": `research-${isOpen}`, open: isOpen },
     h("summary", {}, isOpen ? `Research: ${done} of ${story.branches.length} tasks done` : researchLine(exchange)),
     story.looking.length > 0 && h("p", { class: "quiet" }, `First searched for: ${story.looking.join(" · ")}`),
-    rounds.map((turn, place) => h("div", { "data-key": `round-${turn}`, class: "round" }, rounds.length > 1 && h("p", { class: "quiet" }, `Round ${place + 1}`),
-      h("div", { class: "tasks" }, story.branches.filter((branch) => branch.turn === turn).map((branch) => taskCard(branch, run.status === "running"))))),
+    rounds.map((round, at) => roundView(exchange, round, at, rounds)),
     thoughts.length > 0 && h("details", { class: "names", "data-key": "thoughts" }, h("summary", {}, "Thoughts between the rounds"), thoughts.map((words) => h("p", { class: "quiet" }, words))));
 }
 
@@ -117,8 +140,8 @@ function endPart({ run, failure, isLatest, story }) {
   const kept = story.branches.length > 0 && " What was found so far is kept.";
   const goOn = (words) => run.is_unfinished && button("go-on", words, { class: "main-action" });
   if (run.status === "failed" || (failure && ["stopped", "starting"].includes(run.status))) {
-    return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run failed"), h("p", {}, failure || run.failure),
-      run.is_unfinished && h("p", { class: "quiet" }, "Fix the cause, then try again.", kept), h("div", { class: "foot" }, goOn("Try again")));
+    return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run failed"), h("p", {}, run.is_unfinished ? "Something has to be set right first; then try again." : "It cannot go on.", kept),
+      h("p", { class: "quiet cause" }, failure || run.failure), h("div", { class: "foot" }, goOn("Try again")));
   }
   if (run.status === "stopped" && isLatest) {
     return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept), h("div", { class: "foot" }, goOn("Continue")));
@@ -131,22 +154,24 @@ export function byline({ run }) {
     .filter(Boolean).join(" · ");
 }
 
+// The title of the report, unless it only repeats the question.
+const titleOf = ({ run, question }) => run.title && !question.replace(/\s+/g, " ").startsWith(run.title.replace(/…$/, "")) && h("h2", { class: "title", dir: "auto" }, run.title);
+
 function reportPart(exchange, formats) {
-  const { run, question } = exchange;
-  const isTitled = run.title && !question.replace(/\s+/g, " ").startsWith(run.title.replace(/…$/, ""));
+  const { run } = exchange;
   return h("div", { class: "report-part", "data-part": "report", "data-key": "finished" },
-    isTitled && h("h2", { class: "title", dir: "auto" }, run.title), h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
+    titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
       h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
           h("div", { class: "menu-items" }, formats.map((format) => button("export", FORMATS[format] ?? format, { value: format })))))),
     h("div", { class: "report", "data-keep": true, "data-key": "report", "data-of": run.question_id }, h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
 }
 
-// At most three follow-ups: what the report leaves open, then its headings.
+// At most three follow-ups: what the report leaves open, then its sections.
 export function followUps(run, headings) {
   const open = run.open_gaps.map((gap) => (gap.endsWith("?") ? gap : `Find out: ${gap}`));
-  const more = headings.filter((words) => !PLAIN.test(words) && !words.endsWith("?")).map((words) => `Tell me more about “${words}”`);
-  return [...open.slice(0, 2), ...more].slice(0, 3);
+  const sections = headings.filter(({ words, level }) => level === "H2" && !PLAIN.test(words));
+  return [...open.slice(0, 2), ...sections.map(({ words }) => `Find further sources on “${words.replace(/^\d+[.)]\s*/, "")}”`)].slice(0, 3);
 }
 
 export function exchangeView(exchange, formats) {
@@ -165,9 +190,9 @@ export function exchangeView(exchange, formats) {
     planPart(exchange, isEdited, stage),
     researchPart(exchange, stage),
     during.length + pending.length > 0 && h("ol", { class: "talk", "data-key": "during" }, [...during, ...pending.map((text) => ({ role: "user", text }))].map((part) =>
-      bubble(part, h("p", { class: "quiet" }, isHeard && run.status === "running" ? "Sent. The researchers will read it at their next turn." : "Sent during research")))),
+      bubble(part, h("p", { class: "quiet" }, isHeard && run.status === "running" ? "Sent. The researchers will read it at their next turn." : "Given to the researchers")))),
     stage === "report" && !(run.has_report && run.status !== "running")
-      && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" },
+      && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" }, titleOf(exchange), h("p", { class: "byline quiet" }, story.isChecking ? "Checking each statement" : "Writing…"),
         h("article", { class: "report", "data-keep": true, "data-key": "draft", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })),
     stage === "report" && run.has_report && run.status !== "running" && reportPart(exchange, formats),
     endPart(exchange),
@@ -183,7 +208,7 @@ const WAYS = {
 
 export function strip({ run, story, passing }, seconds, costs) {
   const done = story.branches.filter((branch) => branch.state === "done").length;
-  const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: `Researching, ${done} of ${story.branches.length} done`, plan: story.isPlanning ? "Planning" : "Getting ready" };
+  const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Weighing what was found" : `Researching, ${done} of ${story.branches.length} done`, plan: story.isPlanning ? "Planning" : "Getting ready" };
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
   return [dot("running"), h("span", { class: "doing" }, passing || story.activity || stage[stageOf({ run, story })] || "At work"),
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock" }, duration(seconds)), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
@@ -191,7 +216,7 @@ export function strip({ run, story, passing }, seconds, costs) {
 
 export function dockView(exchange) {
   const { run } = exchange;
-  const [action, words, verb] = WAYS[run.status] ?? ["follow-up", "Ask a follow-up question", "Ask"];
+  const [action, words, verb] = WAYS[run.status] ?? ["follow-up", "Ask a follow-up", "Ask"];
   const isPlan = run.status === "waiting" && "plan" in run.waiting;
   const isAtWork = ["running", "starting"].includes(run.status);
   return [
@@ -203,6 +228,6 @@ export function dockView(exchange) {
     h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || run.status === "starting" },
       action === "follow-up" && fileInput(),
       h("textarea", { id: "words", name: "words", rows: "1", "aria-label": words, placeholder: words, "data-sends": true }),
-      h("button", { class: "main-action" }, verb), action === "follow-up" && fileList()),
+      h("button", { class: verb !== "Continue" && "main-action" }, verb), action === "follow-up" && fileList()),
   ];
 }

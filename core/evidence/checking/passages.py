@@ -18,6 +18,9 @@ WIDER = 0.04
 """Share of the unit that each further sentence of a passage must add."""
 AROUND = 80
 """Characters before and behind a quote in which the end of the next sentence is looked for."""
+ROWS = 500
+"""Maximum number of characters of the rows below the head of a table."""
+_ROWS = re.compile(r"[ \t|]*\n[ \t]*\|[ \t:|-]+(?:\n[ \t]*\|.*)+")
 _PIECE = re.compile(r"\w+|[^\w\s]")
 _HAS_WORD = re.compile(r"[^\W_]")
 _ENDS = ("", *".!?…。！？\n\r")
@@ -55,7 +58,16 @@ def best_passage(unit: Unit, source: SourceText) -> Passage:
             share = math.fsum(weights[key] for key in held) / whole - WIDER * size if held else 0.0
             if share > best.share:
                 best = Passage(sentence.start, last.end, share)
-    return best
+    return _with_rows(best, source.text)
+
+
+def _with_rows(passage: Passage, text: str) -> Passage:
+    """Return a passage that ends in the head of a table with the rows below it: a head alone proves nothing."""
+    below = _ROWS.match(text, passage.end)
+    if not below:
+        return passage
+    end, last = below.end(), passage.end + ROWS
+    return passage._replace(end=end if end <= last else text.rindex("\n", passage.end, last))
 
 
 def find_quote(unit: Unit, source: SourceText) -> Passage | None:

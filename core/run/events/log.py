@@ -8,6 +8,7 @@ run again when it is resumed, and emit their blocks anew.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import count
@@ -71,9 +72,9 @@ class Log:
         self._tasks = set[asyncio.Task[None]]()
 
     def append(self, packet: Data) -> None:
-        """Take a packet as it goes out; it is kept `FLUSH_SECONDS` later at most."""
+        """Take a packet as it goes out, and its time in seconds since 1970; it is kept `FLUSH_SECONDS` later."""
         if not self._waiting or not _continued(self._waiting[-1], packet):
-            self._waiting.append(dict(packet))
+            self._waiting.append({**packet, "at": round(time.time(), 1)})
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._start)
 
