@@ -15,6 +15,7 @@ from ..core.evidence.checking.units import Unit, units_of
 from ..core.evidence.citations.foreign import Target, read_foreign
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
+from ..core.evidence.memory.observations import source_notes
 from ..core.library.library import Library
 from ..core.models.resolve import check_models, is_extractive, load_models
 from ..core.reading.documents.worker import parse
@@ -83,8 +84,9 @@ class CheckedFile(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """Which sources could not be read, and why."""
-        return [f"Not read: source {number}, {reason.rstrip('.')}." for number, reason in self.unread.items()]
+        """Which sources could not be read, and why; which were retracted or read as copies."""
+        unread = [f"Not read: source {number}, {reason.rstrip('.')}." for number, reason in self.unread.items()]
+        return [*source_notes(self.sources), *unread]
 
     def markdown(self) -> str:
         """Return the report with its marks, its sources, and a table of the verdicts."""

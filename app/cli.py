@@ -59,6 +59,9 @@ OPTIONS = (
         is_flag=True,
         help="Let web queries use words that only your documents say (a limited number); without, they are left out.",
     ),
+    click.option(
+        "--no-open-copies", is_flag=True, help="Ask nobody for copies of closed papers and pages that are gone."
+    ),
     click.option("--after", metavar="YYYY-MM-DD", help="Leave out web pages that are known to be older."),
     click.option(
         "--language", metavar="NAME", help="Language of the report, by its name or code. Without: that of the question."

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from langgraph.store.memory import InMemoryStore
 
 from ..core.evidence.checking.source_text import SourceText
+from ..core.evidence.memory.observations import asked_notes
 from ..core.library.library import Library
 from ..core.reading.web_page import WebReader
 from ..core.records.research import Run, Spent
@@ -22,6 +23,7 @@ from ..tools.addresses import Addresses
 from ..tools.open_url import WebPages
 from ..tools.tool import Hit, ToolContext
 from ..tools.use import meter_for_run
+from .terminal import say
 
 NOT_ASKED = "a tool of the app gave it, which is not asked again"
 NO_DOCUMENT = "there is no such document any more"
@@ -53,6 +55,8 @@ async def reread(sources: Sequence[Source], context: Context, run: Run) -> tuple
         *await _read_pages(pages, context, tool_context),
         *await asyncio.to_thread(_read_documents, documents, context),
     ]
+    for note in asked_notes(tool_context.meter.asked):
+        say(f"Note: {note}")
     unasked = {source.key: Reread(source, (), NOT_ASKED) for source in sources}
     return unasked | {one.source.key: one for one in found}, tool_context.meter.spent(tool_names.OPEN_URL)
 

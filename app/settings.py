@@ -18,6 +18,7 @@ def settings_from_options(
     attach: tuple[str, ...] = (),
     no_web: bool = False,
     no_trace: bool = False,
+    no_open_copies: bool = False,
     engine: tuple[str, ...] = (),
     limit: tuple[str, ...] = (),
     **options: Any,
@@ -41,6 +42,8 @@ def settings_from_options(
         given["engines"] = engine
     if no_trace:
         given["tracing"] = False
+    if no_open_copies:
+        given["open_copies"] = False
     if given.pop("yes", False):
         given["clarify"] = "assume"
     if limit:

@@ -171,6 +171,7 @@ def _scope(context: Context, documents: int) -> Scope:
         domains_deny=context.domains_deny,
         published_after=after.isoformat() if after else "",
         mix_private=context.mix_private,
+        open_copies=context.open_copies and bool(choose_engines(context)),
         documents=catalogue(Library(context), documents),
         whole=read_whole(Library(context), documents, context),
     )

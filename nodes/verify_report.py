@@ -12,7 +12,7 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.verification import with_independence
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import with_marks
-from ..core.evidence.memory.observations import own_actions
+from ..core.evidence.memory.observations import asked_notes, own_actions
 from ..core.evidence.origin import organisations
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Report
@@ -51,7 +51,8 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
             if state.run.is_quick and not state.run.is_recalled and not is_extractive("writer", context):
                 notices = (*notices, await asyncio.to_thread(examination.looked_up))
     status = "completed_with_gaps" if draft.has_gaps or draft.open_grades else "completed"
-    update = turn.update(status=status, notices=(*state.run.notices, *notices))
+    asked = asked_notes(name for action in own_actions(state) for name in action.asked)
+    update = turn.update(status=status, notices=(*state.run.notices, *notices, *asked))
     state = replace(state, run=update["run"], spending={**state.spending, **turn.spending}, report=report)
     if was_checked:
         report = await asyncio.to_thread(_audited, state, examined, texts, filler.failures)

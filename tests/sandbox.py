@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 FOREIGN_SETTINGS = ("DEEP_RESEARCH_", "OPENAI_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
+ENGINES = ("DUCKDUCKGO_URL", "WIKIPEDIA_URL", "ARXIV_URL")
+DIRECTORIES = ("CROSSREF_URL", "EUROPE_PMC_URL", "INTERNET_ARCHIVE_URL", "OPENALEX_URL", "UNPAYWALL_URL")
 NAME_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 TRANSFERS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 EXAMPLES = 40
@@ -88,7 +90,7 @@ def pytest_configure() -> None:
     os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
     os.environ["LANGSMITH_TRACING"] = "false"
     # DuckDuckGo is asked past Python's own sockets, where nobody refuses it.
-    os.environ.update(dict.fromkeys(("DUCKDUCKGO_URL", "WIKIPEDIA_URL", "ARXIV_URL"), "http://127.0.0.1:9/"))
+    os.environ.update(dict.fromkeys(ENGINES + DIRECTORIES, "http://127.0.0.1:9/"))
     # A verifier is tried by the tests of the trial alone.
     os.environ["DEEP_RESEARCH_TRUST_VERIFIER"] = "true"
     # A `.env` in the checkout is its owner's.

@@ -22,6 +22,7 @@ from ..core.run.logs import log_failure
 from ..core.run.store.pages import text_hash
 from .addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
+from .open_copies import OpenCopies
 from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, take, unread_words
 from .window import passages, read_on, window
 
@@ -74,7 +75,7 @@ class WebPages:
             return f"{address!r} was not opened: {limit}."
         self._meter.fetches += 1
         try:
-            page = await reader.read(address)
+            page = await OpenCopies(reader, self._context, self._meter, self._addresses).read(address)
         except Unread as refusal:
             failure = NotRead(path=address, reason=str(refusal), code=refusal.code)
             await self._addresses.remember_failure(address, failure)
@@ -102,6 +103,9 @@ class WebPages:
             period=page.period,
             origin=page.origin,
             is_cut=page.is_cut,
+            copy_address=page.copy_address,
+            copied_on=page.copied_on,
+            is_retracted=page.is_retracted,
             content_hash=text_hash(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, Protocol
@@ -94,9 +94,11 @@ class Meter:
     """Queries that were sent, each once for every engine; an answer that is known already is no search, and a second
     try is none either."""
     fetches: int = 0
-    """Pages that were fetched and documents that were opened; a page that the thread has already is not fetched."""
+    """Pages and look-ups that were fetched, documents that were opened; a page that the thread has is not fetched."""
     calls: int = 0
     """Calls that were carried out."""
+    asked: list[str] = field(default_factory=list)
+    """Third parties that were asked about papers and pages; see `open_copies`."""
 
     def spent(self, tool: str) -> Spent:
         """Return what a call of this tool has cost."""
@@ -136,6 +138,8 @@ class Outcome(NamedTuple):
     """Words that were left out of queries because they stand in the user's documents only."""
     failed: tuple[str, ...] = ()
     """Kinds of the errors that the tool raised, and limits of time that it exceeded."""
+    asked: tuple[str, ...] = ()
+    """Third parties that were asked about papers and pages; see `open_copies`."""
     fault: str = ""
     """Why asking again is of no use, in one line that names the setting or the cause; empty unless nothing at all could
     be searched, and nothing will be."""

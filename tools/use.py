@@ -124,7 +124,8 @@ async def use_tool(
     tool_context.meter.calls += 1
     work = partial(carry_out, research_tool(name, context, tool_context), arguments, time)
     # A tool of LangChain is a run by itself.
-    return await (traced_tool(name, arguments, work, _shown) if name in tool_names.OURS else work())
+    outcome = await (traced_tool(name, arguments, work, _shown) if name in tool_names.OURS else work())
+    return outcome._replace(asked=tuple(tool_context.meter.asked))
 
 
 def _shown(outcome: Outcome) -> dict[str, Any]:
@@ -201,6 +202,7 @@ def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequen
         redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
         failed=tuple(kind for outcome in outcomes for kind in outcome.failed),
         broken=tuple(dict.fromkeys(words for outcome in ended for words in outcome.broken + outcome.replaced)),
+        asked=tuple(dict.fromkeys(name for outcome in outcomes for name in outcome.asked)),
         fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
     )
 

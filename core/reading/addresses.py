@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from typing import NamedTuple
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, unquote, urljoin
 
 import idna
 
@@ -25,6 +25,12 @@ _PORT = re.compile(r"[0-9]{1,5}")
 _NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _NAME_CHARACTERS = 253
+# Crossref's pattern (https://www.crossref.org/blog/dois-and-matching-regular-expressions/), without what addresses of
+# publishers add to a DOI and what follows it in a sentence.
+_DOI = re.compile(
+    r"\b10\.\d{4,9}/[-._;()/:a-z0-9]{1,200}?(?=(?:[/.](?:full|abstract|e?pdf|html?))*[.;:)/]*(?![-._;()/:a-z0-9]))",
+    re.IGNORECASE,
+)
 _KEPT = "/%:?#[]@!$&'()*+,;=~"
 
 
@@ -85,6 +91,12 @@ def parse_address(text: str) -> Address:
     if len(str(address)) > ADDRESS_CHARACTERS:
         raise _too_long()
     return address
+
+
+def doi_in(text: str) -> str:
+    """Return the only DOI that a text or an address names, in lower case; empty if it names none, or several."""
+    found = {doi.lower() for doi in _DOI.findall(unquote(text))}
+    return found.pop() if len(found) == 1 else ""
 
 
 def join_address(base: str, reference: str) -> Address:

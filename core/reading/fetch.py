@@ -18,7 +18,7 @@ from ..run.context import Context
 from .addresses import Address, IPAddress, join_address, parse_address
 from .connection import AGENT, Answer, Connections
 from .documents.decode import CONTROL_SHARE, NOT_IN_TEXT
-from .policy import Policy
+from .policy import Policy, is_public
 from .records import KINDS, Kind, RefusalCode, Unread
 from .robots import ROBOTS_BYTES, Robots
 
@@ -145,12 +145,12 @@ class Fetcher:
         """Close the client and its connections."""
         await self._connections.__aexit__(*error)
 
-    async def fetch(self, address: str) -> Fetched:
-        """Return the page at an address, within `page_seconds`. Raises `Unread`."""
+    async def fetch(self, address: str, *, is_api: bool = False) -> Fetched:
+        """Return the page at an address, within `page_seconds`; robots.txt says nothing of an API. Raises `Unread`."""
         first, seconds = parse_address(address), self._limits.page_seconds
         try:
             async with asyncio.timeout(seconds):
-                return await self._follow(first, self._receive, self._obeys_robots)
+                return await self._follow(first, self._receive, self._obeys_robots and not is_api)
         except (TimeoutError, Unread) as error:
             late = Unread("timed out", f"it takes longer than {seconds:g} seconds (limit page_seconds)")
             refusal = error if isinstance(error, Unread) else late
@@ -158,6 +158,13 @@ class Fetcher:
                 refusal = Unread(refusal.code, f"{refusal}{self._connections.way(first)}")
             logging.getLogger(__name__).info("A page of %s is not read: %s", first.host, refusal.code)
             raise refusal from error.__cause__
+
+    async def is_public(self, address: str) -> bool:
+        """Whether an address leads to the public internet, so that others may be asked about it."""
+        try:
+            return all(map(is_public, await self._numbers(parse_address(address))))
+        except Unread:
+            return False
 
     async def _follow(
         self, here: Address, receive: Callable[[Address, Answer], Awaitable[Result]], obeys_robots: bool
@@ -275,5 +282,5 @@ def _refuse_status(answer: Answer) -> None:
         raise Unread("server error", f"its server is in trouble (status {status})")
     if status >= 400:
         code, words = _STATUSES.get(status, _REFUSED)
-        raise Unread(code, f"{words} (status {status})")
+        raise Unread(code, f"{words} (status {status})", status)
     raise Unread("broken", f"its server answers with status {status}, which means nothing here")

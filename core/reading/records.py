@@ -167,6 +167,8 @@ class Extract(NamedTuple):
     """What kind of publisher a web page says that it has."""
     publisher: str = ""
     """Who published it, as it says; of an e-mail, the domain of its sender."""
+    doi: str = ""
+    """DOI of the work that a web page says it shows."""
 
 
 class Unreadable(Exception):
@@ -181,9 +183,10 @@ class Unreadable(Exception):
 class Unread(Exception):
     """A web page gave no text; `code` is for programs, the message for people and models."""
 
-    def __init__(self, code: RefusalCode, words: str) -> None:
+    def __init__(self, code: RefusalCode, words: str, status: int = 0, doi: str = "") -> None:
+        """`status`: that of the answer, if it is why; `doi`: that of the paper of which the page shows too little."""
         super().__init__(words)
-        self.code = code
+        self.code, self.status, self.doi = code, status, doi
 
 
 @cache

@@ -10,7 +10,7 @@ from ..records.sources import Origin
 from ..run.concurrency import Threads
 from ..run.context import Context
 from ..run.limits import Limits
-from .addresses import parse_address
+from .addresses import doi_in, parse_address
 from .documents.pool import CHILDREN, Parser, shared_parser
 from .fetch import Fetcher, Resolver
 from .records import Extract, Link, Reason, RefusalCode, Unread, Unreadable
@@ -48,6 +48,12 @@ class WebPage(NamedTuple):
     """What it reports on; see `records.sources.Source.period`."""
     origin: Origin = "other"
     """What kind of publisher it says that it has."""
+    doi: str = ""
+    """DOI of the work that it says it shows; empty if it states none."""
+    copy_address: str = ""
+    copied_on: str = ""
+    is_retracted: bool = False
+    """This and the two above: see `records.sources.Source`."""
 
 
 def start_parsers(limits: Limits) -> None:
@@ -86,6 +92,7 @@ class WebReader(Fetcher):
             page.is_cut or extract.is_cut,
             extract.period,
             extract.origin,
+            extract.doi,
         )
 
 
@@ -101,7 +108,11 @@ def _refuse_empty(extract: Extract) -> None:
     if length < SHORT_CHARACTERS and {"challenge words", "challenge script"} <= signs:
         raise Unread("challenge", "its site asks for a proof that the reader is human")
     if length < SHORT_CHARACTERS and {"paywall mark", "paywall words"} & signs:
-        raise Unread("paywall", f"only the first {length} characters can be read without a subscription")
+        words = f"only the first {length} characters can be read without a subscription"
+        # Another text may name a paper that it is not.
+        raise Unread(
+            "paywall", words, doi=extract.doi or (doi_in(extract.text) if extract.origin == "scholarly" else "")
+        )
     if length < EMPTY_CHARACTERS:
         raise Unread("empty shell", f"there are only {length} characters of text in it")
     if length < LITTLE_CHARACTERS and "script only" in signs:

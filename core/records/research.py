@@ -74,6 +74,8 @@ class Action(Record):
     """Kinds of the errors that the tool raised, and limits of time that it exceeded."""
     broken: tuple[str, ...] = ()
     """Searches among the problems that failed: why, and with which queries, or which engine was asked instead."""
+    asked: tuple[str, ...] = ()
+    """Third parties that were asked for copies and retractions of what it opened."""
     fault: str = ""
     """Why nothing at all could be searched and nothing will be; empty if something could."""
 
@@ -95,6 +97,8 @@ class Scope(Record):
     """Day before which web results are left out (ISO 8601); empty for none."""
     mix_private: bool = False
     """Whether web queries may use words that only the user's documents say."""
+    open_copies: bool = False
+    """Whether third parties may be asked for copies of pages that are closed or gone."""
     documents: str = ""
     """The list of the user's documents, or of their folders, as the models that plan and search are shown it."""
     whole: tuple[str, ...] = ()

@@ -64,6 +64,12 @@ class Source(Record):
     """Whether its text is longer than what was read of it."""
     failure: str = ""
     """Why it could not be opened, in a word (see `NotRead.code`); empty if it was, or nobody tried."""
+    copy_address: str = ""
+    """Where it was read instead of at its own address: an open copy, or a page of the Internet Archive; else empty."""
+    copied_on: str = ""
+    """Day on which the Internet Archive copied it (ISO 8601); empty if that is not where it was read."""
+    is_retracted: bool = False
+    """Whether Crossref lists a retraction of this paper."""
     superseded_by: str = ""
     """What took the place of this document, in its own words; empty if it names nothing."""
     is_draft: bool = False
@@ -95,8 +101,8 @@ class Source(Record):
 
     @property
     def is_in_force(self) -> bool:
-        """Whether it does not say of itself that it is a draft, was superseded or is still to come."""
-        return not (self.is_draft or self.superseded_by or self.in_force_from)
+        """Whether it was not retracted, nor says of itself that it is a draft, was superseded or is still to come."""
+        return not (self.is_retracted or self.is_draft or self.superseded_by or self.in_force_from)
 
 
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:

@@ -124,6 +124,8 @@ class Settings(TypedDict, total=False):
     allow_private: Sequence[str]
     ports: Sequence[int]
     robots: bool
+    open_copies: bool
+    email: str
     trust_proxy: bool
     data_dir: str | Path
     instructions: str
@@ -208,6 +210,11 @@ class Context(KnownNames, BaseSettings):
     """Ports at which web pages are read."""
     robots: bool = Field(default=True, title="Obey robots.txt")
     """Leave pages alone that their site's robots.txt forbids to automatic readers."""
+    open_copies: bool = Field(default=True, title="Open copies")
+    """Look up papers that are closed in open directories, pages that are gone in the Internet Archive, and retractions
+    in Crossref; off where `engines` is `none`."""
+    email: str = Field(default="", title="E-mail address")
+    """Your address, which Unpaywall wants to be told when it is asked for open copies; empty: it is not asked."""
     trust_proxy: bool = Field(default=False, title="Trust the proxy")
     """Read pages through the proxy of the environment (HTTPS_PROXY), which then decides where a name leads."""
     data_dir: Path = Field(
@@ -321,6 +328,7 @@ def within_scope(context: Context, scope: Scope) -> Context:
             "domains_allow": scope.domains_allow,
             "domains_deny": scope.domains_deny,
             "mix_private": scope.mix_private,
+            "open_copies": scope.open_copies,
             "published_after": date.fromisoformat(scope.published_after) if scope.published_after else None,
         }
     )

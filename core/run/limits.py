@@ -140,8 +140,8 @@ class Limits(KnownNames, BaseSettings):
     max_searches: int | None = Field(default=None, gt=0)
     """Searches of a run: queries, each once for every engine that it is sent to; unlimited if not set."""
     max_fetches: int | None = Field(default=None, gt=0)
-    """Web pages fetched and documents opened in a run; a page that the thread has is not fetched anew; unlimited if not
-    set."""
+    """Web pages fetched, copies looked up and documents opened in a run; a page that the thread has is not fetched
+    anew; unlimited if not set."""
     max_usd: float | None = Field(default=None, gt=0)
     """Money of a run in US dollars, where `prices` or the provider tells what calls cost; unlimited if not set."""
     decision_tokens: int = Field(default=1024, ge=16)

@@ -171,6 +171,7 @@ def _describe(source: Source) -> str:
         {"own": "the user's document", "other": ""}.get(kind, kind),
         source.date,
         f"on {source.period}" if source.period else "",
+        "retracted" if source.is_retracted else "",
         "superseded" if source.superseded_by else "",
         "draft" if source.is_draft else "",
         f"in force from {source.in_force_from}" if source.in_force_from else "",

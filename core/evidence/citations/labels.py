@@ -8,6 +8,7 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, get_args
+from urllib.parse import urlsplit
 
 from ...records.sources import Origin, Source
 from ..origin import origin_of
@@ -26,7 +27,9 @@ class Labels:
         def __getattr__(self, name: str) -> str: ...
 
     def standing(self, source: Source) -> str:
-        """Return that a source is not in force; empty if it is."""
+        """Return that a source is retracted or not in force; empty if neither holds."""
+        if source.is_retracted:
+            return self.retracted
         to_come = self.to_come if source.in_force_from else ""
         return self.draft if source.is_draft else self.outdated if source.superseded_by else to_come
 
@@ -36,9 +39,11 @@ class Labels:
         return names.get(origin_of(source), "")
 
     def remark(self, source: Source) -> str:
-        """Return that a source is not in force, and how it was read; empty if it is, and was read to its end."""
+        """Return that a source is not in force, and where and how it was read; empty if it is, was read to its end."""
         extent = {"part": self.read_in_part, "excerpt": self.excerpt_only, "not opened": self.not_opened}
-        return ", ".join(filter(None, (self.standing(source), extent.get(source.extent, ""))))
+        place = ", ".join(filter(None, (urlsplit(source.copy_address).netloc, source.copied_on)))
+        copy = self.read_copy.replace("{place}", place) if place else ""
+        return ", ".join(filter(None, (self.standing(source), copy, extent.get(source.extent, ""))))
 
 
 def labels(language_code: str) -> Labels:

@@ -59,7 +59,8 @@ def link_to(source: Source, quote: str = "", page: int = 0) -> str:
     quote goes into the address of a web page as a text fragment (WICG draft, "Scroll to Text Fragment"); a browser that
     does not support it, or a page that has changed, shows the page from its beginning.
     """
-    link = safe_link(source.location)
+    # A quote is found in the text that was read.
+    link = safe_link(source.copy_address if quote and source.copy_address else source.location)
     is_file = link.lower().startswith("file:")
     if is_file != (source.kind == "document"):
         return ""
@@ -334,7 +335,8 @@ def _comparisons() -> re.Pattern[str]:
 @cache
 def _marks() -> re.Pattern[str]:
     """Return the pattern of the marks behind sentences and below tables, in any language."""
-    every = ((own.not_verified, own.outdated, own.draft, own.to_come) for own in all_labels().values())
+    names = ("not_verified", "outdated", "draft", "to_come", "retracted")
+    every = ((getattr(own, name) for name in names) for own in all_labels().values())
     marks = "|".join(sorted({re.escape(words) for own in every for words in own}))
     return re.compile(rf" \*\((?:{marks})\)\*|\n\n\*(?:(?:, )?\[\d+\] (?:{marks}))+\*")
 

@@ -6,7 +6,7 @@ No view depends on the order of the observations, nor on repeats.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -300,6 +300,7 @@ def notes_of(state: ResearchState) -> list[str]:
         marked = state.report.audit.marked
         notes.append(f"Statements marked as not verified: {marked}. No source was found to say so, or only in part.")
     actions = own_actions(state)
+    notes += source_notes(state.report.cited(state.sources) if state.report else ())
     notes += redacted_notes(actions) + failed_notes(actions)
     # Steps of a typed plan name their failures themselves, with their reasons.
     told = {words for finding in findings for words in finding.failures}
@@ -310,6 +311,22 @@ def notes_of(state: ResearchState) -> list[str]:
             broken[why] = f"{broken[why]}, {queries}" if why in broken else words
     notes += [_line("A search failed", words) for words in [*broken.values()][:LISTED]]
     return [*notes, *run.notices, *unread_notes(not_read(state))]
+
+
+def source_notes(cited: Iterable[Source]) -> Iterator[str]:
+    """Yield a note on each source that was retracted, and on each of which a copy was read."""
+    for source in cited:
+        if source.is_retracted:
+            yield f"Source {source.number} was retracted (Crossref)."
+        if source.copy_address:
+            made = f", made on {source.copied_on}" if source.copied_on else ""
+            yield f"Source {source.number} was read as a copy{made}: {source.copy_address}"
+
+
+def asked_notes(names: Iterable[str]) -> list[str]:
+    """Return a note on third parties that were asked about papers and pages, if any were."""
+    named = ", ".join(dict.fromkeys(names))
+    return [f"Asked for open or archived copies and for retractions: {named} (open_copies)."] if named else []
 
 
 def unanswered(state: ResearchState) -> list[str]:

@@ -14,7 +14,7 @@ import lxml.html
 from lxml import etree
 
 from ...evidence.dating import statements
-from ..addresses import join_address, parse_address
+from ..addresses import doi_in, join_address, parse_address
 from ..records import Extract, Link, Sign, Unread, Unreadable
 from .decode import clean, decode
 from .main_part import drop_around
@@ -77,6 +77,7 @@ _PUBLISHED = ("article:published.time", "citation.publication.date", "citation.d
 )  # fmt: skip
 _CHANGED = ("article:modified.time", "datemodified", "dcterms.modified", "last-modified")
 """Names of what a page says of itself, the surest first."""
+_DOIS = ("citation.doi", "prism.doi", "dc.identifier", "bepress.citation.doi")
 _TIMES = "//time[@itemprop='datePublished' or @pubdate]/@datetime"
 _LINKED_DATA = "//script[@type='application/ld+json']/text()"
 _SCRIPT_DATA = "//script[@id='__NEXT_DATA__']/text()"
@@ -194,6 +195,7 @@ def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
     root = _tree(html)
     sign_raised(root)
     title, date, (origin, publisher) = _title(root), _date(root), _publisher(root)
+    doi = next(filter(None, map(doi_in, _named(_meta(root), _DOIS))), "")
     signs = signs_of(html, root) if address else ()
     base, stated = _base(root, address), _stated_text(root)
     drop_unseen(root)
@@ -203,7 +205,7 @@ def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
         text = stated if title in stated[: len(title) + 10] else f"# {title}\n\n{stated}"
     kind: DateKind = "publication" if date else ""
     extract = Extract(title, text, date, len(data) > PAGE_BYTES, links, signs, date_kind=kind)
-    return extract._replace(origin=origin, publisher=publisher)
+    return extract._replace(origin=origin, publisher=publisher, doi=doi)
 
 
 def whole_text(data: bytes, charset: str = "") -> str:

@@ -1,0 +1,190 @@
+"""Reads pages, and copies of those that are closed or gone: open copies of papers, pages in the Internet Archive.
+
+Every look-up and every copy counts as a fetch and passes the guard of the web.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from ..core.reading.addresses import doi_in, parse_address
+from ..core.reading.records import Unread
+from ..core.reading.web_page import WebPage, WebReader
+from ..core.run.concurrency import PerLoop
+from ..core.run.context import Context
+from .addresses import Addresses
+from .tool import Meter
+
+ABSTRACT_CHARACTERS = 5000
+"""A page of a paper with less text than this is taken to show only its abstract."""
+MOST_HOSTS = 8
+"""Hosts from which no further copy of a paper is tried, the publisher's among them."""
+_NOT_SENT = ("denied domain", "private", "bad address")
+"""Refusals of the guard before anything is sent."""
+_turns = PerLoop(lambda: defaultdict[str, asyncio.Lock](asyncio.Lock))
+"""A directory is asked by one researcher at a time."""
+_ENTRY = re.compile(r"<entry>.*?</entry>", re.DOTALL)
+_PDF = re.compile(r"""<link\b(?=[^>]*title=["']pdf["'])[^>]*href=["']([^"']+)""")
+
+
+class OpenCopies:
+    """Reads pages or, where they are closed or gone, copies of them that anybody may read."""
+
+    def __init__(self, reader: WebReader, context: Context, meter: Meter, addresses: Addresses) -> None:
+        self._reader, self._context, self._meter, self._addresses = reader, context, meter, addresses
+        # Without web search, nobody else is asked.
+        self._is_on = context.open_copies and context.engines != ()
+
+    async def read(self, address: str) -> WebPage:
+        """Return the page, or a copy under its address. Raises the `Unread` of the page itself."""
+        try:
+            page = await self._reader.read(address)
+        except Unread as refusal:
+            if self._is_on and (copy := await self._instead(address, refusal)):
+                return copy
+            raise
+        doi = page.doi or doi_in(page.address)
+        return await self._of_paper(doi, page) if doi and self._is_on else page
+
+    async def _instead(self, address: str, refusal: Unread) -> WebPage | None:
+        if refusal.code == "gone":
+            return await self._archived(address)
+        doi = refusal.doi or doi_in(address)
+        if not doi or not (refusal.code == "paywall" or refusal.status == 403):
+            return None
+        empty = WebPage(address, "", "", "", (), is_cut=False, origin="scholarly", doi=doi)
+        paper = await self._of_paper(doi, empty)
+        if paper.is_retracted and not paper.text:
+            raise Unread(refusal.code, f"{refusal}; Crossref lists a retraction of this paper") from refusal
+        return paper if paper.text else None
+
+    async def _of_paper(self, doi: str, page: WebPage) -> WebPage:
+        """Return the page of a paper, with the text of an open copy if it shows only the abstract, or nothing."""
+        title, is_retracted = await self._ask(CROSSREF, doi) or ("", False)
+        page = page._replace(title=page.title or title, is_retracted=is_retracted)
+        # What a publisher refuses is not tried at another address of the same host.
+        hosts = {"doi.org", "dx.doi.org", "" if page.text else parse_address(page.address).authority}
+        for directory in DIRECTORIES if _shows_abstract(page) else ():
+            for address in await self._ask(directory, doi) or ():
+                copy = await self._read_copy(address, hosts)
+                if copy and len(copy.text) > len(page.text) and not _shows_abstract(copy):
+                    title, date = page.title or copy.title, page.date or copy.date
+                    page = page._replace(title=title, date=date, text=copy.text, is_cut=copy.is_cut, links=())
+                    return page._replace(copy_address=copy.address)
+        return page
+
+    async def _archived(self, address: str) -> WebPage | None:
+        if not await self._reader.is_public(address) or not (found := await self._ask(ARCHIVE, address)):
+            return None
+        kept, day = found
+        # As it was, without the archive's own banner and links.
+        copy = await self._read_copy(re.sub(r"/web/(\d{14})/", r"/web/\1id_/", kept, count=1), set())
+        return copy and copy._replace(address=address, copy_address=kept, copied_on=day)
+
+    async def _ask(self, directory: _Directory, about: str) -> Any:
+        """Return what a directory says of a DOI or an address; none if it says nothing, or cannot be asked."""
+        key, email, is_sent = os.environ.get("OPENALEX_API_KEY", ""), self._context.email, True
+        if self._is_used_up() or ("{email}" in directory.query and not email):
+            return None
+        self._meter.fetches += 1
+        base = os.environ.get(f"{directory.name.upper().replace(' ', '_')}_URL") or directory.address
+        query = directory.query.format(quote(about), email=quote(email), key=key and f"&api_key={quote(key)}")
+        turn = _turns.get()[directory.name]
+        await turn.acquire()
+        try:
+            return directory.read((await self._reader.fetch(base + query, is_api=True)).data, about)
+        except (Unread, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            is_sent = not isinstance(error, Unread) or error.code not in _NOT_SENT
+            logging.getLogger(__name__).info("%s names no copy (%s)", directory.name, type(error).__name__)
+        finally:
+            asyncio.get_running_loop().call_later(directory.gap, turn.release)
+            if is_sent and directory.name not in self._meter.asked:
+                self._meter.asked.append(directory.name)
+        return None
+
+    async def _read_copy(self, address: str, hosts: set[str]) -> WebPage | None:
+        """Return a copy unless its host is one of the `hosts`, which it then becomes; none if it cannot be read."""
+        try:
+            host = parse_address(address).authority
+            if host in hosts or len(hosts) == MOST_HOSTS or self._is_used_up():
+                return None
+            hosts.add(host)
+            if await self._addresses.count(address, self._context.limits):
+                return None
+            self._meter.fetches += 1
+            return (await self._reader.read(address))._replace(links=())
+        except Unread:
+            return None
+
+    def _is_used_up(self) -> bool:
+        return self._meter.most_fetches is not None and self._meter.fetches >= self._meter.most_fetches
+
+
+def _shows_abstract(page: WebPage) -> bool:
+    return bool(page.doi) and len(page.text) < ABSTRACT_CHARACTERS
+
+
+def _in_europe_pmc(data: bytes, doi: str) -> list[str]:
+    results = [one for one in json.loads(data)["resultList"]["result"] if one["doi"].lower() == doi]
+    texts = [text for one in results for text in one["fullTextUrlList"]["fullTextUrl"]]
+    free = [text for text in texts if text["availabilityCode"] in ("OA", "F")]
+    return [str(text["url"]) for text in sorted(free, key=lambda text: text["documentStyle"] != "pdf")]
+
+
+def _in_arxiv(data: bytes, doi: str) -> list[str]:
+    entries = _ENTRY.findall(data.decode("utf-8", errors="replace"))
+    return [link for entry in entries if f">{doi}</arxiv:doi>" in entry.lower() for link in _PDF.findall(entry)]
+
+
+def _in_locations(data: bytes, _: str) -> list[str]:
+    """Return the copies that OpenAlex or Unpaywall know of a paper: files, then pages."""
+    work = json.loads(data)
+    found = [work["best_oa_location"], *(work.get("locations") or work.get("oa_locations") or ())]
+    copies = [one for one in found if one and one.get("is_oa", True)]
+    names = ("pdf_url", "url_for_pdf", "landing_page_url", "url_for_landing_page")
+    return [str(one[name]) for name in names for one in copies if one.get(name)]
+
+
+def _in_crossref(data: bytes, _: str) -> tuple[str, bool]:
+    """Return the title of a paper, and whether it was retracted."""
+    work = json.loads(data)["message"]
+    # A paper is `updated-by` its retraction; that one is an `update-to` the paper, and not retracted itself.
+    return "".join(work.get("title", [])[:1]), any(one["type"] == "retraction" for one in work.get("updated-by", ()))
+
+
+def _in_archive(data: bytes, _: str) -> tuple[str, str]:
+    """Return the address of the latest copy of a page, and its day."""
+    closest = json.loads(data)["archived_snapshots"]["closest"]
+    kept, time = closest["url"].replace("http://web.archive.org/", "https://web.archive.org/"), closest["timestamp"]
+    return kept, f"{time[:4]}-{time[4:6]}-{time[6:8]}"
+
+
+class _Directory(NamedTuple):
+    name: str
+    address: str
+    """A variable such as `CROSSREF_URL` sets another one."""
+    query: str
+    """`{}` is the DOI, or the address of the page."""
+    read: Callable[[bytes, str], Any]
+    gap: float = 0.0
+    """Seconds that it wants between an answer and the next request."""
+
+
+_PMC = "https://www.ebi.ac.uk/europepmc/webservices/rest/search"
+_OPENALEX = "/doi:{}?select=best_oa_location,locations{key}"
+DIRECTORIES = (
+    _Directory("Europe PMC", _PMC, "?query=DOI:%22{}%22&format=json&resultType=core", _in_europe_pmc),
+    _Directory("arXiv", "https://export.arxiv.org/api/query", "?search_query=doi:{}&max_results=3", _in_arxiv, 3.0),
+    _Directory("OpenAlex", "https://api.openalex.org/works", _OPENALEX, _in_locations),
+    _Directory("Unpaywall", "https://api.unpaywall.org/v2", "/{}?email={email}", _in_locations),
+)
+CROSSREF = _Directory("Crossref", "https://api.crossref.org/works", "/{}", _in_crossref)
+ARCHIVE = _Directory("Internet Archive", "https://archive.org/wayback/available", "?url={}", _in_archive)
