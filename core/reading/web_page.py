@@ -108,11 +108,9 @@ def _refuse_empty(extract: Extract) -> None:
     if length < SHORT_CHARACTERS and {"challenge words", "challenge script"} <= signs:
         raise Unread("challenge", "its site asks for a proof that the reader is human")
     if length < SHORT_CHARACTERS and {"paywall mark", "paywall words"} & signs:
-        words = f"only the first {length} characters can be read without a subscription"
         # Another text may name a paper that it is not.
-        raise Unread(
-            "paywall", words, doi=extract.doi or (doi_in(extract.text) if extract.origin == "scholarly" else "")
-        )
+        doi = extract.doi or (doi_in(extract.text) if extract.origin == "scholarly" else "")
+        raise Unread("paywall", f"only the first {length} characters can be read without a subscription", doi=doi)
     if length < EMPTY_CHARACTERS:
         raise Unread("empty shell", f"there are only {length} characters of text in it")
     if length < LITTLE_CHARACTERS and "script only" in signs:

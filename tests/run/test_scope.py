@@ -88,5 +88,5 @@ async def test_the_next_question_of_a_thread_has_the_settings_of_its_own_call(
         first = await wire.ask()
         wire.settings = {**wire.settings, "domains_deny": ()}
         second = await wire.ask(f"And once more: {QUESTION}")
-    assert first.run and first.run.scope == Scope(engines=("tavily",), domains_deny=("evil.example",))
-    assert second.run and second.run.scope == Scope(engines=("tavily",))
+    assert first.run and first.run.scope == Scope(engines=("tavily",), open_copies=True, domains_deny=("evil.example",))
+    assert second.run and second.run.scope == Scope(engines=("tavily",), open_copies=True)

@@ -51,12 +51,15 @@ async def test_a_report_cites_a_closed_paper_and_a_page_that_is_gone_by_their_co
     assert [one.location for one in sources] == [paper, gone, wire.web.url("/harbour")]
     assert [one.copy_address for one in sources] == [copy, kept, ""]
     text = state.messages[-1].text.replace("\\", "")
-    assert f"[1] {TITLE} — 127.0.0.1:{wire.web.port}, scholarly, retracted, read as a copy: {known.web.place}" in text
-    assert f"read as a copy: {known.web.place}, 2019-12-31" in text
+    assert (
+        f"[1] {TITLE} — 127.0.0.1:{wire.web.port}, scholarly, retracted, read in an open copy: {known.web.place}"
+        in text
+    )
+    assert f"read in an open copy: {known.web.place}, 2019-12-31" in text
     for note in (
         "Source 1 was retracted (Crossref).",
-        f"Source 1 was read as a copy: {copy}",
-        f"Source 2 was read as a copy, made on 2019-12-31: {kept}",
+        f"Source 1 was read in an open copy: {copy}",
+        f"Source 2 was read in an open copy made on 2019-12-31: {kept}",
     ):
         assert note in text
     [asked] = [one for one in state.run.notices if one.startswith("Asked for")]
@@ -97,5 +100,5 @@ async def test_a_report_from_elsewhere_is_checked_against_an_open_copy(
         given = f"{FACTS['light']} [1]\n\n## Sources\n\n1. {TITLE}: {paper}\n"
         checked = await check_file(given.encode(), "report.md", Context.model_validate(settings))
     assert [one.outcome for one in checked.statements] == ["supported"]
-    assert f"Source 1 was read as a copy: {copy}" in checked.notes
+    assert f"Source 1 was read in an open copy: {copy}" in checked.notes
     assert "Crossref, Europe PMC, arXiv, OpenAlex (open_copies)" in capsys.readouterr().err

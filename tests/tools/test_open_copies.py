@@ -69,7 +69,7 @@ async def test_a_closed_paper_is_read_where_a_directory_knows_an_open_copy(
     assert "lit for the first time in 1844" in text
     assert (source.address, source.location, source.title) == (web.url(PAPER), web.url(PAPER), TITLE)
     assert (source.copy_address, source.copied_on, source.is_retracted) == (copy, "", False)
-    assert labels("en").remark(source) == f"read as a copy: {known.web.place}"
+    assert labels("en").remark(source) == f"read in an open copy: {known.web.place}"
     assert link_to(source) == web.url(PAPER) and link_to(source, "lit", 1) == f"{copy}#page=1"
     assert thread.meter.asked == asked
     assert thread.meter.fetches == len(asked) + 2, "each look-up, the page and its copy"
@@ -87,7 +87,7 @@ async def test_a_page_that_shows_the_abstract_gives_its_title_and_a_retraction_i
     source, text = await opened(reading(web, known, tmp_path), web.publish("/articles/1", ABSTRACT))
     assert (source.title, source.copy_address, "1844" in text) == ("The first lamp", copy, True)
     assert source.is_retracted and not source.is_in_force
-    assert labels("de").remark(source) == f"zurückgezogen, gelesen als Kopie: {known.web.place}"
+    assert labels("de").remark(source) == f"zurückgezogen, gelesen in einer offenen Kopie: {known.web.place}"
     known.openalex("")
     source, text = await opened(reading(web, known, tmp_path), web.url("/articles/1"))
     assert (source.copy_address, "1893" in text, source.is_retracted) == ("", True, True)
@@ -172,7 +172,7 @@ async def test_a_page_that_is_gone_is_read_as_the_archive_kept_it(
         source, text = await opened(thread, address)
     assert "1844" in text and (source.title, source.address, source.location) == ("The log", address, address)
     assert (source.copy_address, source.copied_on) == (kept, "2019-12-31")
-    assert labels("en").remark(source) == f"read as a copy: {known.web.place}, 2019-12-31"
+    assert labels("en").remark(source) == f"read in an open copy: {known.web.place}, 2019-12-31"
     assert known.query("/available")["url"] == [address] and thread.meter.asked == ["Internet Archive"]
 
 

@@ -319,8 +319,8 @@ def source_notes(cited: Iterable[Source]) -> Iterator[str]:
         if source.is_retracted:
             yield f"Source {source.number} was retracted (Crossref)."
         if source.copy_address:
-            made = f", made on {source.copied_on}" if source.copied_on else ""
-            yield f"Source {source.number} was read as a copy{made}: {source.copy_address}"
+            made = f" made on {source.copied_on}" if source.copied_on else ""
+            yield f"Source {source.number} was read in an open copy{made}: {source.copy_address}"
 
 
 def asked_notes(names: Iterable[str]) -> list[str]:
