@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from wire import Wires
 
 ROOT = Path(__file__).resolve().parents[1]
-FOREIGN_SETTINGS = ("DEEP_RESEARCH_", "OPENAI_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
-ENGINES = ("DUCKDUCKGO_URL", "WIKIPEDIA_URL", "ARXIV_URL")
-DIRECTORIES = ("CROSSREF_URL", "EUROPE_PMC_URL", "INTERNET_ARCHIVE_URL", "OPENALEX_URL", "UNPAYWALL_URL")
+FOREIGN_SETTINGS = (
+    *("DEEP_RESEARCH_", "OPENAI_", "LANGCHAIN_", "LANGSMITH_"),
+    *("TAVILY_", "BRAVE_", "EXA_", "SERPER_", "SEARXNG_", "OPENALEX_", "CROSSREF_", "EUROPEPMC_"),
+)
 NAME_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 TRANSFERS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 EXAMPLES = 40

@@ -252,6 +252,8 @@ class WithoutTraceback(logging.Filter):
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     logging.getLogger("langgraph_api.worker").addFilter(WithoutTraceback())
     logging.getLogger("deep_research").setLevel(logging.WARNING)
+    # Its lines hold the addresses of requests: queries, and OpenAlex's key.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     async with _starting(os.environ.get(ADDRESS, "")), SESSIONS.serving(), opened_book(app):
         yield
 

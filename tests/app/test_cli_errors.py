@@ -44,7 +44,7 @@ def complaint(ended: Ended, code: int = 2) -> str:
             [WHEN, "--docs", "~nobody-of-this-name/f"],
             "'~nobody-of-this-name/f': there is no such user; write the path in full.",
         ),
-        ([WHEN, "--engine", "gogle"], "engines: there is no 'gogle' here; there are arxiv, duckduckgo, "),
+        ([WHEN, "--engine", "gogle"], "engines: there is no 'gogle' here; there are arxiv, brave, "),
         ([WHEN, "--attach", "picture.gif"], "picture.gif: its format cannot be read; these can: "),
         ([WHEN, "--docs", "docs", "--limit", "nonsense=1"], "nonsense: there is no such limit; `deep-research limits`"),
         (

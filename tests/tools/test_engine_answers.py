@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import AbstractContextManager
-from typing import Any
 
 import pytest
 from search_api import Answer, Loopback, serving
@@ -47,7 +46,5 @@ async def test_one_article_without_its_parts_loses_no_other() -> None:
     pages = [{"title": "Odd"}, PAGE, {"index": "x", "title": 5, "fullurl": None}, 7]
     with answering(json.dumps({"query": {"pages": pages}}).encode()) as server:
         assert await Wikipedia(Context(), server.url).search("q", 5) == [Found("T", "https://a.example/", "x")]
-    odd: list[dict[str, Any]] = [{"query": []}, {"query": {"pages": {"1": PAGE}}}]
-    for answer in odd:
-        with answering(json.dumps(answer).encode()) as server:
-            assert await Wikipedia(Context(), server.url).search("q", 5) == []
+    with answering(json.dumps({"query": {"pages": {"1": PAGE}}}).encode()) as server:
+        assert await Wikipedia(Context(), server.url).search("q", 5) == []

@@ -265,7 +265,7 @@ def renamed(name: str) -> BaseTool:
         ({"tools": (keepers, renamed("keepers"))}, "'keepers' is the name of another tool"),
         ({"tools": (renamed("no name"),)}, "'no name' is no name of a tool"),
         ({"engines": (Archive(documents=[]), Archive(documents=[Document("x")]))}, "two are named 'Archive'"),
-        ({"engines": ("bing",)}, "there is no 'bing' here; there are arxiv, duckduckgo, "),
+        ({"engines": ("bing",)}, "there is no 'bing' here; there are arxiv, brave, "),
     ],
 )
 def test_what_cannot_be_offered_is_refused_before_anything_is_asked(settings: dict[str, Any], words: str) -> None:

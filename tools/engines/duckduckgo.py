@@ -9,10 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from ...core.reading.policy import domains_of
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
 from ..engine import EngineBlocked, EngineFailed, Found, broke_off, too_slow, unreachable
+from ..engine_client import with_domains
 from .tavily import KEY
 
 BACKEND = "duckduckgo"
@@ -53,7 +53,7 @@ class DuckDuckGo:
         after = self._context.published_after
         try:
             results = self._open(self._context.limits.search_seconds).text(
-                self._with_domains(query),
+                with_domains(query, self._context, MOST_CHARACTERS),
                 backend=BACKEND,
                 region=ALL_REGIONS,
                 max_results=count,
@@ -63,13 +63,6 @@ class DuckDuckGo:
             raise _failure(error) from None
         named = ([str(result.get(name) or "") for name in ("title", "href", "body")] for result in results)
         return [Found(title, address, excerpt) for title, address, excerpt in named]
-
-    def _with_domains(self, query: str) -> str:
-        """Return the query with its domains, as far as DuckDuckGo takes so long a query; results are checked anyway."""
-        only = " OR ".join(f"site:{name}" for name in domains_of("domains_allow", self._context.domains_allow))
-        denied = [f"-site:{name}" for name in domains_of("domains_deny", self._context.domains_deny)]
-        longer = " ".join([query, *([only] if only else []), *denied])
-        return longer if len(longer) <= MOST_CHARACTERS else query
 
 
 def _open(seconds: float) -> Client:

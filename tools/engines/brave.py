@@ -1,0 +1,44 @@
+"""Search by Brave: BRAVE_API_KEY, BRAVE_URL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import Found
+from ..engine_client import ApiEngine, Request, day_of, plain_text, with_domains
+
+MOST_RESULTS = 20
+"""What the API gives in one answer."""
+
+
+class Brave(ApiEngine):
+    """Asks Brave's web search (https://api-dashboard.search.brave.com/api-reference/web/search/get)."""
+
+    name, title = "brave", "Brave"
+    address, key_name = "https://api.search.brave.com", "BRAVE_API_KEY"
+    # A refusal for asking too often names the quota as well, so the code alone tells them apart.
+    used_up = "QUOTA_LIMITED"
+
+    def request(self, query: str, count: int) -> Request:
+        """Ask for pages, without marks for the words that were found."""
+        params = {
+            "q": with_domains(query, self.context),
+            "count": str(min(count, MOST_RESULTS)),
+            "text_decorations": "false",
+            "result_filter": "web",
+        }
+        if after := self.context.published_after:
+            params["freshness"] = f"{after.isoformat()}to{self.context.clock.now().date().isoformat()}"
+        return Request("/res/v1/web/search", params, headers={"X-Subscription-Token": self.key})
+
+    def results(self, answer: Any) -> Any:
+        """Return the pages; an answer without pages has no part for them."""
+        if "web" not in answer and answer["type"] == "search":
+            return []
+        return answer["web"]["results"]
+
+    def found(self, result: Any) -> Found:
+        """Return a page with all its excerpts."""
+        excerpts = [result.get("description"), *(result.get("extra_snippets") or ())]
+        words = "\n".join(filter(None, map(plain_text, excerpts)))
+        return Found(plain_text(result.get("title")), result["url"], words, day_of(result.get("page_age")))

@@ -1,0 +1,37 @@
+"""Search for scholarly works in Crossref, which needs no key: CROSSREF_URL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import Found
+from ..engine_client import ApiEngine, Request, doi_address, plain_text
+
+FIELDS = "DOI,title,abstract,issued"
+
+
+class Crossref(ApiEngine):
+    """Asks for works with what publishers deposit of them (https://api.crossref.org/swagger-ui/index.html)."""
+
+    name, title, address = "crossref", "Crossref", "https://api.crossref.org"
+    # Its limit for searches from the public: one at a time
+    # (https://crossref.org/documentation/retrieve-metadata/rest-api/access-and-authentication/).
+    parallel, gap = 1, 1.0
+
+    def request(self, query: str, count: int) -> Request:
+        """Ask for works by title, author and journal."""
+        params = {"query.bibliographic": query, "rows": str(count), "select": FIELDS}
+        if after := self.context.published_after:
+            params["filter"] = f"from-pub-date:{after.isoformat()}"
+        return Request("/works", params)
+
+    def results(self, answer: Any) -> Any:
+        """Return the works."""
+        return answer["message"]["items"]
+
+    def found(self, result: Any) -> Found:
+        """Return a work by its DOI; its date may be a year or a month."""
+        parts = [part for part in result.get("issued", {}).get("date-parts", [[]])[0] if isinstance(part, int)]
+        date = "-".join(f"{part:0{4 if place == 0 else 2}}" for place, part in enumerate(parts[:3]))
+        title = plain_text(next(iter(result.get("title") or ()), ""))
+        return Found(title, doi_address(result["DOI"]), plain_text(result.get("abstract")), date)

@@ -1,0 +1,39 @@
+"""Search by Exa: EXA_API_KEY, EXA_URL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import Found
+from ..engine_client import ApiEngine, Request, day_of, sent_domains, text_of
+
+MOST_DOMAINS = 1200
+"""Domains that the API takes in one list."""
+
+
+class Exa(ApiEngine):
+    """Asks Exa's search (https://docs.exa.ai/reference/search)."""
+
+    name, title = "exa", "Exa"
+    address, key_name = "https://api.exa.ai", "EXA_API_KEY"
+
+    def request(self, query: str, count: int) -> Request:
+        """Ask for pages with the passages that fit the query best."""
+        context = self.context
+        body: dict[str, Any] = {"query": query, "numResults": count, "contents": {"highlights": True}}
+        if allowed := sent_domains("domains_allow", context.domains_allow, MOST_DOMAINS):
+            body["includeDomains"] = allowed
+        if denied := sent_domains("domains_deny", context.domains_deny, MOST_DOMAINS):
+            body["excludeDomains"] = denied
+        if context.published_after:
+            body["startPublishedDate"] = f"{context.published_after.isoformat()}T00:00:00.000Z"
+        return Request("/search", body=body, headers={"x-api-key": self.key})
+
+    def results(self, answer: Any) -> Any:
+        """Return the pages."""
+        return answer["results"]
+
+    def found(self, result: Any) -> Found:
+        """Return a page with its passages."""
+        words = "\n".join(map(text_of, result.get("highlights") or ()))
+        return Found(text_of(result.get("title")), result["url"], words, day_of(result.get("publishedDate")))

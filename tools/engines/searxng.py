@@ -1,0 +1,28 @@
+"""Search by a SearXNG server of one's own: SEARXNG_URL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import Found
+from ..engine_client import ApiEngine, Request, day_of, text_of, with_domains
+
+
+class SearXNG(ApiEngine):
+    """Asks a SearXNG server (https://docs.searxng.org/dev/search_api)."""
+
+    name, title = "searxng", "SearXNG"
+    denial = "allow the format json in the server's settings.yml (search.formats)"
+
+    def request(self, query: str, count: int) -> Request:  # noqa: ARG002 - the server decides on the number
+        """Ask for JSON, which the server has to allow."""
+        return Request("/search", {"q": with_domains(query, self.context), "format": "json"})
+
+    def results(self, answer: Any) -> Any:
+        """Return the results of all engines that the server asks."""
+        return answer["results"]
+
+    def found(self, result: Any) -> Found:
+        """Return a page; its date is set for few."""
+        date = day_of(result.get("publishedDate"))
+        return Found(text_of(result.get("title")), result["url"], text_of(result.get("content")), date)
