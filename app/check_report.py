@@ -27,7 +27,7 @@ from ..core.writing.language import named_language
 from .embed import build_graph, thread_config
 from .endings import reports_errors, run_interruptibly
 from .export import no_report_yet
-from .output import calls_line
+from .output import calls_line, engines_line
 from .progress import PlainLines
 from .run_name import RunName
 from .runs import StoredRun
@@ -159,6 +159,8 @@ def _page(stored: StoredRun, found: Reaudit, audit: Audit | None, cost: Iterable
     yield f"Question  {stored.question}"
     yield f"Counts    {counts_line(audit)}" if audit else "Counts    the report was not checked"
     yield f"Changed   {counted(sum(one.is_new for one in found.claims), 'verdict')} since the report was written"
+    if engines := engines_line(stored.state):
+        yield f"Found by  {engines}"
     yield from cost
     yield from (f"Fault     {fault}" for fault in found.faults)
     for one in found.claims:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -84,7 +85,7 @@ def run_page(stored: StoredRun, name: RunName) -> str:
     if findings := _findings(state):
         lines += ["", "Research", *(line for finding in findings for line in _finding_lines(state, finding))]
     if state.report and state.report.audit:
-        lines += ["", "Audit", *(f"  {line}" for line in _audit_lines(state.report.audit))]
+        lines += ["", "Audit", *(f"  {line}" for line in _audit_lines(state, state.report.audit))]
     if stored.asks:
         lines += ["", "It asks", *(f"  {line}" for line in stored.asks.splitlines())]
     return clean("\n".join([*lines, "", report_text(stored, "md")]).rstrip())
@@ -143,8 +144,10 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
     }
 
 
-def _source_data(source: Source) -> dict[str, str]:
+def _source_data(source: Source) -> dict[str, Any]:
     fields = source.model_dump(include={"title", "location", "content_hash", "date", "extent"})
+    if source.engines:
+        fields["engines"] = list(source.engines)
     if source.kind == "document":
         fields["path"] = url2pathname(urlsplit(source.location).path)
     return fields
@@ -258,7 +261,7 @@ def _finding_lines(state: ResearchState, finding: Finding) -> Iterable[str]:
         yield f"      cited: {source.title} – {place}"
 
 
-def _audit_lines(audit: Audit) -> list[str]:
+def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
     return [
         counts_line(audit),
         f"{counted(audit.removed_markers, 'citation')} removed that named no source",
@@ -266,8 +269,17 @@ def _audit_lines(audit: Audit) -> list[str]:
         f"from {counted(audit.independent_sources, 'independent organisation')}, "
         f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not readable",
         f"{counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
+        *([f"found by {line}"] if (line := engines_line(state)) else []),
         *([calls_line(audit)] if audit.model_calls else []),
     ]
+
+
+def engines_line(state: ResearchState) -> str:
+    """Return which search engines found the sources, and how many of these are cited; empty if none found any."""
+    cited = set(state.report.sources) if state.report else set()
+    found = Counter(engine for source in state.sources.values() for engine in source.engines)
+    used = Counter(engine for key in cited for engine in state.sources[key].engines)
+    return "; ".join(f"{engine}: {counted(count, 'source')}, {used[engine]} cited" for engine, count in found.items())
 
 
 def _findings(state: ResearchState) -> list[Finding]:

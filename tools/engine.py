@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -56,7 +56,7 @@ class Found(NamedTuple):
     excerpt: str
     """A piece of its text; may be empty."""
     date: str = ""
-    """Day of publication (ISO 8601); empty if the engine does not tell."""
+    """Day of publication (ISO 8601), or the beginning of one; empty if the engine does not tell."""
     score: float = 0.0
     """How well it matches the query as the engine has it, from 0 to 1; 0 if it does not tell."""
     is_page: bool = True
@@ -170,7 +170,8 @@ def usable(found: Sequence[Found], context: Context) -> list[Found]:
         for one in found
         if (one.title or one.excerpt)
         and (not one.is_page or _is_open(one.address, policy))
-        and not (after and one.date and one.date < after.isoformat())
+        # Of some works only the year or the month is known.
+        and not (after and one.date and one.date < after.isoformat()[: len(one.date)])
     ]
 
 
@@ -197,8 +198,11 @@ def _cleaned(one: Found) -> Found:
     )
 
 
-def hit_of(found: Found, key: str, read_at: str = "") -> Hit:
-    """Return a cleaned result as what a tool found; `key` is that of its source, `read_at` the moment."""
+def hit_of(found: Found, key: str, read_at: str = "", engines: Iterable[str] = ()) -> Hit:
+    """Return a cleaned result as what a tool found; `key` is that of its source, `read_at` the moment.
+
+    `engines` are the names of the engines that found it.
+    """
     excerpts = (text_hash(found.excerpt),) if found.excerpt.strip() else ()
     source = Source(
         key=key,
@@ -212,6 +216,7 @@ def hit_of(found: Found, key: str, read_at: str = "") -> Hit:
         read_at="" if found.is_page else read_at,
         content_hash="" if found.is_page else text_hash(found.excerpt),
         excerpts=excerpts if found.is_page else (),
+        engines=tuple(sorted(engines)),
     )
     return Hit(source, found.excerpt, "" if found.is_page else found.excerpt, score=found.score)
 

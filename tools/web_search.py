@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from ..core.evidence.citations.citing import source_key
-from ..core.evidence.text.similarity import distinct, interleave
+from ..core.evidence.text.similarity import distinct, grouped, interleave
 from ..core.run import tool_names
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
@@ -25,6 +26,10 @@ from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, queries_of, take
 
 ONLY_PRIVATE = "stand only in the user's documents, which are not told to search engines"
 OUTSIDE = "outside domains_allow, domains_deny and published_after, or without a public address"
+RANK_CONSTANT = 60
+"""What is added to a rank before its reciprocal is taken: the value of Cormack, Clarke and Büttcher, "Reciprocal Rank
+Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009, https://doi.org/10.1145/1571941.1572114.
+"""
 RATIONED = "are known neither from the user nor from the web, and no more of these are sent (max_unseen_characters)"
 
 
@@ -86,7 +91,7 @@ class WebSearch:
         answers = [*chain.from_iterable(await gather_or_cancel(self._search(query, engines) for query in queries))]
         hits = await self._hits(queries, answers)
         problems = [*dropped, *self._shortened(given), *left_out, *self._unasked(len(engines))]
-        broken, replaced = _failures(answers, self._stand_ins)
+        broken, replaced = _failures(answers)
         problems += [*broken, *replaced, *_nothing(answers, hits)]
         fault = self._fault(answers)
         return Outcome(hits, tuple(problems), tuple(broken), tuple(replaced), redacted=redacted, fault=fault)
@@ -124,13 +129,22 @@ class WebSearch:
             return _Answer(engine, query, [], failure=unknown)
         return _Answer(engine, query, shown, found)
 
-    async def _hits(self, queries: Iterable[str], answers: Iterable[_Answer]) -> tuple[Hit, ...]:
-        by_query = [interleave(answer.found for answer in answers if answer.query == query) for query in queries]
+    async def _hits(self, queries: Iterable[str], answers: Sequence[_Answer]) -> tuple[Hit, ...]:
+        by_query = [fused([answer.found for answer in answers if answer.query == query]) for query in queries]
+        served = defaultdict[str, set[str]](set)
+        for answer in answers:
+            for found in answer.found:
+                served[source_key(found.address)].add(answer.engine.name)
         best = distinct(interleave(by_query), lambda found: source_key(found.address))
         most = self._context.limits.max_web_results
         now = self._context.clock.now().isoformat(timespec="seconds")
         hits = [
-            hit_of(found, await self._addresses.key(found.address) if found.is_page else found.address, now)
+            hit_of(
+                found,
+                await self._addresses.key(found.address) if found.is_page else found.address,
+                now,
+                served[source_key(found.address)],
+            )
             for found in best[:most]
         ]
         return shortened(distinct(hits, lambda hit: hit.source.key), self._tool_context.topic, self._context.limits)
@@ -159,6 +173,20 @@ class WebSearch:
         return " ".join(lasting.values()) if len(lasting) == len(self._engines) + len(self._stand_ins) else ""
 
 
+def fused(rankings: Iterable[Sequence[Found]]) -> list[Found]:
+    """Return the results of several engines for a query as one ranking, each address once, as its first engine has it.
+
+    Reciprocal rank fusion: a result counts the sum of 1 / (`RANK_CONSTANT` + rank) over the engines that found it.
+    """
+    scores, first = defaultdict[str, float](float), dict[str, Found]()
+    for ranking in rankings:
+        for rank, found in enumerate(distinct(ranking, lambda found: source_key(found.address)), 1):
+            key = source_key(found.address)
+            first.setdefault(key, found)
+            scores[key] += 1 / (RANK_CONSTANT + rank)
+    return [first[key] for key in sorted(first, key=lambda key: -scores[key])]
+
+
 def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
     """Return one sentence for each query and each reason why words of it were not sent."""
     problems: list[str] = []
@@ -172,16 +200,23 @@ def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
     return problems
 
 
-def _failures(answers: Sequence[_Answer], stand_ins: Sequence[SearchEngine]) -> tuple[list[str], list[str]]:
-    """Return a line for each way to fail, with the queries that it befell or with the stand-in that found something."""
-    served = {answer.query: answer.engine.title for answer in answers if answer.found and answer.engine in stand_ins}
+def _failures(answers: Sequence[_Answer]) -> tuple[list[str], list[str]]:
+    """Return a line for each way to fail, with the queries that it befell or with the engines that found something."""
+    served = grouped((answer for answer in answers if answer.found), lambda answer: answer.query)
     befallen: dict[tuple[str, str], list[str]] = {}
     for answer in answers:
         if answer.failure:
-            befallen.setdefault((answer.failure.words, served.get(answer.query, "")), []).append(answer.query)
-    lines = [(title, words, ", ".join(map(repr, queries))) for (words, title), queries in befallen.items()]
-    broken = [f"{words} Not searched: {queries}." for title, words, queries in lines if not title]
-    return broken, [f"{words} {title} was searched instead." for title, words, _ in lines if title]
+            titles = [other.engine.title for other in served.get(answer.query, ())]
+            instead = (
+                f"{' and '.join(titles)} {'was' if len(titles) == 1 else 'were'} searched instead." if titles else ""
+            )
+            befallen.setdefault((answer.failure.words, instead), []).append(answer.query)
+    broken = [
+        f"{words} Not searched: {', '.join(map(repr, queries))}."
+        for (words, instead), queries in befallen.items()
+        if not instead
+    ]
+    return broken, [f"{words} {instead}" for words, instead in befallen if instead]
 
 
 def _nothing(answers: Sequence[_Answer], hits: Sequence[Hit]) -> list[str]:

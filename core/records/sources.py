@@ -80,6 +80,8 @@ class Source(Record):
     """When the text was read (ISO 8601); empty as long as it was not."""
     excerpts: tuple[str, ...] = ()
     """SHA-256 (hex) of the excerpts of it that searches of the web have shown, in the store."""
+    engines: tuple[str, ...] = ()
+    """Names of the search engines that found it, in the order of the alphabet; empty if none did."""
     origin: Origin = "other"
     """What kind of publisher its page says that it has; see `evidence.origin.origin_of`."""
     publisher: str = ""
@@ -117,10 +119,11 @@ def _richer(one: Source, other: Source) -> Source:
     best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
     number = min((s.number for s in (one, other) if s.number), default=0)
     excerpts = tuple(sorted({*one.excerpts, *other.excerpts}))
+    engines = tuple(sorted({*one.engines, *other.engines}))
     failure = "" if best.content_hash else max(one.failure, other.failure)
     date, kind = max((source.date, source.date_kind) for source in (one, other))
     update = {"number": number, "failure": failure, "date": date, "date_kind": kind, "excerpts": excerpts}
-    return best.model_copy(update=update)
+    return best.model_copy(update={**update, "engines": engines})
 
 
 class NotRead(Record):

@@ -92,7 +92,7 @@ async def test_an_engine_that_fails_in_an_unknown_way_keeps_the_results_of_the_o
     good = Shelf("good", Found("A", "https://a.example/", "x"))
     outcome = await search("q", shelves=[broken, good])
     assert addresses(outcome) == ["https://a.example/"]
-    assert outcome.problems == ("Shelf failed (KeyError). Not searched: 'q'.",)
+    assert outcome.problems == outcome.replaced == ("Shelf failed (KeyError). Shelf was searched instead.",)
 
 
 async def test_the_engines_are_mixed_query_by_query() -> None:
@@ -102,6 +102,23 @@ async def test_the_engines_are_mixed_query_by_query() -> None:
     outcome = await search("p", "q", shelves=[one, two], tool_context=tool_context, limits={"max_web_results": 4})
     assert addresses(outcome) == [f"https://{name}.example/{number}" for number in (0, 1) for name in ("one", "two")]
     assert tool_context.meter.searches == 4
+
+
+async def test_a_page_that_several_engines_find_stands_where_their_ranks_put_it_once_with_their_names() -> None:
+    """By hand, with a constant of 60: c has 1/63 + 1/61, b 1/62 + 1/62, a 1/61 alone and d 1/63 alone."""
+
+    def page(name: str, query: str = "") -> Found:
+        return Found(name, f"https://{name}.example/{query}", "")
+
+    one = Shelf("one", page("a"), page("b"), page("c"))
+    two = Shelf("two", page("c", "?utm_source=two"), page("b", "#part"), page("d"), page("c"))
+    hits = (await search("q", shelves=[one, two])).hits
+    assert [(hit.source.title, hit.source.engines) for hit in hits] == [
+        ("c", ("one", "two")),
+        ("b", ("one", "two")),
+        ("a", ("one",)),
+        ("d", ("two",)),
+    ]
 
 
 @pytest.mark.parametrize(
