@@ -104,12 +104,13 @@ def _client(name: str, connection: Mapping[str, Any]) -> Any:
 
 
 class PassedEngine:
-    """An engine that an app has passed: one of its own, a retriever, or a tool that takes a query."""
+    """An engine that an app has passed or that is named by where it is: its own, a retriever, a tool with a query."""
 
-    def __init__(self, given: BaseRetriever | BaseTool | Engine) -> None:
+    def __init__(self, given: BaseRetriever | BaseTool | Engine, name: str = "") -> None:
+        """`name`: by which the settings name it, if not by its own."""
         self._given = given
-        self.name = engine_name(given)
-        self.title = str(getattr(given, "title", "") or self.name)
+        self.name = name or engine_name(given)
+        self.title = str(getattr(given, "title", "") or engine_name(given))
         self.parallel = int(getattr(given, "parallel", 2))
         self.gap = float(getattr(given, "gap", 0.0))
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
 
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import BaseTool
+
 from ..core.run.concurrency import PerLoop
-from ..core.run.context import AnyEngine, Context, engine_name
-from ..core.run.errors import UnknownSetting
-from ..core.run.registered import ENGINES, load_registered, registered
+from ..core.run.context import AnyEngine, Context, Engine, engine_name
+from ..core.run.errors import SearchRefused, UnknownSetting
+from ..core.run.logs import log_failure
+from ..core.run.registered import ENGINES, is_dotted, load_dotted, load_registered, registered
 from . import engines
-from .engine import EngineBlocked, EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow
-from .engines import tavily
+from .engine import EngineBlocked, EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow, without_notice
+from .engines.tavily import Tavily
 from .passed import PassedEngine
 from .tool import Meter, ToolContext
 
@@ -166,7 +170,51 @@ def stand_ins(context: Context) -> tuple[SearchEngine, ...]:
     return tuple(_OWN[name](context) for name in tuple(FREE)[1:] if is_free and find_spec(FREE[name]))
 
 
+def other_engines(context: Context) -> list[SearchEngine]:
+    """Return our own engines that the environment sets up by a key or an address and the settings do not name."""
+    named, others = {engine.name for engine in choose_engines(context)}, list[SearchEngine]()
+    for name, kind in _OWN.items():
+        if name not in named and getattr(kind, "is_set_up", bool)():
+            with suppress(SearchRefused):
+                others.append(kind(context))
+    return others
+
+
+def load_engines(context: Context) -> None:
+    """Import the engines that the settings name by where they are, so that no run has to; a broken one fails later."""
+    for name in context.engines or ():
+        if isinstance(name, str) and is_dotted(name):
+            with suppress(UnknownSetting):
+                _at(name, context)
+
+
+def _at(name: str, context: Context) -> SearchEngine:
+    """Return the engine at `package.module:Name`: a class or object of LangChain's, or what makes an engine."""
+    try:
+        with without_notice():
+            made = _made(name)
+            given = load_dotted(name)(context) if made is None else made
+    except Exception as error:
+        log_failure(__name__, error, "%s could not be loaded", name, keeps_text=True)
+        why = f": {error}" if isinstance(error, ImportError) else f" ({type(error).__name__})"
+        raise UnknownSetting(f"engines: {name!r} could not be loaded{why}.") from error
+    if not isinstance(given, BaseRetriever | BaseTool | Engine):
+        raise UnknownSetting(f"engines: {name!r} is no retriever or tool of LangChain's, and makes no engine.")
+    return PassedEngine(given, name)
+
+
+@cache
+def _made(name: str) -> BaseRetriever | BaseTool | None:
+    """Return the retriever or tool of a name, made once a process: it may hold an index. None if it is neither."""
+    given = load_dotted(name)
+    if isinstance(given, type) and issubclass(given, BaseRetriever | BaseTool):
+        given = given()
+    return given if isinstance(given, BaseRetriever | BaseTool) else None
+
+
 def _named(name: str) -> Callable[[Context], SearchEngine]:
+    if is_dotted(name):
+        return partial(_at, name)
     if name in _OWN:
         return _OWN[name]
     if name in registered(ENGINES):
@@ -179,6 +227,6 @@ def _named(name: str) -> Callable[[Context], SearchEngine]:
 
 
 def _default(context: Context) -> tuple[str, ...]:
-    if os.environ.get(tavily.KEY, "").strip():
+    if Tavily.is_set_up():
         return ("tavily",)
     return () if context.docs else tuple(FREE)[:1]

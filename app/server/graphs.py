@@ -13,6 +13,7 @@ from ...core.run.registered import load_all
 from ...core.run.store.database import open_database, place_of_runs
 from ...core.run.store.saver import RunSaver
 from ...core.run.user_settings import UserSettings
+from ...tools.run_engines import load_engines
 from ..embed import compile_graph
 
 load_all()
@@ -24,8 +25,8 @@ planned_research = compile_graph("planned").copy({"context_schema": UserSettings
 @asynccontextmanager
 async def open_saver() -> AsyncIterator[RunSaver]:
     """Open the saver on the data folder's file, or on the database that the operator names."""
-    # Its folders are looked up here, once, since no run may block.
-    await asyncio.to_thread(lambda: UserSettings().operator)
+    # Its folders are looked up and its engines imported here, once, since no run may block.
+    await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
     async with open_database(await asyncio.to_thread(place_of_runs, Context().data_dir)) as database:
         yield database.saver
 

@@ -25,6 +25,7 @@ from ..records.research import Depth, Scope
 from .env_file import load_env_file
 from .errors import UnknownSetting
 from .limits import ENVIRONMENT_PREFIX, KnownNames, Limits
+from .registered import is_dotted
 
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -182,9 +183,10 @@ class Context(KnownNames, BaseSettings):
     docs: Annotated[tuple[Path, ...], NoDecode] = Field(default=(), title="Documents")
     """Folders and files to search; in the environment separated as in PATH."""
     engines: Annotated[tuple[AnyEngine, ...] | None, NoDecode] = Field(default=None, title="Search engines")
-    """Engines that search the web, such as `tavily`, `duckduckgo`, `wikipedia` or `arxiv`; in the environment `none`
-    for no engine. An app may also pass a LangChain retriever or tool, or an engine of its own. Not set: Tavily if
-    TAVILY_API_KEY is there, else, without documents, DuckDuckGo, and the last two where it brings nothing."""
+    """Engines that search the web, such as `tavily`, `duckduckgo`, `wikipedia` or `arxiv`, or a LangChain retriever or
+    tool as `package.module:Class`; the results of several are fused. In the environment `none` for no engine. An app
+    may also pass a retriever, a tool, or an engine of its own. Not set: Tavily if TAVILY_API_KEY is there, else,
+    without documents, DuckDuckGo, and Wikipedia and arXiv where it brings nothing."""
     tools: SkipJsonSchema[Annotated[tuple[str | InstanceOf[BaseTool], ...], NoDecode]] = Field(
         default=(), exclude=True, title="Tools"
     )
@@ -319,8 +321,18 @@ def engine_name(engine: str | BaseRetriever | BaseTool | Engine) -> str:
 
 
 def within_scope(context: Context, scope: Scope) -> Context:
-    """Return the settings with what the question may search, whoever resumes it."""
+    """Return the settings with what the question may search, whoever resumes it.
+
+    Raises `UnknownSetting` for an engine named as `package.module:Class` that the settings do not name: a stored thread
+    alone imports nothing.
+    """
     passed = {engine_name(one): one for one in context.engines or ()}
+    for name in scope.engines:
+        if is_dotted(name) and name not in passed:
+            raise UnknownSetting(
+                f"engines: {name!r} is not among the engines of the settings, and a stored question imports nothing: "
+                "name it there (--engine, DEEP_RESEARCH_ENGINES)."
+            )
     return context.model_copy(
         update={
             "docs": tuple(map(Path, scope.docs)),

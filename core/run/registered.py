@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
@@ -29,6 +30,21 @@ def registered(group: str) -> Mapping[str, EntryPoint]:
 def load_registered(group: str, name: str) -> Any:
     """Return what a package has registered under a name of the group; imports it. Raises `KeyError` if none has."""
     return registered(group)[name].load()
+
+
+def is_dotted(name: str) -> bool:
+    """Return whether a name says where something is: `package.module:Name`."""
+    return ":" in name
+
+
+@cache
+def load_dotted(name: str) -> Any:
+    """Return what is at `package.module:Name`; imports the module. Raises `ImportError`, or what the module raises."""
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (AttributeError, ValueError) as error:
+        raise ImportError(f"there is no {attribute!r} in {module!r}") from error
 
 
 def load_all() -> None:

@@ -30,6 +30,7 @@ from deep_research.core.run.registered import load_all
 from deep_research.core.run.store.database import open_database, place_of_runs
 from deep_research.core.run.store.saver import RunSaver
 from deep_research.core.run.user_settings import UserSettings
+from deep_research.tools.run_engines import load_engines
 
 PLACE = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns"})
 """Keys that a client may set in `configurable` and `checkpoint`."""
@@ -122,7 +123,7 @@ def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
 
     async def graph() -> Any:
         # Folders are looked up here, once.
-        await asyncio.to_thread(lambda: UserSettings().operator)
+        await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
         place = place_of_runs(Context().data_dir)
         if not isinstance(place, str):
             raise UnknownSetting(f"{DATABASE}: name the PostgreSQL database that all processes use.")

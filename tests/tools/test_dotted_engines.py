@@ -1,0 +1,128 @@
+"""Retrievers and tools that the settings name as `package.module:Class`, and names that nobody may have imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from searching import new_tool_context
+
+from deep_research.core.records.research import Scope
+from deep_research.core.run.context import Context, within_scope
+from deep_research.core.run.errors import UnknownSetting
+from deep_research.tools.run_engines import choose_engines
+from deep_research.tools.use import Time, use_tool
+
+SHELVES = '''
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import BaseTool, tool
+
+from deep_research.tools.engine import Found
+
+LIT = "The Skerry Light was lit for the first time in 1844."
+
+
+class Archive(BaseRetriever):
+    """A retriever."""
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return [Document(LIT, metadata={"title": "Log", "source": "https://archive.example/"})]
+
+
+class Finder(BaseTool):
+    """A search tool."""
+
+    name: str = "finder"
+    description: str = "Finds pages."
+
+    def _run(self, query: str) -> list[dict[str, str]]:
+        return [{"title": "Log", "url": "https://archive.example/", "content": LIT}]
+
+
+@tool
+def find(query: str) -> str:
+    """Find pages."""
+    return LIT
+
+
+class Shelf:
+    """An engine of its own."""
+
+    name, title = "shelf", "Shelf"
+
+    def __init__(self, context):
+        self.context = context
+
+    async def search(self, query, count):
+        return [Found("Log", "https://archive.example/", LIT)]
+
+
+class Broken(BaseRetriever):
+    """A retriever that lacks what it needs."""
+
+    key: str
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return []
+
+
+NUMBER = 7
+
+
+def number(context):
+    """Make no engine."""
+    return NUMBER
+'''
+TRAP = "from pathlib import Path\nPath({!r}).touch()\n"
+
+
+@pytest.fixture(autouse=True)
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Two modules that nobody has imported yet; the file that the second makes when it is imported."""
+    sprung = tmp_path / "sprung"
+    (tmp_path / "shelves_here.py").write_text(SHELVES)
+    (tmp_path / "trap_here.py").write_text(TRAP.format(str(sprung)))
+    monkeypatch.syspath_prepend(tmp_path)
+    yield sprung
+    for name in ("shelves_here", "trap_here"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("name", ["Archive", "Finder", "find", "Shelf"])
+async def test_what_is_named_by_its_place_in_code_searches_and_is_named_so(name: str) -> None:
+    dotted = f"shelves_here:{name}"
+    context = Context(engines=f"{dotted} wikipedia")
+    engine, _ = choose_engines(context)
+    assert engine.name == dotted
+    context = within_scope(context, Scope(engines=(dotted,)))
+    outcome = await use_tool("web_search", {"queries": ["light"]}, context, new_tool_context(), Time(5, "tool_seconds"))
+    [hit] = outcome.hits
+    assert "1844" in hit.excerpt and hit.source.engines == (dotted,)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere_at.all:Archive", "could not be loaded: No module named 'nowhere_at'"),
+        ("shelves_here:Nothing", "could not be loaded: there is no 'Nothing' in 'shelves_here'"),
+        ("shelves_here:", "could not be loaded: there is no '' in 'shelves_here'"),
+        (":Archive", "could not be loaded: there is no 'Archive' in ''"),
+        ("shelves_here:Broken", r"could not be loaded \(ValidationError\)"),
+        ("shelves_here:NUMBER", r"could not be loaded \(TypeError\)"),
+        ("shelves_here:number", "is no retriever or tool of LangChain's, and makes no engine"),
+    ],
+)
+def test_what_cannot_be_loaded_is_a_line_with_its_name(name: str, words: str) -> None:
+    with pytest.raises(UnknownSetting, match=rf"^engines: '{name}' {words}"):
+        choose_engines(Context(engines=(name,)))
+
+
+def test_a_stored_question_imports_nothing_that_the_settings_do_not_name(modules: Path) -> None:
+    scope = Scope(engines=("trap_here:Trap",))
+    for context in (Context(), Context(engines=("shelves_here:Archive",))):
+        with pytest.raises(UnknownSetting, match=r"'trap_here:Trap' is not among .*DEEP_RESEARCH_ENGINES"):
+            within_scope(context, scope)
+    assert not modules.exists() and "trap_here" not in sys.modules
