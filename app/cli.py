@@ -45,8 +45,10 @@ OPTIONS = (
         "--engine",
         multiple=True,
         metavar="NAME",
-        help="Search the web by this engine: tavily, duckduckgo, wikipedia, arxiv, or one that a package adds "
-        "(repeatable). Without: Tavily if TAVILY_API_KEY is set, else DuckDuckGo unless documents are given.",
+        help="Search by this engine (repeatable; the results of several are fused): tavily, brave, exa, serper, "
+        "searxng, duckduckgo, wikipedia, arxiv, openalex, crossref, europepmc, one that a package adds, or a LangChain "
+        "retriever or tool as package.module:Class. Without: Tavily if TAVILY_API_KEY is set, else DuckDuckGo unless "
+        "documents are given.",
     ),
     click.option(
         "--domain", multiple=True, metavar="NAME", help="Search and read this domain of the web only (repeatable)."
@@ -413,7 +415,7 @@ def mcp(**options: Any) -> int:
     "--try",
     "is_trial",
     is_flag=True,
-    help="Call the model a few times and see what it can do, and search once (one credit of a key).",
+    help="Call the model a few times and see what it can do; search once by each engine (one credit each).",
 )
 @DATA_DIR
 def doctor(is_trial: bool, **options: Any) -> int:

@@ -32,10 +32,10 @@ from ..core.run.settings import read_context
 from ..core.run.store.database import check_whole, open_database, place_of_runs
 from ..core.run.tracing import tracing_notices
 from ..core.writing.language import check_language
-from ..tools.engine import EngineFailed
-from ..tools.engines.tavily import Tavily
+from ..tools.engine import EngineFailed, SearchEngine
 from ..tools.offer import check_tools
-from ..tools.run_engines import FREE, choose_engines, stand_ins
+from ..tools.run_engines import ask, choose_engines, other_engines, stand_ins
+from ..tools.tool import Meter
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines, about
 from .runs import has_runs
@@ -45,6 +45,7 @@ from .terminal import put_out, say
 from .words import DONE, REFUSED, counted
 
 QUERY = "lighthouse"
+UNUSED = "(no run asks it unless --engine names it)"
 OUTSIDE = "https://example.com"
 STANDARD_RUN = Speed(12_000, 1_600)
 """Tokens that a standard run over five short documents reads, those in a cache left out, and writes."""
@@ -263,16 +264,25 @@ async def _checks(role: Role, context: Context) -> list[Check]:
 
 
 async def _try_engines(context: Context) -> list[Diagnosis]:
-    """Return whether the engine that needs a key takes it, and which of those that need none answers."""
+    """Return whether each engine that is set up answers; of those that need no setting, up to the first that does."""
     found, others = list[Diagnosis](), stand_ins(context)
-    for engine in (each for each in (*choose_engines(context), *others) if each.name in {Tavily.name, *FREE}):
-        what, well = ("key of", "it is taken") if engine.name == Tavily.name else ("search by", "it answers")
-        try:
-            await engine.search(QUERY, 1)
-            found.append(Diagnosis("ok", f"{what} {engine.title}", well))
-        except EngineFailed as error:
-            found.append(Diagnosis("failed", f"{what} {engine.title}", error.words))
+    for engine in (*choose_engines(context), *others):
+        found.append(await _try_engine(engine, context))
         if others and found[-1].state == "ok":
             # Engines that failed before it stop no run.
-            return [tried._replace(state="note") for tried in found[:-1]] + found[-1:]
-    return found
+            found[:-1] = [tried._replace(state="note") for tried in found[:-1]]
+            break
+    unused = [await _try_engine(engine, context) for engine in other_engines(context)]
+    return [*found, *(tried._replace(state="note", text=f"{tried.text} {UNUSED}") for tried in unused)]
+
+
+async def _try_engine(engine: SearchEngine, context: Context) -> Diagnosis:
+    has_key = bool(getattr(engine, "key", ""))
+    what, well = (f"key of {engine.title}", "it is taken") if has_key else (f"search by {engine.title}", "it answers")
+    try:
+        await ask(engine, QUERY, 1, context.limits.search_seconds, Meter())
+    except EngineFailed as error:
+        return Diagnosis("failed", what, error.words)
+    except Exception as error:  # noqa: BLE001 - engines of others have errors of their own
+        return Diagnosis("failed", what, f"it failed ({type(error).__name__})")
+    return Diagnosis("ok", what, well)

@@ -7,10 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+from api_engines import KITS, SECRET
 from command import Desk
 from openai_replies import Reply, fail, say, use
 from openai_server import Received, openai_server
-from search_api import search_api
+from search_api import Answer, search_api, serving
 
 pytestmark = pytest.mark.slow
 
@@ -147,7 +148,26 @@ def test_a_trial_searches_once_and_says_whether_the_key_is_taken(desk: Desk) -> 
     assert "failed   key of Tavily: " in wrong.out
     assert "check TAVILY_API_KEY" in wrong.out
     assert "CANARY" not in wrong.out + wrong.err
-    assert "one credit" in desk.run("doctor", "--help").out
+    assert "one credit" in " ".join(desk.run("doctor", "--help").out.split())
+
+
+def test_a_trial_asks_each_engine_that_is_set_up_and_those_that_no_run_asks_stop_none(desk: Desk) -> None:
+    kits = {kit.name: kit for kit in KITS}
+    brave, exa = kits["brave"], kits["exa"]
+    with (
+        serving(lambda _: Answer(body=json.dumps(brave.answer))) as one,
+        serving(lambda _: Answer(status=401)) as other,
+    ):
+        given = ("doctor", "--try", "--model", "extractive", "--engine", "brave", "--engine", "shelf_nowhere:Shelf")
+        environment = {**brave.environment(one.url), **exa.environment(other.url)}
+        unknown = desk.call(*given, **environment)
+        assert (unknown.code, one.requests) == (2, [])
+        assert "missing  web search: engines: 'shelf_nowhere:Shelf' could not be loaded" in unknown.out
+        ended = desk.call(*given[:-2], **environment)
+    assert (ended.code, len(one.requests), len(other.requests)) == (0, 1, 1)
+    assert "ok       key of Brave: it is taken\n" in ended.out
+    assert "note     key of Exa: Exa does not take the key (status 401): check EXA_API_KEY. (no run asks" in ended.out
+    assert SECRET not in ended.out + unknown.out
 
 
 @pytest.mark.fault(39)
