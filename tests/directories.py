@@ -25,11 +25,11 @@ EMAIL = "reader@keldness.org"
 KEY = "openalex-canary-key"
 PATHS = {
     "CROSSREF_URL": "/crossref",
-    "EUROPE_PMC_URL": "/europepmc",
+    "EUROPEPMC_URL": "/europepmc",
     "ARXIV_URL": "/arxiv",
     "OPENALEX_URL": "/openalex",
     "UNPAYWALL_URL": "/unpaywall",
-    "INTERNET_ARCHIVE_URL": "/available",
+    "INTERNETARCHIVE_URL": "/available",
 }
 FEED = """<?xml version="1.0" encoding="UTF-8"?><feed xmlns="http://www.w3.org/2005/Atom">
 <title>arXiv Query: search_query=doi:{doi}</title>
@@ -68,7 +68,7 @@ class Directories:
             {"DOI": f"10.5555/{one}", "type": one, "source": "retraction-watch", "label": one} for one in updates
         ]
         work = {"DOI": DOI, "title": [TITLE], "type": "journal-article", **({"updated-by": updated} if updated else {})}
-        self._answer(f"/crossref/{DOI}", {"status": "ok", "message-type": "work", "message": work})
+        self._answer(f"/crossref/works/{DOI}", {"status": "ok", "message-type": "work", "message": work})
 
     def europe_pmc(self, address: str) -> None:
         shared = {"availability": "Open access", "availabilityCode": "OA", "site": "Europe_PMC"}
@@ -85,7 +85,7 @@ class Directories:
             "title": TITLE,
             "fullTextUrlList": {"fullTextUrl": texts},
         }
-        self._answer("/europepmc", {"hitCount": 1, "resultList": {"result": [result]}})
+        self._answer("/europepmc/search", {"hitCount": 1, "resultList": {"result": [result]}})
 
     def arxiv(self, address: str) -> None:
         self.web.publish("/arxiv", FEED.format(doi=DOI, address=address), content_type="application/atom+xml")
@@ -94,7 +94,7 @@ class Directories:
         closed = {"is_oa": False, "landing_page_url": f"https://doi.org/{DOI}", "pdf_url": None}
         copy = {"is_oa": True, "landing_page_url": self.web.url("/landing"), "pdf_url": address}
         found = [closed, copy] if address else [closed]
-        self._answer(f"/openalex/doi:{DOI}", {"best_oa_location": copy if address else None, "locations": found})
+        self._answer(f"/openalex/works/doi:{DOI}", {"best_oa_location": copy if address else None, "locations": found})
 
     def unpaywall(self, address: str) -> None:
         copy = {"host_type": "repository", "is_best": True, "url": address, "url_for_pdf": address,

@@ -30,6 +30,8 @@ FOREIGN_SETTINGS = (
     *("DEEP_RESEARCH_", "OPENAI_", "LANGCHAIN_", "LANGSMITH_"),
     *("TAVILY_", "BRAVE_", "EXA_", "SERPER_", "SEARXNG_", "OPENALEX_", "CROSSREF_", "EUROPEPMC_"),
 )
+ENGINES = ("DUCKDUCKGO_URL", "WIKIPEDIA_URL", "ARXIV_URL")
+DIRECTORIES = ("CROSSREF_URL", "EUROPEPMC_URL", "INTERNETARCHIVE_URL", "OPENALEX_URL", "UNPAYWALL_URL")
 NAME_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 TRANSFERS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 EXAMPLES = 40

@@ -95,7 +95,7 @@ class OpenCopies:
         if self._is_used_up() or ("{email}" in directory.query and not email):
             return None
         self._meter.fetches += 1
-        base = os.environ.get(f"{directory.name.upper().replace(' ', '_')}_URL") or directory.address
+        base = os.environ.get(f"{directory.name.upper().replace(' ', '')}_URL") or directory.address
         query = directory.query.format(quote(about), email=quote(email), key=key and f"&api_key={quote(key)}")
         turn = _turns.get()[directory.name]
         await turn.acquire()
@@ -178,13 +178,13 @@ class _Directory(NamedTuple):
     """Seconds that it wants between an answer and the next request."""
 
 
-_PMC = "https://www.ebi.ac.uk/europepmc/webservices/rest/search"
-_OPENALEX = "/doi:{}?select=best_oa_location,locations{key}"
+_PMC = "https://www.ebi.ac.uk/europepmc/webservices/rest"
+_OPENALEX = "/works/doi:{}?select=best_oa_location,locations{key}"
 DIRECTORIES = (
-    _Directory("Europe PMC", _PMC, "?query=DOI:%22{}%22&format=json&resultType=core", _in_europe_pmc),
+    _Directory("Europe PMC", _PMC, "/search?query=DOI:%22{}%22&format=json&resultType=core", _in_europe_pmc),
     _Directory("arXiv", "https://export.arxiv.org/api/query", "?search_query=doi:{}&max_results=3", _in_arxiv, 3.0),
-    _Directory("OpenAlex", "https://api.openalex.org/works", _OPENALEX, _in_locations),
+    _Directory("OpenAlex", "https://api.openalex.org", _OPENALEX, _in_locations),
     _Directory("Unpaywall", "https://api.unpaywall.org/v2", "/{}?email={email}", _in_locations),
 )
-CROSSREF = _Directory("Crossref", "https://api.crossref.org/works", "/{}", _in_crossref)
+CROSSREF = _Directory("Crossref", "https://api.crossref.org", "/works/{}", _in_crossref)
 ARCHIVE = _Directory("Internet Archive", "https://archive.org/wayback/available", "?url={}", _in_archive)

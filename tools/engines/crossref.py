@@ -23,6 +23,8 @@ class Crossref(ApiEngine):
         params = {"query.bibliographic": query, "rows": str(count), "select": FIELDS}
         if after := self.context.published_after:
             params["filter"] = f"from-pub-date:{after.isoformat()}"
+        if self.context.email:
+            params["mailto"] = self.context.email
         return Request("/works", params)
 
     def results(self, answer: Any) -> Any:
