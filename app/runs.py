@@ -18,6 +18,7 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import BaseModel
 
 from ..core.evidence.checking.source_text import SourceText
+from ..core.library.earlier import ReadPage, search_read
 from ..core.library.index import open_roots
 from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
@@ -32,7 +33,7 @@ from ..core.run.plan_text import TITLE_CHARACTERS
 from ..core.run.settings import read_context
 from ..core.run.store.database import Database, open_database, place_of_runs
 from ..core.run.store.lease import Lease
-from ..core.run.store.pages import OWNER, Pages, note_value, page_namespace
+from ..core.run.store.pages import LOCAL_USER, OWNER, Pages, note_value, page_namespace
 from ..core.run.tracing import tracing_notices
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
@@ -41,7 +42,6 @@ from ..tools.offer import check_tools
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import Progress, estimate_line
-from .server.users import LOCAL_USER
 from .stream import apackets, replay
 from .words import Strategy, default_strategy, strategy_of
 
@@ -313,6 +313,11 @@ class RunBook(NamedTuple):
         """Return the texts that are kept of the sources of a run's report."""
         pages = Pages(self.database.store, stored.thread)
         return await source_texts(stored.state.sources, report.sources, pages)
+
+    async def search(self, words: str, most: int = 10) -> list[ReadPage]:
+        """Return at most so many pages that the user's finished runs have read, the best first."""
+        pages = Pages(self.database.store, "", self.user)
+        return await search_read([words], pages, self._context({}), most, lambda _: True)
 
     async def ids(self) -> list[str]:
         """Return the ids of all threads, the latest first."""

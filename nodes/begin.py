@@ -172,6 +172,7 @@ def _scope(context: Context, documents: int) -> Scope:
         published_after=after.isoformat() if after else "",
         mix_private=context.mix_private,
         open_copies=context.open_copies and bool(choose_engines(context)),
+        earlier=context.earlier,
         documents=catalogue(Library(context), documents),
         whole=read_whole(Library(context), documents, context),
     )

@@ -51,6 +51,7 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
         date=run.date,
         language=run.language,
         offered=offered,
+        own_sources=context.own_sources,
         orientation=orientation,
         documents=run.scope.documents,
         is_quick=run.is_quick,

@@ -100,6 +100,7 @@ def _request(
         plan=state.plan.text,
         reasons=reasons,
         offered=list(offered_tools(context)),
+        own_sources=context.own_sources,
         further=list(passed_tools(context)),
         max_cycles=max_cycles,
         max_analyses=limits.max_analyses if _may_analyze(context) else 0,

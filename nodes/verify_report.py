@@ -14,6 +14,7 @@ from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import with_marks
 from ..core.evidence.memory.observations import asked_notes, own_actions
 from ..core.evidence.origin import organisations
+from ..core.library.earlier import record_read
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Draft, Report
 from ..core.records.research import Run
@@ -59,6 +60,7 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
         state = replace(state, report=report)
     turn.emit(*end_packets(state, was_checked=was_checked))
     await record_finished(turn.pages, state, context)
+    await record_read(turn.pages, state.sources.values(), context)
     messages = await asyncio.to_thread(report_messages, state, report, reader_of(context, turn.pages))
     return {**update, "messages": messages, "report": report}
 

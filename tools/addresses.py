@@ -41,7 +41,7 @@ class Addresses:
         In the same go, keep `texts` by their hashes, the `records` of pages that were read, by their addresses, and
         other `notes`.
         """
-        opened = {opened_note(exact_address(address)): record for address, record in (records or {}).items()}
+        opened = {opened_note(exact_address(address) or address): record for address, record in (records or {}).items()}
         given: dict[str, dict[str, Any]] = {}
         for address in addresses:
             if exact := exact_address(address):

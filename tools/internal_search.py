@@ -1,4 +1,4 @@
-"""The tools for the user's documents: searched, or, if they are short, all read whole."""
+"""The tools for the user's documents and earlier research: searched, or, if documents are short, all read whole."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..core.library.library import LISTED, Library
 from ..core.models.resolve import is_extractive, profile_of
 from ..core.run import tool_names
 from ..core.run.context import Context
+from .earlier import search_earlier
 from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take
 
 CALL_ID = "documents"
@@ -35,16 +36,23 @@ class InternalSearchArguments(BaseModel):
     """Questions, or queries of up to four telling words, each about one thing; names as the documents write them."""
 
 
+class EarlierSearchArguments(InternalSearchArguments):
+    """Search what earlier research of the user has read, and the user's own documents if there are any.
+
+    Returns passages, the best first, with addresses for `open_url`. What they answer need not be searched on the web.
+    """
+
+
 class InternalSearch:
-    """Searches the documents of a library."""
+    """Searches the documents of a library, and earlier research where that is wanted."""
 
     name = tool_names.INTERNAL_SEARCH
     arguments: type[BaseModel] = InternalSearchArguments
 
     def __init__(self, library: Library, context: Context, tool_context: ToolContext) -> None:
         self._library = library
-        self._limits = context.limits
-        self._meter = tool_context.meter
+        self._context, self._limits = context, context.limits
+        self._tool_context, self._meter = tool_context, tool_context.meter
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Search for each query and mix the results; raises `ToolFailed` if there is no query."""
@@ -54,8 +62,13 @@ class InternalSearch:
         self._meter.searches += len(queries)
         # The library blocks on SQLite, which the server's event loop refuses.
         hits = await asyncio.to_thread(self._hits, queries)
-        unmatched = await asyncio.to_thread(self._library.unmatched, queries) if hits else []
-        return Outcome(hits, (*left_out, *_nothing(queries, hits), *_unmatched(unmatched)))
+        earlier = Outcome()
+        if self._context.earlier:
+            earlier = await search_earlier(queries, self._context, self._tool_context)
+        unmatched = await asyncio.to_thread(self._library.unmatched, queries) if hits and not earlier.hits else []
+        hits += earlier.hits
+        problems = (*left_out, *_nothing(queries, hits), *_unmatched(unmatched), *earlier.problems)
+        return Outcome(hits, problems, not_read=earlier.not_read)
 
     def _hits(self, queries: list[str]) -> tuple[Hit, ...]:
         results = [self._library.follow(query, self._limits.max_results) for query in queries]

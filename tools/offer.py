@@ -17,7 +17,7 @@ from ..core.run.errors import NoSearchTool
 from ..prompts import render
 from .calculate import CALCULATE
 from .control import GENERATE_FINDING, THINK_TOOL
-from .internal_search import InternalSearch, InternalSearchArguments, ReadDocuments, behind_documents
+from .internal_search import EarlierSearchArguments, InternalSearch, ReadDocuments, behind_documents
 from .open_url import OpenUrl, OpenUrlArguments
 from .passed import PassedTool, passed_schema, passed_tools
 from .run_engines import choose_engines, stand_ins
@@ -29,12 +29,12 @@ def check_tools(context: Context) -> None:
     """Refuse a run that has nothing to search, an engine without its key, or lists of places that mean nothing."""
     check_policy(context)
     engines, passed = choose_engines(context), passed_tools(context)
-    if not (engines or context.docs or passed or context.mcp):
+    if not (engines or context.docs or context.earlier or passed or context.mcp):
         raise NoSearchTool(
             "There is nothing to search: name a folder of documents by --docs, docs or DEEP_RESEARCH_DOCS, "
-            "or a search engine by --engine, engines or DEEP_RESEARCH_ENGINES."
+            "or a search engine by --engine, engines or DEEP_RESEARCH_ENGINES, or earlier research by --earlier."
         )
-    if context.depth == "quick" and not (engines or context.docs):
+    if context.depth == "quick" and not (engines or context.docs or context.earlier):
         raise NoSearchTool(
             "A quick answer rests on one search (depth), and there are only tools (tools, mcp): name documents or an "
             "engine, or choose the depth standard."
@@ -44,8 +44,8 @@ def check_tools(context: Context) -> None:
 def offered_tools(context: Context, *, has_read_all: bool = False) -> dict[str, type[BaseModel]]:
     """Return the arguments of our own research tools, by name; who `has_read_all` documents need not search them."""
     tools: dict[str, type[BaseModel]] = {}
-    if context.docs and not has_read_all:
-        tools[InternalSearch.name] = InternalSearchArguments
+    if context.earlier or (context.docs and not has_read_all):
+        tools[InternalSearch.name] = EarlierSearchArguments if context.earlier else InternalSearch.arguments
     if choose_engines(context):
         tools[WebSearch.name] = WebSearchArguments
     return {**tools, OpenUrl.name: OpenUrlArguments} if tools else {}
@@ -83,6 +83,7 @@ def researcher_conversation(task: Task, context: Context, notes: Sequence[AnyMes
         language=task.language,
         tools=_in_words(offered),
         offered=offered,
+        own_sources=context.own_sources,
         reasons=profile_of("researcher", context).reasons,
         max_iterations=context.limits.max_iterations,
         max_queries=context.limits.max_queries,

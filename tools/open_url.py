@@ -183,7 +183,8 @@ class OpenUrl:
             return await pages.retrieved(address) or f"No result has the address {address!r}."
         if address.lower().startswith(("http:", "https:")):
             return await pages.read(address, reader)
-        return await self._read_document(address)
+        read = await self._read_document(address)
+        return read if isinstance(read, Hit) else await pages.retrieved(address) or read
 
     async def _read_document(self, address: str) -> Hit | str:
         # The library blocks on SQLite, which the server's event loop refuses.

@@ -189,7 +189,7 @@ def _part(meter: Meter, calls: int) -> Meter:
     def part(most: int | None) -> int | None:
         return None if most is None else most // calls
 
-    return Meter(most_searches=part(meter.most_searches), most_calls=part(meter.most_calls))
+    return Meter(part(meter.most_searches), part(meter.most_fetches), part(meter.most_calls))
 
 
 def _with(outcome: Outcome, read: Mapping[str, Hit]) -> Outcome:

@@ -26,7 +26,7 @@ from ..core.run.spending import Bill, seconds_left, total
 from ..core.run.store.pages import Pages, text_hash
 from ..core.run.tracing import traced_tool
 from ..core.run.transcripts import NOT_RUN
-from .addresses import Addresses, opened_note
+from .addresses import Addresses
 from .engine import RETRIEVED
 from .offer import research_tool
 from .results import Result, write_results
@@ -156,13 +156,13 @@ async def keep(
     found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
     async with pages.alone(SHOWN):
         notes = await note_shown(pages, outcome, reference)
-        notes |= {
-            opened_note(hit.source.address): {"source": hit.source.model_dump(), "links": []}
+        records = {
+            hit.source.address: {"source": hit.source.model_dump(), "links": []}
             for hit in outcome.hits
-            if hit.source.address.startswith(RETRIEVED) and not hit.is_kept
+            if (hit.source.address.startswith(RETRIEVED) or hit.source.is_earlier) and not hit.is_kept
         }
         texts = {**whole, **excerpts, reference: shown}
-        await Addresses(pages, question_id).allow(found_on_web, texts, notes=notes)
+        await Addresses(pages, question_id).allow(found_on_web, texts, records, notes)
     return reference
 
 
@@ -217,7 +217,7 @@ def lasting_fault(outcome: Outcome, task: Task, *, has_found: bool) -> str:
 
     Raises `SearchFailed` where the run has nothing to go on with.
     """
-    if not outcome.fault or task.scope.docs:
+    if not outcome.fault or task.scope.docs or task.scope.earlier:
         return ""
     if task.cycle == 0 and not has_found:
         raise SearchFailed(outcome.fault)

@@ -20,12 +20,12 @@ from ...core.run.conversation import words_of
 from ...core.run.errors import UserMistake
 from ...core.run.settings import read_settings
 from ...core.run.store.database import look_up, place_of_runs
-from ...core.run.store.pages import OWNER, Pages
+from ...core.run.store.pages import LOCAL_USER, OWNER, Pages
 from ...core.run.user_settings import UserSettings
 from ..embed import NOT_WAITING, RECURSION_LIMIT
 from ..runs import RunBook, open_runs
 from ..words import STRATEGIES
-from .users import LOCAL_USER, server_settings, user_of
+from .users import server_settings, user_of
 
 auth = Auth()
 BUSY_SECONDS = 5.0

@@ -25,13 +25,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...core.run.errors import ThreadBusy, UserMistake
+from ...core.run.store.pages import LOCAL_USER
 from ..mcp.http import PATH, SESSIONS
 from .connections import HEAD_BYTES, limit_heads
 from .page import serve_page
 from .routes import BEGIN_SECONDS, ROUTES, opened_book
 from .users import (
     ADDRESS,
-    LOCAL_USER,
     LOOPBACK,
     STUDIO,
     allowed_origins,

@@ -27,7 +27,7 @@ from ...core.run.events.log import LogTail, read_log
 from ...core.run.logs import log_failure
 from ...core.run.spending import dollars, total
 from ...core.run.store.changes import announce, followed, next_change
-from ...core.run.store.pages import Pages
+from ...core.run.store.pages import LOCAL_USER, Pages
 from ...core.run.user_settings import UserSettings
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
@@ -37,7 +37,7 @@ from ..runs import RunBook, StoredRun, open_runs
 from ..words import GRAPHS, STRATEGIES, Evidence, counts_line, in_words
 from .auth import opened_books, owner_of_checkpoints
 from .offer import offer_to, usual_costs
-from .users import LOCAL_USER, user_of
+from .users import user_of
 
 LISTED = 50
 """Runs in the list, the latest."""

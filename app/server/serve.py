@@ -16,12 +16,13 @@ from ...core.run.context import ROLES
 from ...core.run.errors import ExtraMissing, UnknownSetting
 from ...core.run.limits import ENVIRONMENT_PREFIX
 from ...core.run.settings import read_context
+from ...core.run.store.pages import LOCAL_USER
 from ...core.run.tracing import traced_to, tracing_notices
 from ..endings import reports_errors
 from ..settings import settings_from_options
 from ..terminal import say
 from ..words import DONE
-from .users import LOCAL_USER, LOOPBACK, REQUIRE_TOKEN, server_settings, users
+from .users import LOOPBACK, REQUIRE_TOKEN, server_settings, users
 
 PORT = 2024
 """Where the server listens if nothing else is asked for; another port if that is taken."""

@@ -18,9 +18,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from ...core.run.context import Context
 from ...core.run.errors import UnknownSetting
 from ...core.run.limits import ENVIRONMENT_PREFIX
+from ...core.run.store.pages import LOCAL_USER
 
-LOCAL_USER = "local"
-"""The only user if no tokens are set; the token is made at the first start."""
 TOKEN_FILE = "server-token"  # noqa: S105 - a name
 STUDIO = "https://smith.langchain.com"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

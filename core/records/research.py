@@ -99,6 +99,8 @@ class Scope(Record):
     """Whether web queries may use words that only the user's documents say."""
     open_copies: bool = False
     """Whether third parties may be asked for copies of pages that are closed or gone."""
+    earlier: bool = False
+    """Whether what the user's finished runs have read is searched."""
     documents: str = ""
     """The list of the user's documents, or of their folders, as the models that plan and search are shown it."""
     whole: tuple[str, ...] = ()

@@ -78,6 +78,8 @@ class Source(Record):
     """When it says that it comes into force (the beginning of an ISO date), if that is still to come; else empty."""
     read_at: str = ""
     """When the text was read (ISO 8601); empty as long as it was not."""
+    is_earlier: bool = False
+    """Whether an earlier run of the user has read it, then, and this one has not."""
     excerpts: tuple[str, ...] = ()
     """SHA-256 (hex) of the excerpts of it that searches of the web have shown, in the store."""
     engines: tuple[str, ...] = ()

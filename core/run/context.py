@@ -122,6 +122,7 @@ class Settings(TypedDict, total=False):
     domains_deny: Sequence[str]
     published_after: date | str | None
     mix_private: bool
+    earlier: bool
     allow_private: Sequence[str]
     ports: Sequence[int]
     robots: bool
@@ -206,6 +207,8 @@ class Context(KnownNames, BaseSettings):
     mix_private: bool = Field(default=False, title="Mix private words")
     """Let web queries use words that only your documents say, within `max_unseen_characters`; else such words are left
     out."""
+    earlier: bool = Field(default=False, title="Earlier research")
+    """Search what your finished runs have read, too. Old pages are read again if the web is on (`earlier_days`)."""
     allow_private: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Private addresses")
     """Hosts or networks inside your own network that may be read: `10.1.0.0/16`, `wiki.example`, `127.0.0.1:8080`."""
     ports: Annotated[tuple[Port, ...], NoDecode] = Field(default=(80, 443), title="Ports")
@@ -252,7 +255,7 @@ class Context(KnownNames, BaseSettings):
     """Have the run traced where the environment switches tracing on (LANGSMITH_TRACING). Off: nothing of it is sent
     there; callbacks that the call passes stay."""
     user: str = Field(default="", title="User")
-    """Id of the user, for tracing only."""
+    """Id of the user in your app, for tracing, and so that `earlier` finds this user's runs only."""
     session: str = Field(default="", title="Session")
     """Id of the session, for tracing only."""
     limits: Limits = Field(default_factory=Limits, title="Limits")
@@ -273,6 +276,12 @@ class Context(KnownNames, BaseSettings):
     def at_depth(self) -> Context:
         """Return the settings with the limits of their depth."""
         return self.model_copy(update={"limits": self.limits.deepened()}) if self.depth == "deep" else self
+
+    @property
+    def own_sources(self) -> str:
+        """What `internal_search` searches, in words for models."""
+        documents = ("the user's own documents",) if self.docs or not self.earlier else ()
+        return " and ".join((*documents, *(("what the user's earlier research has read",) if self.earlier else ())))
 
     if TYPE_CHECKING:
 
@@ -341,6 +350,7 @@ def within_scope(context: Context, scope: Scope) -> Context:
             "domains_deny": scope.domains_deny,
             "mix_private": scope.mix_private,
             "open_copies": scope.open_copies,
+            "earlier": scope.earlier,
             "published_after": date.fromisoformat(scope.published_after) if scope.published_after else None,
         }
     )

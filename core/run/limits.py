@@ -209,6 +209,10 @@ class Limits(KnownNames, BaseSettings):
     """Letters of words that a question's web queries use without having them from the user or a public page, once
     documents were shown: names that a model knows and, with `mix_private`, words of the documents; each word counts
     once, a character of a script without spaces three times."""
+    earlier_days: float = Field(default=30, ge=0, le=36_500)
+    """Days after which a page of earlier research is read again, if the web is searched."""
+    earlier_runs: int = Field(default=200, ge=1)
+    """Finished runs whose pages `earlier` searches, the latest."""
     max_pages: int = Field(default=60, ge=1)
     """Web pages fetched in a run."""
     max_host_pages: int = Field(default=10, ge=1)

@@ -93,6 +93,8 @@ class UserSettings(KnownNames):
     """Names of the operator's folders and files, or of folders and files below them such as `handbook/2024`."""
     engines: tuple[str, ...] | None = Field(default=None, title="Sources: search engines")
     """Some of the operator's engines; none to search the operator's documents only."""
+    earlier: bool = Field(default=False, title="Sources: earlier research")
+    """Search what your own finished runs have read, too."""
     domains_allow: tuple[str, ...] = Field(default=(), title="Sources: only these domains")
     """Domains, with their subdomains, that the web is searched and read in."""
     domains_deny: tuple[str, ...] = Field(default=(), title="Sources: not these domains")
@@ -135,6 +137,7 @@ class UserSettings(KnownNames):
                 "models": _models(self.models, operator),
                 "docs": documents_below(roots, self.docs),
                 "engines": _engines(self.engines, operator.engines),
+                "earlier": self.earlier,
                 "domains_allow": _domains(self.domains_allow, operator.domains_allow),
                 "domains_deny": (*operator.domains_deny, *self.domains_deny),
                 "published_after": max(filter(None, (operator.published_after, self.published_after)), default=None),

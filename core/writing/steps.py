@@ -137,6 +137,7 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
         said,
         facts=facts_of_step(state, results_in(notes[-1:]) if state.has_results else ()),
         offered=list(offered_tools(context, has_read_all=task.scope.reads_all)),
+        own_sources=context.own_sources,
         has_read_all=task.scope.reads_all,
         max_queries=limits.max_queries,
         documents="" if task.scope.reads_all else task.scope.documents,

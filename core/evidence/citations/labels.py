@@ -39,11 +39,12 @@ class Labels:
         return names.get(origin_of(source), "")
 
     def remark(self, source: Source) -> str:
-        """Return that a source is not in force, and where and how it was read; empty if it is, was read to its end."""
+        """Return that a source is not in force, and where, when and how it was read, unless now and to its end."""
         extent = {"part": self.read_in_part, "excerpt": self.excerpt_only, "not opened": self.not_opened}
         place = ", ".join(filter(None, (urlsplit(source.copy_address).netloc, source.copied_on)))
         copy = self.read_copy.replace("{place}", place) if place else ""
-        return ", ".join(filter(None, (self.standing(source), copy, extent.get(source.extent, ""))))
+        read_on = f"{self.read_on} {source.read_at[:10]}" if source.is_earlier else ""
+        return ", ".join(filter(None, (self.standing(source), copy, read_on, extent.get(source.extent, ""))))
 
 
 def labels(language_code: str) -> Labels:

@@ -22,6 +22,8 @@ DAMAGED = "damaged"
 """Key of what stands in the place of a stored value that cannot be read."""
 OWNER = "langgraph_auth_user_id"
 """Where LangGraph's server tells a run for which user it is; checkpoints keep it in their metadata."""
+LOCAL_USER = "local"
+"""The user whose the runs are for which no server has named one."""
 TEXT, PACKED = "text", "zlib"
 """Keys under which a text stands in a value: as it is, and compressed (base64)."""
 PACKED_CHARACTERS = 1000
@@ -96,6 +98,11 @@ class Pages:
         """Return the notes of these names, as `read_note`."""
         items = await self._store.abatch([GetOp(self.place, name) for name in names])
         return [note_value(item if isinstance(item, Item) else None) for item in items]
+
+    async def names(self) -> list[str]:
+        """Return the names of all texts and notes, the latest first."""
+        found = await self._store.asearch(self.place, limit=100_000)
+        return [item.key for item in sorted(found, key=lambda item: item.updated_at, reverse=True)]
 
     def alone(self, name: str) -> AbstractAsyncContextManager[None]:
         """Hold the thread's lock of this name on this event loop."""

@@ -1,0 +1,103 @@
+"""Earlier research: what the user's finished runs have read, searched in the texts that these runs keep.
+
+There is no index and no second copy: a finished run lists its sources in a note, which is deleted with its texts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from ..evidence.checking.source_text import Windows
+from ..evidence.text.similarity import distinct, interleave, rarity
+from ..records.sources import Source
+from ..run.context import Context
+from ..run.store.pages import LOCAL_USER, Pages, text_hash
+from .candidates import terms_of
+
+READ = "read by the finished run"
+"""Name of the note that lists the sources of a run."""
+OPENING = 5
+"""Letters of a word by which texts are scanned: forms of a word differ behind them."""
+COMPARED = 20
+"""Pages for each query that are compared window by window, which takes a hundred times as long as scanning them."""
+RELATED = 0.5
+"""Share of the best page's match that other pages must reach."""
+
+
+class ReadPage(NamedTuple):
+    """A page or document as a finished run (the id of its `thread`) has read it; `passage` bears most on the query."""
+
+    source: Source
+    thread: str
+    text: str = ""
+    passage: str = ""
+
+
+async def record_read(pages: Pages, sources: Iterable[Source], context: Context) -> None:
+    """List what a finished run has read, for later runs of its user; what it has from others, they have listed."""
+    user, runs = _runs_of_user(pages, context)
+    read = [one.model_dump(exclude_defaults=True) for one in sources if one.content_hash and not one.is_earlier]
+    await pages.note({READ: {"user": user, "sources": read}})
+    await runs.note({pages.thread: {}})
+
+
+async def search_read(
+    queries: Sequence[str], pages: Pages, context: Context, most: int, is_open: Callable[[Source], bool]
+) -> list[ReadPage]:
+    """Return at most so many pages that the user's other runs have read and that match any query, the best first.
+
+    `is_open` says which sources may be searched. Of a page that several runs have read, the latest text counts.
+    """
+    terms = {query: terms_of(query) for query in queries}
+    words, found = frozenset(chain(*terms.values())), list[tuple[ReadPage, frozenset[str]]]()
+    user, runs = _runs_of_user(pages, context)
+    for thread in (await runs.names())[: context.limits.earlier_runs]:
+        if thread != pages.thread:
+            found += await _scanned(pages.of_thread(thread), user, words, is_open)
+    found.sort(key=lambda one: one[0].source.read_at, reverse=True)
+    known = distinct(found, lambda one: one[0].source.key)
+    counts = Counter(word for _, held in known for word in held)
+    weights = {word: rarity(len(known), count) for word, count in counts.items()}
+    best = list[list[ReadPage]]()
+    for query, wanted in terms.items():
+        ranked = sorted(known, key=lambda one: -sum(weights[word] for word in wanted if word in one[1]))
+        likely = [page for page, held in ranked[:COMPARED] if not held.isdisjoint(wanted)]
+        texts = [await pages.of_thread(page.thread).text(page.source.content_hash) for page in likely]
+        whole = [page._replace(text=text) for page, text in zip(likely, texts, strict=True) if text]
+        best.append(await asyncio.to_thread(_best, query, whole))
+    return distinct(interleave(best), lambda page: page.source.key)[:most]
+
+
+async def _scanned(
+    pages: Pages, user: str, words: Iterable[str], is_open: Callable[[Source], bool]
+) -> Iterable[tuple[ReadPage, frozenset[str]]]:
+    """Return what a run has read, without the texts, each with the words that it seems to hold."""
+    note = await pages.read_note(READ)
+    if note is None or note["user"] != user:
+        # The run was deleted; another user may have begun one under its id.
+        return ()
+    sources = [source for fields in note["sources"] if is_open(source := Source(**fields))]
+    texts = await pages.texts([source.content_hash for source in sources])
+    folded = [f"{source.title} {text}".casefold() for source, text in zip(sources, texts, strict=True)]
+    held = [frozenset(word for word in words if word[:OPENING] in text) for text in folded]
+    return zip((ReadPage(source, pages.thread) for source in sources), held, strict=True)
+
+
+def _best(query: str, pages: Sequence[ReadPage]) -> list[ReadPage]:
+    """Return the pages of which a window holds most words of a query, the best first, each with that passage."""
+    windows = {page: Windows(f"{page.source.title}\n\n{page.text}") for page in pages}
+    shares = {page: share for page, own in windows.items() if (share := own.share(query))}
+    least = RELATED * max(shares.values(), default=0.0)
+    ordered = sorted((page for page in shares if shares[page] >= least), key=lambda page: -shares[page])
+    return [page._replace(passage="\n".join(windows[page].shown(windows[page].best(query, 1)))) for page in ordered]
+
+
+def _runs_of_user(pages: Pages, context: Context) -> tuple[str, Pages]:
+    # Users of an app are not users of a server, whatever their names.
+    user = pages.user or " ".join(filter(None, (LOCAL_USER, context.user)))
+    # A hash, since a store finds names by how they begin, as another user's may.
+    return user, pages.of_thread(f"runs of {text_hash(user)}")

@@ -1,0 +1,135 @@
+"""Earlier research as a source: what finished runs have read is found, cited as it was read, and gone with its run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import REPORT, HandClock, Lab, lab, search
+from opened import article
+from scripted import call, calls
+from searching import Shelf
+from typing_extensions import override
+from web import Exchange, Web, hostile_web
+
+from deep_research.app.embed import ResearchGraph, build_graph, thread_id
+from deep_research.tools.engine import Found
+
+FACT = "The Skerry Light was lit in 1844."
+WORDS = f"{FACT} " + "Its lamp was seen from twenty miles away, and its keeper wrote down every ship. " * 4
+
+
+class Day(HandClock):
+    """A clock of another day."""
+
+    def __init__(self, year: int, month: int, day: int) -> None:
+        super().__init__()
+        self._day = datetime(year, month, day, 12)
+
+    @override
+    def now(self) -> datetime:
+        return self._day
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with hostile_web() as web:
+        article(web, "/light", WORDS)
+        yield web
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> ResearchGraph:
+    return build_graph(checkpointer=tmp_path / "runs.sqlite")
+
+
+def on(web: Web, tmp_path: Path, graph: ResearchGraph, thread: str, clock: Day, **settings: Any) -> Lab:
+    """A run without documents; what it fetches is this web's."""
+    given = {"docs": (), "allow_private": (web.place,), "robots": False, "clock": clock, **settings}
+    run = lab(tmp_path, graph=graph, writer=[f"{FACT} [1]"], **given)
+    run.thread = thread
+    return run
+
+
+async def read_before(web: Web, tmp_path: Path, graph: ResearchGraph, **settings: Any) -> None:
+    """A finished run that has read the page in January 2026."""
+    steps = [
+        calls(call("web_search", queries=["Skerry Light"])),
+        calls(call("open_url", urls=[web.url("/light")])),
+        REPORT,
+        f"{FACT} [1]",
+    ]
+    engine = Shelf("shelf", Found("Skerry Light", web.url("/light"), "Of a light."))
+    run = on(web, tmp_path, graph, "first", Day(2026, 1, 5), engines=(engine,), researcher=steps, **settings)
+    assert (await run.ask()).report
+
+
+async def test_a_second_run_is_answered_from_the_first_one_without_the_web_and_cites_the_page(
+    web: Web, tmp_path: Path, graph: ResearchGraph
+) -> None:
+    await read_before(web, tmp_path, graph)
+    fetched = len(web.requests)
+    again = calls(call("open_url", urls=[web.url("/light")]))
+    steps = [search("When was the Skerry Light lit?"), again, REPORT, f"{FACT} [1]"]
+    run = on(web, tmp_path, graph, "second", Day(2026, 1, 9), earlier=True, engines=(), researcher=steps)
+    state = await run.ask()
+    assert len(web.requests) == fetched and run.all_used()
+    [source] = state.report.cited(state.sources) if state.report else []
+    assert (source.location, source.title, source.number) == (web.url("/light"), "Skerry Light", 1)
+    assert (source.kind, source.read_at, source.is_earlier) == ("web", "2026-01-05T12:00:00", True)
+    assert state.report and [claim.verdict for claim in state.report.claims] == ["supported"]
+    assert "read on 2026-01-05" in state.messages[-1].text and f"[1]: <{web.url('/light')}>" in state.messages[-1].text
+    # With the run that has read it, it is gone; the run that cites it still has its evidence.
+    await graph.checkpointer.adelete_thread(thread_id("first"))  # type: ignore[union-attr]
+    third = on(web, tmp_path, graph, "third", Day(2026, 1, 9), earlier=True, engines=())
+    assert not (await third.ask()).sources
+    assert await graph.store.aget((thread_id("second"), "pages"), source.content_hash)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("later", "settings"),
+    [
+        ("changed", {}),
+        ("gone", {}),
+        ("old enough to be kept", {"limits": {"earlier_days": 90}}),
+        ("off the web", {"engines": ()}),
+    ],
+)
+async def test_an_old_page_is_read_again_where_the_web_is_searched(
+    web: Web, tmp_path: Path, graph: ResearchGraph, later: str, settings: dict[str, Any]
+) -> None:
+    await read_before(web, tmp_path, graph)
+    fetched = len(web.requests)
+    article(web, "/light", WORDS.replace("1844", "1846"))
+    if later == "gone":
+
+        async def gone(exchange: Exchange) -> None:
+            await exchange.answer("No.", 404)
+
+        web.pages["/light"] = gone
+    engines = {"engines": (Shelf("shelf"),)}
+    run = on(web, tmp_path, graph, "second", Day(2026, 3, 5), earlier=True, **{**engines, **settings})
+    state = await run.ask()
+    [source] = state.sources.values()
+    is_new = later == "changed"
+    assert len(web.requests) - fetched == (later in ("changed", "gone"))
+    assert (source.read_at[:10], source.is_earlier) == (("2026-03-05", False) if is_new else ("2026-01-05", True))
+    assert ("1846" in run.calls("researcher")[1].text) == is_new
+    assert ("(not since 2026-01-05: there is no such page" in state.messages[-1].text) == (later == "gone")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"user": "bob"}, {"domains_deny": ("127.0.0.1",)}, {"domains_allow": ("example.org",)}]
+)
+async def test_what_is_another_users_or_outside_the_domains_is_not_found(
+    web: Web, tmp_path: Path, graph: ResearchGraph, settings: dict[str, Any]
+) -> None:
+    await read_before(web, tmp_path, graph, user="alice")
+    wanted = {"earlier": True, "engines": (), "user": "alice"}
+    run = on(web, tmp_path, graph, "second", Day(2026, 1, 9), **{**wanted, **settings})
+    assert not (await run.ask()).sources
+    own = on(web, tmp_path, graph, "third", Day(2026, 1, 9), **wanted)
+    assert (await own.ask()).sources
