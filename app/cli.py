@@ -64,6 +64,7 @@ OPTIONS = (
     click.option(
         "--no-open-copies", is_flag=True, help="Ask nobody for copies of closed papers and pages that are gone."
     ),
+    click.option("--earlier", is_flag=True, help="Search what your finished runs have read, too."),
     click.option("--after", metavar="YYYY-MM-DD", help="Leave out web pages that are known to be older."),
     click.option(
         "--language", metavar="NAME", help="Language of the report, by its name or code. Without: that of the question."
@@ -231,6 +232,16 @@ def runs(data_dir: Path | None) -> int:
     from .stored import list_runs
 
     return list_runs(data_dir)
+
+
+@cli.command()
+@click.argument("words")
+@DATA_DIR
+def search(words: str, data_dir: Path | None) -> int:
+    """Search what your finished runs have read: passages with their sources, the best first."""
+    from .stored import search_runs
+
+    return search_runs(words, data_dir)
 
 
 @cli.command()

@@ -44,6 +44,23 @@ def list_runs(data_dir: Path | None) -> int:
 
 
 @reports_errors
+def search_runs(words: str, data_dir: Path | None) -> int:
+    """Print the passages of what finished runs have read that bear most on some words."""
+    folder = data_folder(data_dir)
+
+    async def lines() -> list[str]:
+        async with open_runs(folder) as book:
+            return [
+                f"{source.title} (read on {source.read_at[:10]} by {thread[:SHOWN]})\n{source.location}\n{passage}"
+                for source, thread, _, passage in await book.search(words)
+            ]
+
+    found = run_interruptibly(lines()) if has_runs(folder) else []
+    put_out(clean("\n\n".join(found))) if found else say("No finished run has read anything about that.")
+    return DONE
+
+
+@reports_errors
 def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
     """Print a run."""
     stored = run_interruptibly(_read(RunName(thread, data_dir)))

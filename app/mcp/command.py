@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...core.library.earlier import ReadPage
 from ...core.run.context import Context
 from ...core.run.errors import ExtraMissing
 from ...core.run.settings import read_context
@@ -46,6 +47,10 @@ class LocalRuns(NamedTuple):
     async def read(self, thread: str) -> StoredRun:
         """Return a stored run."""
         return await self.book.read(thread)
+
+    async def search(self, words: str, most: int) -> list[ReadPage]:
+        """Return what finished runs have read about these words."""
+        return await self.book.search(words, most)
 
 
 def serve_mcp(*, data_dir: Path | None, **options: Any) -> int:

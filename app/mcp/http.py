@@ -18,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from ...core.library.earlier import ReadPage
 from ...core.run.context import Context
 from ...core.run.conversation import check_question
 from ...core.run.errors import RunFailed, UserMistake
@@ -118,6 +119,11 @@ class ServedRuns(NamedTuple):
         """Return a stored run."""
         async with open_runs(Context().data_dir) as book:
             return await book._replace(user=self.user).read(thread)
+
+    async def search(self, words: str, most: int) -> list[ReadPage]:
+        """Return what the user's finished runs have read about these words."""
+        async with open_runs(Context().data_dir) as book:
+            return await book._replace(user=self.user).search(words, most)
 
     async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
         check_question([HumanMessage(words)], self.settings.limits.question_characters)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 
 QUESTION = "When was the Skerry Light lit?"
 OFFLINE = ("--no-web", "--model", "extractive")
-TOOLS = ["research", "answer", "follow_up", "read_report", "search_documents"]
+TOOLS = ["research", "answer", "follow_up", "read_report", "search_documents", "search_earlier"]
 
 
 @pytest.fixture(scope="module", autouse=True)
