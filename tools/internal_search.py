@@ -62,13 +62,11 @@ class InternalSearch:
         self._meter.searches += len(queries)
         # The library blocks on SQLite, which the server's event loop refuses.
         hits = await asyncio.to_thread(self._hits, queries)
-        earlier = Outcome()
-        if self._context.earlier:
-            earlier = await search_earlier(queries, self._context, self._tool_context)
-        unmatched = await asyncio.to_thread(self._library.unmatched, queries) if hits and not earlier.hits else []
-        hits += earlier.hits
-        problems = (*left_out, *_nothing(queries, hits), *_unmatched(unmatched), *earlier.problems)
-        return Outcome(hits, problems, not_read=earlier.not_read)
+        read = await search_earlier(queries, self._context, self._tool_context) if self._context.earlier else Outcome()
+        unmatched = await asyncio.to_thread(self._library.unmatched, queries) if hits and not read.hits else []
+        hits += read.hits
+        problems = (*left_out, *_nothing(queries, hits), *_unmatched(unmatched), *read.problems)
+        return Outcome(hits, problems, not_read=read.not_read)
 
     def _hits(self, queries: list[str]) -> tuple[Hit, ...]:
         results = [self._library.follow(query, self._limits.max_results) for query in queries]

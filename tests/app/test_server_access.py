@@ -121,6 +121,7 @@ async def test_studio_uses_the_server_with_the_token(web: httpx.AsyncClient) -> 
             "models",
             "docs",
             "engines",
+            "earlier",
             "tracing",
         ),
         *("domains_allow", "domains_deny", "published_after", "limits"),

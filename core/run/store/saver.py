@@ -193,7 +193,9 @@ class RunSaver(BaseCheckpointSaver[str]):
         for folder in await self._attachments(thread_id):
             await asyncio.to_thread(delete_files, folder, thread_id)
         await super().adelete_thread(thread_id)
-        await self.change(("DELETE FROM store WHERE prefix = ?", [(_prefix(thread_id),)]))
+        # The lists of finished runs end in hashes of their users.
+        listed = "DELETE FROM store WHERE key = ? AND prefix BETWEEN 'runs of 0' AND 'runs of g'"
+        await self.change(("DELETE FROM store WHERE prefix = ?", [(_prefix(thread_id),)]), (listed, [(thread_id,)]))
 
     @shielded
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
