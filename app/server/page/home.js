@@ -46,7 +46,8 @@ function options(offer) {
   return h("details", { class: "options", "data-key": "options" }, h("summary", {}, "Options"), h("div", { class: "choices" },
       h("fieldset", {}, h("legend", {}, "Before research begins"),
         check("clarify", "Ask me if the question is unclear", true), check("review_plan", "Show me the plan first", false),
-        check("auto", "Answer small questions quickly", offer.depth === "auto")),
+        check("auto", "Answer small questions quickly", offer.depth === "auto"),
+        check("earlier", "Search what my earlier runs have read, too", false)),
       offer.docs.length > 0 && h("fieldset", {}, h("legend", {}, "Documents"), offer.docs.map(folderChoice)),
       offer.engines.length > 0 && h("fieldset", {}, h("legend", {}, "Web search"), offer.engines.map((name) =>
         h("label", { class: "check" }, h("input", { type: "checkbox", name: "engines", value: name, checked: true }), name))),
@@ -79,7 +80,7 @@ export function settingsOf(form, offer) {
   const chosen = given.getAll("docs");
   const whole = offer.docs.filter((folder) => chosen.includes(folder.name) && !chosen.some((name) => name.startsWith(`${folder.name}/`)));
   const docs = [...whole.map((folder) => folder.name), ...chosen.filter((name) => name.includes("/"))];
-  const context = { clarify: given.has("clarify") ? "ask" : "assume", review_plan: given.has("review_plan") };
+  const context = { clarify: given.has("clarify") ? "ask" : "assume", review_plan: given.has("review_plan"), earlier: given.has("earlier") };
   if (offer.docs.length && (docs.length !== offer.docs.length || docs.some((name) => name.includes("/")))) context.docs = docs;
   if (offer.engines.length && given.getAll("engines").length !== offer.engines.length) context.engines = given.getAll("engines");
   for (const name of ["language", "instructions", "models", "depth"]) if (given.get(name)) context[name] = given.get(name);
