@@ -92,16 +92,18 @@ def _titled(root: Root, files: Sequence[FoundFile]) -> Iterable[Titled]:
 def _examples(documents: Sequence[Titled]) -> list[str]:
     """Return three questions about the documents, or fewer; none without documents."""
     pairs = sorted(combinations(documents, 2), key=lambda pair: -_likeness(*pair))
-    about = [
-        f"How do “{one.title}” and “{other.title}” differ?" for one, other in pairs[:1] if _likeness(one, other) > LIKE
-    ]
+    alike = [pair for pair in pairs[:1] if _likeness(*pair) > LIKE]
     # A heading that several documents share, such as "Notes", says nothing of their subject.
     times = Counter(heading for found in documents for heading in {*found.headings})
-    for found in sorted(set(documents) - {*chain(*pairs[:1])}, key=documents.index):
-        own = [heading for heading in found.headings if times[heading] == 1]
-        subject = f"What does “{found.title}” say about {own[0]}?" if len(own) > 1 else ""
-        about.append(subject or f"What are the main points of “{found.title}”?")
-    return about[: len(DEPTHS)]
+    own = {found: [heading for heading in found.headings if times[heading] == 1] for found in documents}
+    about = {found: [f"What does “{found.title}” say about {heading}?" for heading in own[found]] for found in own}
+    plain = {found: f"What are the main points of “{found.title}”?" for found in documents}
+    questions = [f"How do “{one.title}” and “{other.title}” differ?" for one, other in alike]
+    # One heading of several may be a document's subject, a single one is often only "Remarks".
+    questions += [
+        about[found][0] if len(own[found]) > 1 else plain[found] for found in own if found not in chain(*alike)
+    ]
+    return list(dict.fromkeys((*questions, *plain.values(), *chain(*about.values()))))[: len(DEPTHS)]
 
 
 def _likeness(one: Titled, other: Titled) -> float:

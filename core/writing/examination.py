@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.proof import has_something_to_look_up, not_stated, unproved
+from ..evidence.checking.proof import Place, has_something_to_look_up, not_stated, unproved
 from ..evidence.checking.source_text import SourceText, words_and_figures
 from ..evidence.checking.units import Unit, states_figures, units_of
 from ..evidence.checking.verification import Verifier
@@ -39,6 +39,8 @@ EVERYWHERE = 3
 """Fewer statements that are not verified are marked, however short the report is."""
 ROUNDS = 2
 """Times that sentences are corrected: first heads and labels of tables, then the cells that do not fit them."""
+PASSAGE = 600
+"""Maximum number of characters of a passage that holds several places on which a statement rests."""
 _NAMES = frozenset({"heading", "intro", "label", "head"})
 """Kinds of units that often state nothing: they are wrong only if sources say something else, or lack their number."""
 
@@ -379,7 +381,7 @@ class Examination:
         passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
         # What decides is what the reader is shown.
         places = sorted(said.places, key=lambda one: _shared(unit.text, one.words))
-        passages |= {one.source: self._verifier.at(one) for one in places if one.content_hash}
+        passages |= {one.source: self._verifier.at(_joined(one, places)) for one in places if one.content_hash}
         is_supported = said.verdict == "supported"
         proved = {one.source for one in said.places}
         judge_name = profile_of("verifier", self._context).name
@@ -469,6 +471,18 @@ class Examination:
         for unit in units:
             if key_of(unit) not in known and unit.raw not in rewrite.fault.raw:
                 self._repairs[unit.text] = kind_of(before, unit.text)
+
+
+def _joined(place: Place, places: Iterable[Place]) -> Place:
+    """Return a place that reaches to the others in its text, as far as a passage may."""
+    start, end = place.start, place.end
+    for other in places:
+        bounds = min(start, other.start), max(end, other.end)
+        if (other.source, other.content_hash) == (place.source, place.content_hash) and bounds[1] - bounds[
+            0
+        ] <= PASSAGE:
+            start, end = bounds
+    return place._replace(start=start, end=end)
 
 
 def _shared(text: str, words: str) -> tuple[int, int]:

@@ -223,7 +223,7 @@ export async function listen(started) {
   const run = started || (await server.runAtWork(thread.id));
   if (!run || thread.heard === run) return;
   thread.heard = run;
-  exchange.live = { ...exchange.run.spent };
+  exchange.live = { tokens: Math.max(exchange.live.tokens, exchange.run.spent.tokens), usd: Math.max(exchange.live.usd, exchange.run.spent.usd) };
   for await (const packet of server.live(thread.id, run, thread.stop.signal)) {
     if (thread !== page.thread) return;
     const { type, input_tokens: read, output_tokens: written, usd } = packet;

@@ -242,6 +242,8 @@ document.addEventListener("click", (event) => {
     target.scrollIntoView();
     target.focus();
   }
+  // The shade beside an open sheet or list.
+  if (event.target === document.body) for (const name of ["runs", "side"]) toggle(name, false);
   for (const menu of document.querySelectorAll(".menu[open]")) menu.open = menu.contains(event.target) && !event.target.closest("button");
   const element = event.target.closest("button[data-do]"), name = element?.dataset.do;
   if (!element) return;

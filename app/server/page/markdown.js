@@ -10,7 +10,8 @@ function inline(text) {
     if (/^\*\*.+\*\*$/s.test(piece)) return h("strong", {}, inline(piece.slice(2, -2)));
     if (/^`.+`$/s.test(piece)) return h("code", {}, piece.slice(1, -1));
     if (/^\*.+\*$/s.test(piece)) return h("em", {}, piece.slice(1, -1));
-    if (/^\[\d+\]$/.test(piece)) return h("span", { class: "cite" }, piece.slice(1, -1));
+    // No line begins with what follows a number.
+    if (/^\[\d+\]$/.test(piece)) return [h("span", { class: "cite" }, piece.slice(1, -1)), "\u2060"];
     return piece.replace(/^!?\[([^\]]*)\]\([^)\s]*\)$/, "$1");
   });
 }

@@ -74,10 +74,14 @@ export function tableText(control) {
 
 const jump = (id, words) => h("a", { href: `#${id}` }, words);
 
+// Where a source is, and what is known of it.
+export const aboutSource = (source) => (source ? [source.place !== source.title && source.place, ...source.facts, source.extent !== "whole" && "read in part"].filter(Boolean).join(" · ") : "");
+
 // What a reader should know before the text: what is not verified, and what is open.
 function standing(report, marked, run) {
-  const facts = [marked.length && jump(marked[0].id, `${count(marked.length, "statement")} not verified`),
-    report.querySelector("#contradictions") && jump("contradictions", "sources contradict each other"),
+  const pairs = report.querySelectorAll(".contradictions tbody tr").length, [supported] = / \d+ supported/.exec(run.checked) ?? [""];
+  const facts = [supported && jump("checked", `${supported.trim().replace(" ", " statements ")} by their sources`), marked.length && jump(marked[0].id, `${marked.length} not verified`),
+    pairs > 0 && jump("contradictions", count(pairs, "contradiction")),
     run.open_gaps.length && report.querySelector("#gaps") && jump("gaps", `${count(run.open_gaps.length, "point")} still open`)].filter(Boolean);
   return h("p", { class: "standing" }, facts.flatMap((fact) => [" · ", fact]).slice(1));
 }
@@ -87,7 +91,7 @@ function howChecked(page, marked, run) {
   const judge = page.querySelector(".legend .small")?.textContent;
   return [h("p", {}, `Statements were compared with the passages of the sources that they cite. ${run.checked.replace(/^./, (first) => first.toUpperCase())}.${judge ? ` ${judge}.` : ""}`),
     h("ul", { class: "key" }, h("li", {}, h("span", { class: "cite supported" }, "1"), " The passage supports the statement."),
-      h("li", {}, h("span", { class: "cite" }, "1"), " The source is named, but nothing was compared."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this.")),
+      h("li", {}, h("span", { class: "cite" }, "1"), " The source is named, but nothing in the sentence was compared with it."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this.")),
     marked.length > 0 && h("div", {}, h("h2", {}, "Not verified"), h("ol", {}, marked.map(({ id, claims }) => h("li", {}, jump(id, shortened(claims.map((claim) => claim.textContent).join(" "), 140))))))];
 }
 
@@ -101,6 +105,7 @@ export function renderReport(html, run) {
     quote.removeAttribute("autofocus");
     quote.querySelector(".foot").prepend(h("button", { type: "button", "data-do": "open-source", value: number }, "Show it in the source"));
     quote.querySelector(".badge ~ .small")?.remove();
+    quote.querySelector(".badge")?.after(h("span", { class: "quiet" }, ` · ${aboutSource(run.sources.find((source) => String(source.number) === number))}`));
   }
   for (const cite of report.querySelectorAll("a.cite")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel }));
   for (const claim of report.querySelectorAll(".claim:not(.supported)")) claim.title = UNPROVED[claim.className.split(" ")[1]];
@@ -113,7 +118,7 @@ export function renderReport(html, run) {
     link.replaceWith(number ? h("button", { type: "button", class: "link", "data-do": "open-source", value: number }, link.textContent) : link.textContent);
   }
   for (const element of report.querySelectorAll(".quote .foot button.link")) element.remove();
-  const checked = h("details", { class: "checked" }, h("summary", {}, run.checked ? `How it was checked: ${run.checked.replace(" checked: ", ", ")}` : "Notes"), howChecked(page, marked, run));
+  const checked = h("details", { class: "checked", id: "checked" }, h("summary", {}, run.checked ? `How it was checked: ${run.checked.replace(" checked: ", ", ")}` : "Notes"), howChecked(page, marked, run));
   for (const name of FOLDED) {
     const section = report.querySelector(`#${name}`)?.parentElement;
     if (section) checked.append(section);

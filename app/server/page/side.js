@@ -2,6 +2,7 @@
 
 import { button, count, day, h } from "./dom.js";
 import { markdown } from "./markdown.js";
+import { aboutSource } from "./report.js";
 import { nameOf } from "./story.js";
 
 const SECTIONS = 4;
@@ -11,20 +12,19 @@ const [OPEN, CLOSE] = ["\uE000", "\uE001"];
 function cardOf(source, times) {
   return h("li", { "data-key": String(source.number) }, h("button", { type: "button", class: "source-card", "data-do": "open-source", value: String(source.number) },
     h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title),
-    h("span", { class: "quiet" }, [source.place !== source.title && source.place, ...source.facts, source.extent !== "whole" && "read in part",
-      times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`].filter(Boolean).join(" · "))));
+    h("span", { class: "quiet" }, [aboutSource(source), times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`].filter(Boolean).join(" · "))));
 }
 
 export function sideView({ run, story, headings, cited, place: at }) {
   const sections = headings.length ? headings : [...story.draft.matchAll(/^(#{2,3}) (.+)$/gm)].map(([, signs, words]) => ({ words, level: `H${signs.length}` }));
-  const found = [...story.documents.values()].sort((one, other) => other.isRead - one.isRead);
+  const found = [...story.documents.values()].sort((one, other) => (one.number || Infinity) - (other.number || Infinity) || other.isRead - one.isRead);
   return [
     sections.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h2", {}, "Contents"),
       h("ol", {}, sections.map(({ id, words, level }) => h("li", { class: level }, h("a", { href: id && `#${id}`, dir: "auto" }, words))))),
     h("div", { class: "side-head" }, h("h2", {}, at ? `Sources of answer ${at + 1}` : "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
     run.sources.length > 0 && h("ol", { class: "source-cards", "data-key": `cards-${run.question_id}` }, run.sources.map((source) => cardOf(source, cited.get(String(source.number)) ?? 0))),
     run.sources.length === 0 && found.length > 0 && h("ol", { class: "source-cards", "data-key": "found" }, found.slice(0, SHOWN_WHILE_READING).map((source) =>
-      h("li", {}, h("div", { class: "source-card" }, h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
+      h("li", {}, h("div", { class: "source-card" }, source.number && h("span", { class: "number" }, String(source.number)), h("span", { class: "source-title" }, source.title), h("span", { class: "quiet" }, [nameOf(source.link), source.date, source.isRead ? "read" : "found"].filter(Boolean).join(" · ")))))),
     found.length > SHOWN_WHILE_READING && run.sources.length === 0 && h("p", { class: "quiet" }, `and ${count(found.length - SHOWN_WHILE_READING, "more source")}`),
     run.sources.length === 0 && found.length === 0 && h("p", { class: "quiet" }, run.has_report ? "The report cites no source." : ["running", "starting", "waiting"].includes(run.status) ? "Sources appear here as they are found." : "No sources."),
   ];

@@ -74,7 +74,7 @@ function review({ waiting, estimate }) {
       lead ? lineField(lead, words) : h("li", {}, h("h3", {}, words.replace(/^#+\s*|\*\*/g, "").replace(/^Checklist$/, "What the report must answer")), h("input", { type: "hidden", name: "line", "data-lead": "", value: words })),
       lead && nounOf(lead) !== nounOf(fields[at + 1]?.lead ?? "") && h("li", {}, button("add-line", `Add ${nounOf(lead) === "step" ? "a step" : "an item"}`, { class: "link", value: lead }))])),
     h("div", { class: "decide" }, h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"), estimate && h("span", { class: "quiet" }, `Estimate: ${estimate}`)),
-      h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe what should change" }), h("button", {}, "Rewrite the plan"))));
+      h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", {}, "Rewrite the plan"))));
 }
 
 function planPart(exchange, isEdited, stage) {
@@ -102,9 +102,9 @@ function taskCard(branch, isAtWork) {
     h("h3", { title: branch.task }, dot({ done: "completed", "at work": "running" }[state] ?? state), branch.title),
     state === "at work" && [branch.past.slice(-3).map((words) => h("p", { class: "past" }, words)), h("p", { class: "now" }, branch.now)],
     state === "done" && branch.finding && h("p", { class: "gist" }, shortened(plain(branch.finding), 240)), branch.errors.map((words) => h("p", { class: "notice bad" }, words)),
-    h("div", { class: "counts" }, h("span", {}, state, seconds >= 1 && ` · ${duration(seconds)}`),
+    h("div", { class: "counts" }, h("span", {}, state, state === "done" && seconds >= 1 && ` · ${duration(seconds)}`),
       names(branch.searches, "search"), names([...branch.pages.values()], "page"), names([...new Set(branch.files.values())], "file"), names(branch.learned, "finding"),
-      branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
+      state === "done" && branch.finding && h("details", { class: "names", "data-key": "text" }, h("summary", {}, "Whole finding"), h("div", { class: "prose" }, markdown(branch.finding)))));
 }
 
 function researchLine({ run, story }) {
@@ -140,8 +140,8 @@ function endPart({ run, failure, isLatest, story }) {
   const kept = story.branches.length > 0 && " What was found so far is kept.";
   const goOn = (words) => run.is_unfinished && button("go-on", words, { class: "main-action" });
   if (run.status === "failed" || (failure && ["stopped", "starting"].includes(run.status))) {
-    return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run failed"), h("p", {}, run.is_unfinished ? "Something has to be set right first; then try again." : "It cannot go on.", kept),
-      h("p", { class: "quiet cause" }, failure || run.failure), h("div", { class: "foot" }, goOn("Try again")));
+    return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run failed"), h("p", {}, failure || run.failure),
+      run.is_unfinished && h("p", { class: "quiet" }, "Set this right, or ask whoever runs the server to do so; then try again.", kept), h("div", { class: "foot" }, goOn("Try again")));
   }
   if (run.status === "stopped" && isLatest) {
     return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept), h("div", { class: "foot" }, goOn("Continue")));
