@@ -90,9 +90,9 @@ def safe_tree(markdown: str) -> lxml.html.HtmlElement:
     return tree
 
 
-def plain_words(markdown: str) -> str:
-    """Return the words of a text, or of a row of a table, without its markup."""
-    return " ".join(filter(None, map(_plain_line, sanitized(readable(markdown)).splitlines())))
+def plain_words(markdown: str, joint: str = " ") -> str:
+    """Return the words of a text, or of rows of a table, without its markup; `joint` stands between its lines."""
+    return joint.join(filter(None, map(_plain_line, sanitized(readable(markdown)).splitlines())))
 
 
 def _plain_line(line: str) -> str:

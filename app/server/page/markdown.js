@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 
-const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|\[\d+\])/;
+const INLINE = /(\*\*[^*]+\*\*|`[^`]+`|\*[^*\s][^*]*\*|!?\[[^\]]*\]\([^)\s]*\)|(?:\[\d+\])+[.,;:!?)]*)/;
 const BREAK = /\n[ \t]*\n/g;
 
 function inline(text) {
@@ -11,7 +11,7 @@ function inline(text) {
     if (/^`.+`$/s.test(piece)) return h("code", {}, piece.slice(1, -1));
     if (/^\*.+\*$/s.test(piece)) return h("em", {}, piece.slice(1, -1));
     // No line begins with what follows a number.
-    if (/^\[\d+\]$/.test(piece)) return [h("span", { class: "cite" }, piece.slice(1, -1)), "\u2060"];
+    if (/^\[\d+\]/.test(piece)) return h("span", { class: "glued" }, piece.split(/[[\]]+/).filter(Boolean).map((part) => (/^\d+$/.test(part) ? h("span", { class: "cite" }, part) : part)));
     return piece.replace(/^!?\[([^\]]*)\]\([^)\s]*\)$/, "$1");
   });
 }

@@ -30,13 +30,13 @@ export function sideView({ run, story, headings, cited, place: at }) {
   ];
 }
 
-// Puts signs around a quote; they survive the Markdown and become `mark` elements. Between cells of a table, a quote has dots.
+// Puts signs around a quote; they survive the Markdown and become `mark` elements. Only its words count: cells and items of lists
+// are shown with other signs between them.
 function withSigns(text, quote) {
-  const words = quote.split(/[\s|·]+/).filter(Boolean);
-  const pattern = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[\\s|·]+(?:[-:]+[\\s|]+)*");
-  const found = pattern ? new RegExp(pattern).exec(text) : null;
+  const pattern = (quote.match(/[\p{L}\p{N}]+/gu) ?? []).join("[^\\p{L}\\p{N}]+");
+  const found = pattern ? new RegExp(pattern, "u").exec(text) : null;
   if (!found) return text;
-  const lead = /^(?:\s|[#>*+-]+\s|\d+[.)]\s|\|)*/.exec(found[0])[0].length;
+  const lead = /^(?:\d+[.)]\s+)?/.exec(found[0])[0].length;
   const end = found.index + found[0].length;
   return text.slice(0, found.index + lead) + OPEN + text.slice(found.index + lead, end) + CLOSE + text.slice(end);
 }
