@@ -131,6 +131,7 @@ async def _start(
         version=await asyncio.to_thread(code_version),
         strategy=strategy,
         entry=entry,
+        first_title=state.run.first_title or state.title,
         depth=None if context.depth == "standard" else context.depth,
         is_quick=context.depth == "quick",
         active_seconds=context.clock.seconds() - started,

@@ -234,7 +234,12 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "changed": stored.changed,
         "failure": stored.failure,
         "question_id": state.run.id,
-        "depth": "quick" if state.run.is_quick else state.run.depth or "standard",
+        "first_title": state.run.first_title,
+        "depth": "recalled"
+        if state.run.is_recalled
+        else "quick"
+        if state.run.is_quick
+        else state.run.depth or "standard",
         "plan": state.plan.text if state.plan else "",
         "seconds": state.run.active_seconds,
         "stop_reason": state.run.stop_reason,
@@ -352,8 +357,8 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
         log_failure(__name__, error, "The run %s cannot be read", thread)
         return {"thread": thread, "status": "unreadable", "title": "", "question": clean(" ".join(str(error).split()))}
     data = run_data(stored)
-    names = ("thread", "name", "label", "title", "question", "asked", "graph", "status", "changed")
-    return {name: data[name] for name in names}
+    names = ("thread", "name", "label", "title", "first_title", "question", "asked", "graph", "status", "changed")
+    return {name: data[name] for name in names} | {"open": len(data["open_gaps"])}
 
 
 async def _run(request: Request) -> StoredRun:

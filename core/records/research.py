@@ -305,6 +305,8 @@ class Run(Record):
     """How it is researched."""
     entry: Entry = "question"
     """How the latest message came in."""
+    first_title: str = ""
+    """Title of the report on the first question of its thread; empty at that question, and without one."""
     depth: Depth | None = None
     """How much the question is worth, as it was set at its start; none: `standard`."""
     is_recalled: bool = False

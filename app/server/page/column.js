@@ -33,7 +33,7 @@ export function draw() {
   for (const each of exchanges) Object.assign(each, { slice: slices[each.place] ?? each.slice, isLatest: each === exchange });
   // Finished questions are not redrawn.
   show(place("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
-    ? h("section", { "data-key": `exchange-${each.place}` }) : exchangeView(each, page.offer.formats))));
+    ? h("section", { "data-key": `exchange-${each.place}` }) : exchangeView(each, page.offer))));
   show(place("dock"), dockView(exchange));
   place("dock").hidden = false;
   for (const each of exchanges) mountReport(each).catch(on.fail);
@@ -70,7 +70,7 @@ export function exchangeInView() {
 
 function drawSide() {
   const exchange = exchangeInView(), count = exchange.run.sources.length;
-  show(place("side"), sideView(exchange));
+  show(place("side"), sideView(exchange, page.thread.exchanges));
   place("side").hidden = place("side-button").hidden = false;
   place("side-button").textContent = count ? `Sources ${count}` : "Sources";
 }
@@ -130,7 +130,7 @@ export function keepInView(isWanted = false) {
     scrollTo({ top: (at - begins < innerHeight * 0.45 ? begins : at) - BAR - 8, behavior: "instant" });
   }
   Object.assign(view, { stage, scrolled: scrollY });
-  place("jump").hidden = isInView(part) || (!isAtWork() && exchangeInView() === latest());
+  place("jump").hidden = isInView(part) || !isAtWork();
 }
 
 // A reader who has scrolled the part at work out of view is reading something else.
@@ -143,7 +143,7 @@ function noticeScroll() {
 export function scrolled() {
   if (!page.thread) return;
   noticeScroll();
-  place("jump").hidden = isInView(partAtWork()[1]) || (!isAtWork() && exchangeInView() === latest());
+  place("jump").hidden = isInView(partAtWork()[1]) || !isAtWork();
   drawSide();
 }
 

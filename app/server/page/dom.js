@@ -67,7 +67,7 @@ export const parsed = (html) => new DOMParser().parseFromString(policy ? policy.
 
 export const STATES = { running: "At work", waiting: "Waits for you", completed: "Done", completed_with_gaps: "Done, with gaps",
   stopped: "Stopped", failed: "Failed", ended: "Ended", unreadable: "Cannot be read", starting: "Starting" };
-export const DEPTHS = { quick: "Quick", standard: "Standard", deep: "Deep", auto: "Standard" };
+export const DEPTHS = { quick: "Quick", standard: "Standard", deep: "Deep", auto: "Standard", recalled: "From what was read" };
 export const button = (action, words, more = {}) => h("button", { type: "button", "data-do": action, ...more }, words);
 export const dot = (status) => h("span", { class: `dot ${status}`, "aria-hidden": "true" });
 export const count = (number, noun) => `${number.toLocaleString("en").replaceAll(",", "\u202f")} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;

@@ -25,14 +25,14 @@ function uses({ files, engines, has_model: hasModel, fault }) {
       "Set one with the environment variable ", h("code", {}, "DEEP_RESEARCH_MODELS"), ", such as openai:gpt-5-mini, and restart the server."));
 }
 
-const price = ({ runs, seconds, usd }) => runs ? `about ${duration(seconds)}${usd ? `, ${money(usd)}` : ""}` : "not used yet";
+export const price = ({ runs, seconds, usd }) => runs ? `about ${duration(seconds)}${usd ? `, ${money(usd)}` : ""}` : "not used yet";
 
 function depths(offer) {
   const chosen = offer.depth === "auto" ? "standard" : offer.depth;
   return h("fieldset", { class: "depths" }, h("legend", { class: "unseen" }, "Depth"),
     Object.entries(CHOICES).map(([name, words]) => h("label", { class: "depth" },
       h("input", { type: "radio", name: "depth", value: name, checked: name === chosen }),
-      h("span", {}, h("strong", {}, DEPTHS[name]), h("span", {}, words), h("span", { class: "price" }, offer.costs[name] && price(offer.costs[name]))))));
+      h("span", {}, h("strong", {}, DEPTHS[name]), h("span", {}, words), h("span", { class: offer.costs[name]?.runs ? "price" : "price quiet" }, offer.costs[name] && price(offer.costs[name]))))));
 }
 
 function folderChoice(folder) {

@@ -158,6 +158,8 @@ const submitted = {
     latest().steered = Date.now();
     const run = await server.steer(page.thread.id, latest().run.graph, value);
     latest().sent.push(value);
+    draw();
+    place("column").querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
     return run;
   },
   async "follow-up"({ words: { value } }) {

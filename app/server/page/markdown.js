@@ -37,7 +37,7 @@ function block(lines) {
   if (!lines.length) return [];
   const heading = /^(#{1,6})\s+(.*)$/.exec(lines[0]);
   if (heading) return [h(`h${Math.max(2, heading[1].length)}`, {}, inline(heading[2])), ...block(lines.slice(1))];
-  if (lines.length > 1 && /^\s*\|?\s*:?-+/.test(lines[1]) && lines[0].includes("|")) return [table(lines)];
+  if (lines.length > 1 && /^\s*\|?\s*:?-+/.test(lines[1]) && lines[0].includes("|")) return lines.length > 2 ? [table(lines)] : [];
   if (lines[0].startsWith("```")) return [h("pre", {}, lines.slice(1).join("\n").replace(/\n?```\s*$/, ""))];
   const items = lines.map((line) => /^\s*(?:[-*+•]|(\d+)[.)])\s+(.*)$/.exec(line));
   if (items[0]) return [list(items, lines)];

@@ -134,17 +134,26 @@ export function renderReport(html, run) {
   return { report, headings, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])) };
 }
 
+// The lines of a quote with figures of the statement that it is cited for; all of it where none has any.
+function decisive(quote, chip) {
+  let claim = chip?.previousElementSibling;
+  while (claim && !claim.matches(".claim")) claim = claim.previousElementSibling;
+  const figures = claim?.textContent.match(/\d[\d.,]*\d|\d/g) ?? [];
+  const lines = quote.textContent.split("\n").filter((line) => figures.some((figure) => line.includes(figure)));
+  return lines.length ? lines : [quote.textContent];
+}
+
 // The preview of a citation: title, verdict, what is known of the source, and passages.
 export function hintOf(chip, about) {
-  const quote = quoteOf(chip.closest(".report"), chip);
-  const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map(oneLine), badge = quote?.querySelector(".badge");
+  const quote = quoteOf(chip.closest(".report"), chip), badge = quote?.querySelector(".badge");
+  const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map((passage) => decisive(passage, chip).join("\n"));
   return [h("p", { class: "title" }, quote ? oneLine(quote.querySelector(".title")) : chip.getAttribute("aria-label")),
     h("p", { class: "quiet" }, badge ? badge.cloneNode(true) : "Not checked against the source", about && ` · ${about}`),
-    ...passages.map((passage) => h("blockquote", {}, passage.length > 280 ? `${passage.slice(0, 280)}…` : passage))];
+    ...passages.map((passage) => h("blockquote", {}, shortened(passage, 280)))];
 }
 
 // The passages next to a control, to be marked in the source; null on a source's card.
 export function passagesBeside(control) {
-  const holder = control.closest(".quote, tr");
-  return holder && [...holder.querySelectorAll("blockquote")].map((quote) => quote.textContent);
+  const holder = control.closest(".quote, tr"), chip = document.querySelector(`[popovertarget="${CSS.escape(holder?.id || "none")}"]`);
+  return holder && [...holder.querySelectorAll("blockquote")].flatMap((quote) => decisive(quote, chip));
 }

@@ -2,9 +2,10 @@
 
 import { button, day, dot, h, hour, shortened, STATES } from "./dom.js";
 
-// A longer question has the title of its report beside it.
+// A long request goes by the title of its report.
 const LONG = 90;
-export const nameOfRun = (run) => run.label || run.asked || run.title || run.question || "Untitled run";
+const titleOf = (run) => run.first_title || (run.question === run.asked && !run.title?.endsWith("…") && run.title);
+export const nameOfRun = (run) => run.label || (run.asked?.length > LONG && titleOf(run)) || run.asked || run.title || run.question || "Untitled run";
 
 function dayOf(moment) {
   const days = Math.floor((new Date().setHours(0, 0, 0, 0) - new Date(moment).setHours(0, 0, 0, 0)) / 86_400_000);
@@ -19,8 +20,8 @@ function row(run, current, renamed) {
   }
   return h("li", { "data-key": run.thread },
     h("a", { href: `#/run/${run.thread}`, "aria-current": run.thread === current ? "page" : null, title: run.asked || name },
-      h("span", { class: "line", dir: "auto" }, name), name.length > LONG && run.question === run.asked && !run.title.endsWith("…") && h("span", { class: "line title" }, run.title),
-      h("span", { class: "quiet" }, dot(run.status), `${STATES[run.status] ?? run.status}`, run.changed && ` · ${hour(run.changed)}`)),
+      h("span", { class: "line", dir: "auto" }, name),
+      h("span", { class: "quiet" }, dot(run.status), run.open ? `Done, ${run.open} open` : STATES[run.status] ?? run.status, run.changed && ` · ${hour(run.changed)}`)),
     h("details", { class: "menu" }, h("summary", { "aria-label": `Actions for ${name}` }, "⋯"),
       h("div", { class: "menu-items" }, button("start-rename", "Rename", { value: run.thread }), button("delete", "Delete", { value: run.thread }))));
 }

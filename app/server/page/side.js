@@ -1,6 +1,6 @@
 // The column beside the conversation: contents and source cards; and the dialog with the text of a source.
 
-import { button, count, day, h } from "./dom.js";
+import { button, count, day, h, shortened } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { aboutSource } from "./report.js";
 import { nameOf } from "./story.js";
@@ -15,10 +15,12 @@ function cardOf(source, times) {
     h("span", { class: "quiet" }, [aboutSource(source), times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`].filter(Boolean).join(" · "))));
 }
 
-export function sideView({ run, story, headings, cited, place: at }) {
+export function sideView({ run, story, headings, cited, place: at }, exchanges) {
   const sections = headings.length ? headings : [...story.draft.matchAll(/^(#{2,3}) (.+)$/gm)].map(([, signs, words]) => ({ words, level: `H${signs.length}` }));
   const found = [...story.documents.values()].sort((one, other) => (one.number || Infinity) - (other.number || Infinity) || other.isRead - one.isRead);
   return [
+    exchanges.length > 1 && h("nav", { class: "contents-list", "aria-label": "Questions", "data-key": "questions" }, h("h2", {}, "Questions"),
+      h("ol", {}, exchanges.map(({ question, place }) => h("li", {}, h("a", { href: `#question-${place}`, "aria-current": place === at ? "true" : null, dir: "auto" }, shortened(question, 60)))))),
     sections.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h2", {}, "Contents"),
       h("ol", {}, sections.map(({ id, words, level }) => h("li", { class: level }, h("a", { href: id && `#${id}`, dir: "auto" }, words))))),
     h("div", { class: "side-head" }, h("h2", {}, at ? `Sources of answer ${at + 1}` : "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),

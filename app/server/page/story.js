@@ -92,7 +92,7 @@ export function add(story, packet) {
     case "open_url_documents": note({ files: new Map(), pages: new Map() }, story, packet.documents, packet.type === "open_url_documents"); break;
     case "activity": story.activity = packet.text; story.isChecking = story.draft !== ""; break;
     case "message_start": Object.assign(story, { isWriting: packet.final_documents !== null, draft: "", drafts: story.drafts + 1, isChecking: false, activity: "" }); break;
-    case "citation_info": if (story.documents.has(packet.document_id)) story.documents.get(packet.document_id).number = packet.citation_number; break;
+    case "citation_info": if (story.documents.has(packet.document_id)) Object.assign(story.documents.get(packet.document_id), { number: packet.citation_number, isRead: true }); break;
     case "message_delta": if (story.isWriting) story.draft += packet.content; break;
     case "report_revised": Object.assign(story, { draft: packet.content, drafts: story.drafts + 1 }); break;
     case "stop": story.stop = packet; break;

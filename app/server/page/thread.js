@@ -2,6 +2,7 @@
 
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
+import { price } from "./home.js";
 import { markdown } from "./markdown.js";
 
 const LONG_QUESTION = 130;
@@ -65,7 +66,7 @@ export function planOf(form) {
   return lines.join("\n").trim();
 }
 
-function review({ waiting, estimate }) {
+function review({ waiting }, estimate) {
   const fields = planFields(waiting.plan);
   return h("form", { class: "card review", "data-part": "plan", "data-do": "approve", "data-key": `review ${waiting.plan}` },
     h("h2", {}, "Does this plan look right?"), waiting.refused && h("p", { class: "notice bad", role: "alert" }, waiting.refused),
@@ -77,9 +78,9 @@ function review({ waiting, estimate }) {
       h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", {}, "Rewrite the plan"))));
 }
 
-function planPart(exchange, isEdited, stage) {
+function planPart(exchange, isEdited, stage, usual) {
   const { run, story } = exchange;
-  if (run.status === "waiting" && "plan" in run.waiting) return review(run);
+  if (run.status === "waiting" && "plan" in run.waiting) return review(run, usual?.runs ? price(usual) : run.estimate);
   const text = story.isPlanning ? story.plan : run.plan || story.plan;
   if (!text) return stage === "plan" && run.status !== "waiting" && h("div", { class: "skeleton", "data-part": "plan", "aria-hidden": "true" }, h("i"), h("i"));
   const steps = text.split("\n").filter((line) => /^\s*\**\d+[.)]/.test(line)).length;
@@ -118,7 +119,7 @@ function researchLine({ run, story }) {
 function roundView({ run }, [turn, branches], at, rounds) {
   const [began, ended] = [branches[0].began, Math.max(...branches.map((branch) => branch.ended))], waited = began - rounds[0][1][0].began;
   const isOver = branches.every((branch) => branch.state === "done"), isOpen = at === rounds.length - 1 || !isOver;
-  const facts = [count(branches.length, "task"), waited >= 1 && `${duration(waited)} after the first`, isOver && ended - began >= 1 && `took ${duration(ended - began)}`];
+  const facts = [rounds.length > 1 && count(branches.length, "task"), waited >= 1 && `${duration(waited)} after the first`, isOver && ended - began >= 1 && `took ${duration(ended - began)}`];
   return h("details", { class: "round", "data-key": `round-${turn}-${isOpen}`, open: isOpen }, h("summary", {}, h("strong", {}, `Round ${at + 1}`), ` ${facts.filter(Boolean).join(" · ")}`),
     h("div", { class: "tasks" }, branches.map((branch) => taskCard(branch, run.status === "running"))));
 }
@@ -174,7 +175,7 @@ export function followUps(run, headings) {
   return [...open.slice(0, 2), ...sections.map(({ words }) => `Find further sources on “${words.replace(/^\d+[.)]\s*/, "")}”`)].slice(0, 3);
 }
 
-export function exchangeView(exchange, formats) {
+export function exchangeView(exchange, offer) {
   const { run, story, slice, isLatest } = exchange;
   const { question, attached, before, during, isEdited } = partsOf(slice, run.plan);
   const stage = isLatest ? stageOf(exchange) : run.has_report ? "report" : "end";
@@ -184,17 +185,17 @@ export function exchangeView(exchange, formats) {
   const pending = exchange.sent.filter((words) => !during.some((part) => part.text === words));
   const isHeard = stage === "research" || stage === "plan";
   return h("section", { class: "exchange", "data-key": `exchange-${exchange.place}`, "data-place": exchange.place, "data-stage": stage },
-    h("h1", { class: "question", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached),
+    h("h1", { class: "question", id: `question-${exchange.place}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached),
     (before.length > 0 || asked) && h("ol", { class: "talk", "data-part": asked ? "answer" : null }, before.map((part) => bubble(part)), asked && !isSaid && bubble({ role: "assistant", text: asked }),
       run.waiting.refused && asked && h("li", { class: "notice bad", role: "alert" }, run.waiting.refused)),
-    planPart(exchange, isEdited, stage),
+    planPart(exchange, isEdited, stage, offer.costs[run.depth]),
     researchPart(exchange, stage),
     during.length + pending.length > 0 && h("ol", { class: "talk", "data-key": "during" }, [...during, ...pending.map((text) => ({ role: "user", text }))].map((part) =>
       bubble(part, h("p", { class: "quiet" }, isHeard && run.status === "running" ? "Sent. The researchers will read it at their next turn." : "Given to the researchers")))),
     stage === "report" && !(run.has_report && run.status !== "running")
-      && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" }, titleOf(exchange), h("p", { class: "byline quiet" }, story.isChecking ? "Checking each statement" : "Writing…"),
+      && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" }, titleOf(exchange), h("p", { class: "byline quiet" }, byline(exchange)),
         h("article", { class: "report", "data-keep": true, "data-key": "draft", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })),
-    stage === "report" && run.has_report && run.status !== "running" && reportPart(exchange, formats),
+    stage === "report" && run.has_report && run.status !== "running" && reportPart(exchange, offer.formats),
     endPart(exchange),
     stage === "report" && isLatest && run.has_report && run.status !== "running" && h("div", { class: "next", id: "next", "data-keep": true, "data-key": "next" }));
 }
@@ -203,12 +204,11 @@ const WAYS = {
   running: ["steer", "Message the researchers", "Send"],
   waiting: ["answer", "Your answer", "Answer"],
   stopped: ["steer", "Add a note and continue", "Continue"],
-  failed: ["steer", "Add a note and continue", "Continue"],
 };
 
 export function strip({ run, story, passing }, seconds, costs) {
   const done = story.branches.filter((branch) => branch.state === "done").length;
-  const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Weighing what was found" : `Researching, ${done} of ${story.branches.length} done`, plan: story.isPlanning ? "Planning" : "Getting ready" };
+  const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Weighing what was found" : "Researching", plan: story.isPlanning ? "Planning" : "Getting ready" };
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
   return [dot("running"), h("span", { class: "doing" }, passing || story.activity || stage[stageOf({ run, story })] || "At work"),
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock" }, duration(seconds)), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
@@ -216,7 +216,7 @@ export function strip({ run, story, passing }, seconds, costs) {
 
 export function dockView(exchange) {
   const { run } = exchange;
-  const [action, words, verb] = WAYS[run.status] ?? ["follow-up", "Ask a follow-up", "Ask"];
+  const [action, words, verb] = exchange.story.isWriting && run.status === "running" ? ["steer", "Add a wish for the report", "Send"] : WAYS[run.status] ?? ["follow-up", "Ask a follow-up", "Ask"];
   const isPlan = run.status === "waiting" && "plan" in run.waiting;
   const isAtWork = ["running", "starting"].includes(run.status);
   return [
@@ -225,7 +225,7 @@ export function dockView(exchange) {
     exchange.failure && !["failed", "stopped", "starting"].includes(run.status) && h("p", { class: "notice bad", role: "alert", "data-key": "failure" }, exchange.failure),
     run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Continue without answering"), button("end", "End this question")),
     // Kept in place so that unsent text survives.
-    h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || run.status === "starting" },
+    h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || ["starting", "failed"].includes(run.status) },
       action === "follow-up" && fileInput(),
       h("textarea", { id: "words", name: "words", rows: "1", "aria-label": words, placeholder: words, "data-sends": true }),
       h("button", { class: verb !== "Continue" && "main-action" }, verb), action === "follow-up" && fileList()),
