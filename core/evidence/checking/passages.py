@@ -55,7 +55,8 @@ def best_passage(unit: Unit, source: SourceText) -> Passage:
         held = frozenset[str]()
         for size, last in enumerate(source.sentences[first : first + WIDEST]):
             held |= last.keys & wanted
-            share = math.fsum(weights[key] for key in held) / whole - WIDER * size if held else 0.0
+            # Sums of the same numbers differ in their last digit.
+            share = min(1.0, math.fsum(weights[key] for key in held) / whole) - WIDER * size if held else 0.0
             if share > best.share:
                 best = Passage(sentence.start, last.end, share)
     return _with_rows(best, source.text)
