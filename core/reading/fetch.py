@@ -72,6 +72,7 @@ _STATUSES: dict[int, tuple[RefusalCode, str]] = {
     429: ("blocked", "its server was asked too often"),
     451: ("blocked", "its server withholds it for legal reasons"),
 }
+PART_HEADERS = ("content-type", "access-control-allow-origin")
 Result = TypeVar("Result")
 # Of the whole process: a slow server for names must not cost each reader as many threads again.
 _NAMES = Threads("names", LOOKUPS)
@@ -127,9 +128,10 @@ class Fetched(NamedTuple):
 class Fetcher:
     """Fetches pages, several at once; an asynchronous context manager. Raises `UnknownSetting` when made."""
 
-    def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
+    def __init__(self, context: Context, resolve: Resolver | None = None, page_host: str = "") -> None:
+        """`page_host`: see `Policy`."""
         self._limits = context.limits
-        self._policy = Policy(context)
+        self._policy = Policy(context, page_host)
         self._resolve = resolve or look_up
         self._connections = Connections(self._limits.connect_seconds, context.trust_proxy)
         self._obeys_robots = context.robots
@@ -165,6 +167,20 @@ class Fetcher:
             return all(map(is_public, await self._numbers(parse_address(address))))
         except Unread:
             return False
+
+    async def fetch_part(self, address: str, most: int) -> tuple[dict[str, str], bytes]:
+        """Return what a page loads, with those of its headers that a browser needs; the caller limits the time.
+
+        Raises `Unread`, also if it is larger than `most` bytes.
+        """
+
+        async def receive(_: Address, answer: Answer) -> tuple[dict[str, str], bytes]:
+            data = await answer.body.upto(most + 1)
+            if len(data) > most:
+                raise Unread("too large", f"it is larger than {most} bytes")
+            return {name: answer.headers[name] for name in PART_HEADERS if name in answer.headers}, data
+
+        return await self._follow(parse_address(address), receive, self._obeys_robots)
 
     async def _follow(
         self, here: Address, receive: Callable[[Address, Answer], Awaitable[Result]], obeys_robots: bool

@@ -124,7 +124,9 @@ class Opening(NamedTuple):
 class Policy:
     """The settings, read once. Raises `UnknownSetting` if one of them cannot be understood."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, page_host: str = "") -> None:
+        """`page_host`: host of a page whose scripts run; `allow_private` opens it alone, by its name or number."""
+        self._page_host = page_host
         self._ports = context.ports
         self._openings = [_opening(entry) for entry in context.allow_private]
         self._allowed = domains_of("domains_allow", context.domains_allow)
@@ -146,7 +148,7 @@ class Policy:
     def check_numbers(self, address: Address, numbers: Sequence[IPAddress]) -> None:
         """Refuse an address if any number to which its name leads is closed. Raises `Unread`."""
         for number in numbers:
-            fitting = {opening.port for opening in self._openings if opening.fits(address, number)}
+            fitting = {opening.port for opening in self._openings if self._opens(opening, address, number)}
             if any(one in network for one in (number, *_carried(number)) for network in _NEVER):
                 raise Unread("private", f"{address.host} leads to an address that is never opened")
             if address.port in fitting:
@@ -155,6 +157,11 @@ class Policy:
                 raise Unread("private", f"{address.host} leads into a private network")
             if address.port not in self._ports:
                 raise self._closed_port(address)
+
+    def _opens(self, opening: Opening, address: Address, number: IPAddress) -> bool:
+        # Any name may come to mean an address in a network that is open, while a script is running.
+        is_own = address.host == self._page_host and bool(opening.name or address.number)
+        return opening.fits(address, number) and (is_own or not self._page_host)
 
     def _closed_port(self, address: Address) -> Unread:
         ports = ", ".join(map(str, self._ports))

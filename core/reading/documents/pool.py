@@ -23,6 +23,7 @@ from .decode import clean
 from .recognition import PAGES
 from .worker import SCANS, receive, send
 
+WORKER = "deep_research.core.reading.documents.worker"
 WORKERS = 2
 CHILDREN = 4
 """Most children for all readers of pages with the same limits: those that hostile pages keep busy must not stop the
@@ -37,7 +38,10 @@ ENDING_SECONDS = 2.0
 NOTICE_SECONDS = 0.1
 
 # Everything else stays here: the child has no use for keys and tokens.
-_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP", "TMPDIR")
+_ENVIRONMENT = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP", "TMPDIR"),
+    *("PLAYWRIGHT_BROWSERS_PATH", "XDG_CACHE_HOME", "LOCALAPPDATA"),
+)
 _SAMPLE = b"<html><body>%b</body></html>" % (b"<p>A page as long as it takes to have all libraries loaded.</p>" * 50)
 
 
@@ -173,7 +177,7 @@ class _Worker:
         """Raises `Unreadable` if the child takes too long or ends."""
         if self._process is not None and self._process.poll() is not None:
             self.stop()
-        process = self._process = self._process or _start(self._idle_seconds)
+        process = self._process = self._process or start_child(WORKER, str(self._idle_seconds))
         size = sum(len(file.data) for file in files)
         with _Clock(process, self._seconds * (1 + size // TIMED_BYTES)) as clock:
             answers = _ask(process, files, clock)
@@ -238,14 +242,15 @@ class _Clock:
         self._process.kill()
 
 
-def _start(idle_seconds: float) -> subprocess.Popen[bytes]:
+def start_child(module: str, *arguments: str, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    """Start one of our modules as a process of its own that is spoken to by pipes."""
     names = [name for name in os.environ if name in _ENVIRONMENT or name.startswith("PYTHON")]
     # -P: a file in the working folder must not stand in for a module.
     return subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, "-P", "-m", "deep_research.core.reading.documents.worker", str(idle_seconds)],
+        [sys.executable, "-P", "-m", module, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=stderr,
         env={name: os.environ[name] for name in names},
     )
 
