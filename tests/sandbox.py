@@ -96,6 +96,8 @@ def pytest_configure() -> None:
     os.environ.update(dict.fromkeys(ENGINES + DIRECTORIES, "http://127.0.0.1:9/"))
     # A verifier is tried by the tests of the trial alone.
     os.environ["DEEP_RESEARCH_TRUST_VERIFIER"] = "true"
+    # A browser is started by the tests of the browser alone.
+    os.environ["DEEP_RESEARCH_BROWSER"] = "off"
     # A `.env` in the checkout is its owner's.
     os.environ["PYTHON_DOTENV_DISABLED"] = "true"
     is_ci = "CI" in os.environ

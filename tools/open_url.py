@@ -106,6 +106,7 @@ class WebPages:
             copy_address=page.copy_address,
             copied_on=page.copied_on,
             is_retracted=page.is_retracted,
+            is_rendered=page.is_rendered,
             content_hash=text_hash(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -11,8 +12,9 @@ from ..run.concurrency import Threads
 from ..run.context import Context
 from ..run.limits import Limits
 from .addresses import doi_in, parse_address
+from .browser import render
 from .documents.pool import CHILDREN, Parser, shared_parser
-from .fetch import Fetcher, Resolver
+from .fetch import Fetched, Fetcher, Resolver
 from .records import Extract, Link, Reason, RefusalCode, Unread, Unreadable
 
 EMPTY_CHARACTERS = 50
@@ -27,6 +29,7 @@ _CODES: dict[Reason, RefusalCode] = {
     "unknown format": "not text",
     "timed out": "timed out",
 }
+_SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 _THREADS = Threads("parse", CHILDREN)
 
 
@@ -54,6 +57,8 @@ class WebPage(NamedTuple):
     copied_on: str = ""
     is_retracted: bool = False
     """This and the two above: see `records.sources.Source`."""
+    is_rendered: bool = False
+    """Whether its text is what a browser showed after running its scripts."""
 
 
 def start_parsers(limits: Limits) -> None:
@@ -70,19 +75,23 @@ class WebReader(Fetcher):
 
     def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
         super().__init__(context, resolve)
+        self._context = context
         # The processes that parse wait for the next reader.
         self._parser = _parser(context.limits)
 
     async def read(self, address: str) -> WebPage:
-        """Return the page at an address. Raises `Unread`, whose `code` says why there is none."""
-        page = await self.fetch(address)
-        parse = partial(self._parser.parse, page.data, _name(page.address), page.kind, page.charset, page.address)
+        """Return the page at an address. Raises `Unread`, whose `code` says why there is none.
+
+        A page that is empty without its scripts is rendered in a browser (`browser.render`).
+        """
+        page, is_rendered = await self.fetch(address), False
         try:
-            extract = await _THREADS.run(parse)
-        except Unreadable as error:
-            raise Unread(_CODES.get(error.reason, "broken"), str(error)) from error
-        if page.kind == "html":
-            _refuse_empty(extract)
+            extract = await self._extracted(page)
+        except Unread as shell:
+            if shell.code != "empty shell" or page.kind != "html" or not _SCRIPT.search(page.data):
+                raise
+            page, is_rendered = await render(page, str(shell), self._context, self._resolve), True
+            extract = await self._extracted(page)
         return WebPage(
             page.address,
             extract.title,
@@ -93,7 +102,18 @@ class WebReader(Fetcher):
             extract.period,
             extract.origin,
             extract.doi,
+            is_rendered=is_rendered,
         )
+
+    async def _extracted(self, page: Fetched) -> Extract:
+        parse = partial(self._parser.parse, page.data, _name(page.address), page.kind, page.charset, page.address)
+        try:
+            extract = await _THREADS.run(parse)
+        except Unreadable as error:
+            raise Unread(_CODES.get(error.reason, "broken"), str(error)) from error
+        if page.kind == "html":
+            _refuse_empty(extract)
+        return extract
 
 
 def _name(address: str) -> str:

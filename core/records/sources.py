@@ -62,6 +62,8 @@ class Source(Record):
     """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
     is_cut: bool = False
     """Whether its text is longer than what was read of it."""
+    is_rendered: bool = False
+    """Whether its text is what a browser showed after running the page's scripts."""
     failure: str = ""
     """Why it could not be opened, in a word (see `NotRead.code`); empty if it was, or nobody tried."""
     copy_address: str = ""

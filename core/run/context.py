@@ -129,6 +129,7 @@ class Settings(TypedDict, total=False):
     open_copies: bool
     email: str
     trust_proxy: bool
+    browser: str
     data_dir: str | Path
     instructions: str
     language: str
@@ -222,6 +223,9 @@ class Context(KnownNames, BaseSettings):
     """Your address, which Unpaywall wants to be told when it is asked for open copies; empty: it is not asked."""
     trust_proxy: bool = Field(default=False, title="Trust the proxy")
     """Read pages through the proxy of the environment (HTTPS_PROXY), which then decides where a name leads."""
+    browser: str = Field(default="chromium", pattern=r"\S", title="Browser")
+    """Command of the Chromium that renders pages which are empty without their scripts, with switches if it needs any;
+    `off`: such pages are not read. Needs the extra `browser`."""
     data_dir: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("deep-research", appauthor=False)), title="Data folder"
     )

@@ -227,6 +227,12 @@ class Limits(KnownNames, BaseSettings):
     """Size of a web page, decompressed, above which only its beginning is read."""
     max_pdf_bytes: int = Field(default=20_000_000, ge=1000)
     """Size of a PDF or an office document of the web above which it is refused."""
+    render_seconds: float = Field(default=30, gt=0)
+    """Seconds that rendering one page in a browser may take, the start of the browser included."""
+    render_requests: int = Field(default=200, ge=1)
+    """Requests of a page in a browser that are answered; further ones fail."""
+    render_bytes: int = Field(default=20_000_000, ge=1000)
+    """Size, decompressed, of all that a page in a browser loads; what comes after that is refused."""
 
     def deepened(self) -> Limits:
         """Return the limits as widened for depth `deep`; those that were set stay as they are."""

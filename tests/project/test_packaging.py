@@ -33,7 +33,10 @@ FLOORS = {
 }
 """The first versions in which the holes are closed that were known when they were chosen."""
 NOT_PACKAGES = {"extras", "tests", "notebooks", "docs", "build", "dist"}
-EXTRAS_OF = {"app.mcp": ("mcp", "serve"), "app.server": ("serve",), "core.run.store.postgres": ("postgres",)}
+EXTRAS_OF = {
+    **{"app.mcp": ("mcp", "serve"), "app.server": ("serve",)},
+    **{"core.reading.browser_worker": ("browser",), "core.run.store.postgres": ("postgres",)},
+}
 """Modules that are loaded only where an extra is installed; whatever the others import at once is always installed."""
 NON_PUBLIC = {
     *("aiosqlite", "langchain-openai", "langgraph", "langgraph-api", "langgraph-checkpoint"),

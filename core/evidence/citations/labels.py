@@ -44,7 +44,8 @@ class Labels:
         place = ", ".join(filter(None, (urlsplit(source.copy_address).netloc, source.copied_on)))
         copy = self.read_copy.replace("{place}", place) if place else ""
         read_on = f"{self.read_on} {source.read_at[:10]}" if source.is_earlier else ""
-        return ", ".join(filter(None, (self.standing(source), copy, read_on, extent.get(source.extent, ""))))
+        rendered = self.rendered if source.is_rendered else ""
+        return ", ".join(filter(None, (self.standing(source), copy, read_on, extent.get(source.extent, ""), rendered)))
 
 
 def labels(language_code: str) -> Labels:
