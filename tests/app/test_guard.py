@@ -29,5 +29,5 @@ def test_names_are_not_looked_up_and_addresses_outside_are_not_connected_to(refu
 def test_no_setting_leaks_in_and_runs_have_a_folder_of_their_own() -> None:
     assert [name for name in os.environ if name.startswith(("OPENAI_", "TAVILY_"))] == []
     ours = {name for name in os.environ if name.startswith("DEEP_RESEARCH_")}
-    assert ours == {"DEEP_RESEARCH_DATA_DIR", "DEEP_RESEARCH_TRUST_VERIFIER"}
+    assert ours == {"DEEP_RESEARCH_BROWSER", "DEEP_RESEARCH_DATA_DIR", "DEEP_RESEARCH_TRUST_VERIFIER"}
     assert os.environ["LANGGRAPH_STRICT_MSGPACK"] == "true"
