@@ -148,7 +148,7 @@ def _source_data(source: Source) -> dict[str, Any]:
     fields = source.model_dump(include={"title", "location", "content_hash", "date", "extent"})
     if source.engines:
         fields["engines"] = list(source.engines)
-    if source.kind == "document":
+    if source.kind == "document" and source.location.startswith("file:"):
         fields["path"] = url2pathname(urlsplit(source.location).path)
     return fields
 

@@ -22,7 +22,7 @@ from ..core.reading.web_page import start_parsers
 from ..core.records.report import Brief
 from ..core.records.research import Entry, Progress, Run, Scope, Strategy
 from ..core.records.sources import NotRead
-from ..core.run.context import ROLES, Context, within_scope
+from ..core.run.context import ROLES, Context, engine_name, within_scope
 from ..core.run.conversation import (
     DRAFT,
     attached_to,
@@ -139,7 +139,7 @@ async def _start(
             *(notice.replace(QUOTES_ONLY, is_extract) for notice in notices),
             *_left_out(status),
             *([RULES_CUT] if len(house_rules(messages)) > context.limits.question_characters else []),
-            *([MIXED] if context.mix_private and context.docs and choose_engines(context) else ()),
+            *([MIXED] if context.mix_private and (scope.docs or scope.retrievers) and scope.engines else ()),
             *tracing_notices(context),
         ),
         not_read=_not_read(status.left_out[:LISTED]),
@@ -168,6 +168,7 @@ def _scope(context: Context, documents: int) -> Scope:
         docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
         engines=tuple(engine.name for engine in choose_engines(context)),
         engines_by_default=bool(stand_ins(context)),
+        retrievers=tuple(map(engine_name, context.retrievers)),
         domains_allow=context.domains_allow,
         domains_deny=context.domains_deny,
         published_after=after.isoformat() if after else "",

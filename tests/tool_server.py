@@ -19,6 +19,19 @@ def look_up(light: str) -> list[dict[str, str]]:
     ]
 
 @server.tool()
+def search_letters(query: str) -> list[dict[str, str]]:
+    "Search the letters of the keepers."
+    return [
+        {
+            "name": "Letter of Ada Moran",
+            "webUrl": "https://letters.example/moran/7",
+            "lastModified": "2024-05-01T08:00:00Z",
+            "text": "Ada Moran kept the Skerry Light until 1932.",
+        },
+        {"filePath": "/srv/letters/tower.txt", "created_at": "1844-03-02", "text": "The tower stands 38 metres tall."},
+    ]
+
+@server.tool()
 def fail(light: str) -> str:
     "Fail."
     raise ValueError("there is no light " + light)

@@ -61,6 +61,8 @@ class Found(NamedTuple):
     """How well it matches the query as the engine has it, from 0 to 1; 0 if it does not tell."""
     is_page: bool = True
     """Whether it is a page of the web; else the excerpt is all of its text, and the address only names it."""
+    location: str = ""
+    """Where a reader finds what is no page, unchecked; empty if that is not known."""
 
 
 class SearchEngine(Protocol):
@@ -195,6 +197,7 @@ def _cleaned(one: Found) -> Found:
         _clean(one.date, DAY_CHARACTERS),
         one.score,
         one.is_page,
+        _clean(one.location, EXCERPT_CHARACTERS),
     )
 
 
@@ -207,11 +210,11 @@ def hit_of(found: Found, key: str, read_at: str = "", engines: Iterable[str] = (
     source = Source(
         key=key,
         title=found.title or key,
-        location=source_key(found.address) if found.is_page else "",
+        location=source_key(found.address) if found.is_page else found.location,
         address=found.address,
         kind="web" if found.is_page else "document",
         date=found.date,
-        date_kind="publication" if found.date else "",
+        date_kind="publication" if found.date and found.is_page else "",
         is_cut=not found.is_page and len(found.excerpt) >= TEXT_CHARACTERS,
         read_at="" if found.is_page else read_at,
         content_hash="" if found.is_page else text_hash(found.excerpt),

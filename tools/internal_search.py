@@ -12,9 +12,15 @@ from ..core.evidence.text.similarity import distinct, grouped, interleave
 from ..core.library.library import LISTED, Library
 from ..core.models.resolve import is_extractive, profile_of
 from ..core.run import tool_names
+from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
+from ..core.run.store.pages import text_hash
+from .addresses import opened_note
 from .earlier import search_earlier
+from .engine import SearchEngine, hit_of
+from .results import JOINT, shortened
 from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take
+from .web_search import Answer, answer_of, failures
 
 CALL_ID = "documents"
 """Id of the call by which a researcher begins; the same in each, as all that stands before its task."""
@@ -44,29 +50,53 @@ class EarlierSearchArguments(InternalSearchArguments):
 
 
 class InternalSearch:
-    """Searches the documents of a library, and earlier research where that is wanted."""
+    """Searches the documents of a library, those that retrievers find, and earlier research where that is wanted."""
 
     name = tool_names.INTERNAL_SEARCH
     arguments: type[BaseModel] = InternalSearchArguments
 
-    def __init__(self, library: Library, context: Context, tool_context: ToolContext) -> None:
-        self._library = library
-        self._context, self._limits = context, context.limits
-        self._tool_context, self._meter = tool_context, tool_context.meter
+    def __init__(self, library: Library, context: Context, tool_context: ToolContext, *engines: SearchEngine) -> None:
+        self._library, self._engines = library, engines
+        self._context, self._limits, self._tool_context = context, context.limits, tool_context
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Search for each query and mix the results; raises `ToolFailed` if there is no query."""
         given = InternalSearchArguments.model_validate(arguments, from_attributes=True).queries
-        limits = {"max_queries": self._limits.max_queries, "max_searches": self._meter.most_searches}
+        meter = self._tool_context.meter
+        limits = {"max_queries": self._limits.max_queries, "max_searches": meter.most_searches}
         queries, left_out = take(queries_of(self.name, given), limits, "queries were searched")
-        self._meter.searches += len(queries)
+        pairs = [(engine, query) for query in queries for engine in self._engines]
+        in_library = queries if self._context.docs or self._context.earlier or not pairs else []
+        meter.searches += len(in_library)
         # The library blocks on SQLite, which the server's event loop refuses.
-        hits = await asyncio.to_thread(self._hits, queries)
+        hits = await asyncio.to_thread(self._hits, in_library)
         read = await search_earlier(queries, self._context, self._tool_context) if self._context.earlier else Outcome()
-        unmatched = await asyncio.to_thread(self._library.unmatched, queries) if hits and not read.hits else []
-        hits += read.hits
-        problems = (*left_out, *_nothing(queries, hits), *_unmatched(unmatched), *read.problems)
-        return Outcome(hits, problems, not_read=read.not_read)
+        has_documents_only = bool(hits) and not read.hits and not pairs
+        unmatched = await asyncio.to_thread(self._library.unmatched, queries) if has_documents_only else []
+        # That limit is for pages of the web.
+        undated = self._context.model_copy(update={"published_after": None})
+        answers = await gather_or_cancel(answer_of(*pair, undated, self._tool_context) for pair in pairs)
+        hits = tuple(interleave([hits, await self._retrieved(answers)]))[: self._limits.max_results] + read.hits
+        broken, replaced = failures(answers)
+        problems = (*left_out, *broken, *replaced, *_nothing(queries, hits), *_unmatched(unmatched), *read.problems)
+        return Outcome(hits, problems, tuple(broken), tuple(replaced), not_read=read.not_read)
+
+    async def _retrieved(self, answers: Sequence[Answer]) -> tuple[Hit, ...]:
+        """Return the documents that retrievers found, each with all that they have returned of it on this thread.
+
+        Searches at the same time do not see each other's parts, so that each state of a text stays as an excerpt.
+        """
+        now, hits = self._context.clock.now().isoformat(timespec="seconds"), list[Hit]()
+        found = interleave([(one, answer.engine.name) for one in answer.found] for answer in answers)
+        for address, parts in grouped(found, lambda pair: pair[0].address).items():
+            new = list(dict.fromkeys(part.excerpt for part, _ in parts))
+            note = await self._tool_context.pages.read_note(opened_note(address))
+            known = await self._tool_context.pages.text(note["source"]["content_hash"]) if note else None
+            text = JOINT.join(dict.fromkeys([*(known or new[0]).split(JOINT), *new]))
+            update = {"content_hash": text_hash(text), "excerpts": (text_hash(text),), "origin": "own"}
+            hit = hit_of(parts[0][0], address, now, {engine for _, engine in parts})
+            hits.append(hit._replace(source=hit.source.model_copy(update=update), excerpt=JOINT.join(new), text=text))
+        return shortened(hits, self._tool_context.topic, self._limits)
 
     def _hits(self, queries: list[str]) -> tuple[Hit, ...]:
         results = [self._library.follow(query, self._limits.max_results) for query in queries]
@@ -137,7 +167,7 @@ def read_whole(library: Library, documents: int, context: Context) -> tuple[str,
     """
     window = profile_of("researcher", context).window
     most = min(context.limits.whole_characters, window * CHARACTERS_PER_TOKEN // SHARE)
-    if not 0 < documents <= LISTED or is_extractive("researcher", context):
+    if not 0 < documents <= LISTED or context.retrievers or is_extractive("researcher", context):
         return ()
     found: list[str] = []
     for one in library.documents():

@@ -20,7 +20,7 @@ from .control import GENERATE_FINDING, THINK_TOOL
 from .internal_search import EarlierSearchArguments, InternalSearch, ReadDocuments, behind_documents
 from .open_url import OpenUrl, OpenUrlArguments
 from .passed import PassedTool, passed_schema, passed_tools
-from .run_engines import choose_engines, stand_ins
+from .run_engines import choose_engines, choose_retrievers, stand_ins
 from .tool import ResearchTool, ToolContext, tool_schema
 from .web_search import WebSearch, WebSearchArguments
 
@@ -29,12 +29,13 @@ def check_tools(context: Context) -> None:
     """Refuse a run that has nothing to search, an engine without its key, or lists of places that mean nothing."""
     check_policy(context)
     engines, passed = choose_engines(context), passed_tools(context)
-    if not (engines or context.docs or context.earlier or passed or context.mcp):
+    documents = (*context.docs, *choose_retrievers(context))
+    if not (engines or documents or context.earlier or passed or context.mcp):
         raise NoSearchTool(
             "There is nothing to search: name a folder of documents by --docs, docs or DEEP_RESEARCH_DOCS, "
             "or a search engine by --engine, engines or DEEP_RESEARCH_ENGINES, or earlier research by --earlier."
         )
-    if context.depth == "quick" and not (engines or context.docs or context.earlier):
+    if context.depth == "quick" and not (engines or documents or context.earlier):
         raise NoSearchTool(
             "A quick answer rests on one search (depth), and there are only tools (tools, mcp): name documents or an "
             "engine, or choose the depth standard."
@@ -44,7 +45,7 @@ def check_tools(context: Context) -> None:
 def offered_tools(context: Context, *, has_read_all: bool = False) -> dict[str, type[BaseModel]]:
     """Return the arguments of our own research tools, by name; who `has_read_all` documents need not search them."""
     tools: dict[str, type[BaseModel]] = {}
-    if context.earlier or (context.docs and not has_read_all):
+    if context.earlier or ((context.docs or context.retrievers) and not has_read_all):
         tools[InternalSearch.name] = EarlierSearchArguments if context.earlier else InternalSearch.arguments
     if choose_engines(context):
         tools[WebSearch.name] = WebSearchArguments
@@ -69,8 +70,9 @@ def research_tool(name: str, context: Context, tool_context: ToolContext) -> Res
     library = Library(context)
     if name == ReadDocuments.name:
         return ReadDocuments(library)
-    kind = InternalSearch if name == InternalSearch.name else OpenUrl
-    return kind(library, context, tool_context)
+    if name == InternalSearch.name:
+        return InternalSearch(library, context, tool_context, *choose_retrievers(context))
+    return OpenUrl(library, context, tool_context)
 
 
 def researcher_conversation(task: Task, context: Context, notes: Sequence[AnyMessage]) -> list[AnyMessage]:

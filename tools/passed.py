@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
@@ -49,10 +51,17 @@ PARSED_CHARACTERS = 200_000
 """Characters of a text that is looked at as JSON."""
 DEEPEST = 8
 """Levels of lists and records that are looked into."""
-_TEXTS = ("page_content", "content", "text", "raw_content", "snippet", "body", "summary", "description")
-_TITLES = ("title", "name", "headline")
-_ADDRESSES = ("url", "link", "href", "source", "address", "uri", "entry id", "entry_id")
-_DATES = ("published", "published_date", "publication_date", "date")
+_TEXTS = ("pagecontent", "content", "text", "rawcontent", "snippet", "body", "summary", "description")
+"""Names of fields as `_field` returns them, the first ones first; those below, too."""
+_TITLES = ("title", "name", "headline", "subject")
+_ADDRESSES = ("url", "link", "href", "source", "address", "uri", "entryid", "weburl", "webviewlink", "filepath", "path")
+_DATES = (
+    *("published", "publisheddate", "publicationdate", "date", "when", "lastmodified", "lastmodifieddate"),
+    *("modifiedtime", "moddate", "lasteditedtime", "updated", "updatedat", "created", "createdat", "creationdate"),
+)
+_DAY = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?(?!\d)")
+_LOCATION = re.compile(r"(?!file:).*[/\\:.].*|(?:file:)+(?://)?(?P<path>.+)", re.IGNORECASE)
+"""What is an address, other than a word such as `news`; that of a file is its path, so that nothing links there."""
 
 
 async def load_servers(context: Context) -> None:
@@ -106,22 +115,27 @@ def _client(name: str, connection: Mapping[str, Any]) -> Any:
 class PassedEngine:
     """An engine that an app has passed or that is named by where it is: its own, a retriever, a tool with a query."""
 
-    def __init__(self, given: BaseRetriever | BaseTool | Engine, name: str = "") -> None:
-        """`name`: by which the settings name it, if not by its own."""
-        self._given = given
+    def __init__(self, given: str | BaseRetriever | BaseTool | Engine, name: str = "", *, is_own: bool = False) -> None:
+        """`name`: by which the settings name it, if not by its own; `is_own`: it finds documents of the user."""
+        self._given, self._is_own = given, is_own
         self.name = name or engine_name(given)
-        self.title = str(getattr(given, "title", "") or engine_name(given))
+        own_title = "" if isinstance(given, str) else getattr(given, "title", "")
+        self.title = str(own_title or engine_name(given))
         self.parallel = int(getattr(given, "parallel", 2))
         self.gap = float(getattr(given, "gap", 0.0))
 
     async def search(self, query: str, count: int) -> list[Found]:
         """Return what it finds, at most `count`; raises `EngineFailed`."""
         given = self._given
+        if isinstance(given, str):
+            raise EngineFailed(f"The retriever {given!r} was not passed again (retrievers).", is_lasting=True)
         if isinstance(given, BaseTool):
-            return found_in(await _call(given, {_query_argument(given): query}), self.name, query, count)
-        if isinstance(given, BaseRetriever):
-            return found_in(await _invoke(given, query), self.name, query, count)
-        return await given.search(query, count)
+            result = await _call(given, {_query_argument(given): query})
+        elif isinstance(given, BaseRetriever):
+            result = await _invoke(given, query)
+        else:
+            return await given.search(query, count)
+        return found_in(result, self.name, query, count, are_own=self._is_own)
 
 
 def _query_argument(given: BaseTool) -> str:
@@ -240,24 +254,24 @@ async def _invoke(given: BaseRetriever | BaseTool, value: Any) -> Any:
         is_async = type(given)._arun is not BaseTool._arun
     if is_async:
         # Some have the method and say in it that they have it not.
-        with suppress(NotImplementedError):
+        with suppress(NotImplementedError, AssertionError):
             return await given.ainvoke(value)
     return await in_thread(partial(given.invoke, value))
 
 
-def found_in(result: Any, name: str, title: str, most: int) -> list[Found]:
+def found_in(result: Any, name: str, title: str, most: int, *, are_own: bool = False) -> list[Found]:
     """Return what stands in the result of a retriever or tool of this `name`: its records, or else its text as one.
 
     Of the records the first ones are looked at, some for each of the `most` that are wanted.
 
     A record is a document, or a dict with a text; one without a web address is cited by the name of the tool. `title`
-    stands in for that of a text without one.
+    stands in for that of a text without one. If they `are_own`, no record is a page, but each part of a document.
     """
     records = list(islice(_records(result), LOOKED_AT * most))
     if not records and not _are_blocks(result):
         text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
         records = [{"text": text}] if text.strip() else []
-    return [found for record in records if (found := _found(record, name, title))][:most]
+    return [found for record in records if (found := _found(record, name, title, are_own))][:most]
 
 
 def _are_blocks(result: Any) -> bool:
@@ -271,7 +285,7 @@ def _records(result: Any, depth: int = DEEPEST) -> Iterator[Mapping[str, Any]]:
     if isinstance(result, Document):
         yield {**result.metadata, "page_content": result.page_content}
     elif isinstance(result, Mapping):
-        if any(isinstance(result.get(key), str) for key in _TEXTS):
+        if any(isinstance(value, str) and _field(key) in _TEXTS for key, value in result.items()):
             yield from _parsed(result, depth) or [result]
         else:
             for key in ("results", "documents", "items", "data"):
@@ -294,22 +308,32 @@ def _parsed(record: Mapping[str, Any], depth: int) -> list[Mapping[str, Any]]:
     return []
 
 
-def _found(record: Mapping[str, Any], name: str, title: str) -> Found | None:
-    fields = {str(key).lower(): value for key, value in record.items() if isinstance(value, str | int | float)}
-    text = _first(fields, _TEXTS)
-    addresses = (str(fields[key]) for key in _ADDRESSES if key in fields)
-    address = next((one for one in addresses if one.lower().startswith(("http://", "https://"))), "")
-    if not text and not address:
+def _found(record: Mapping[str, Any], name: str, title: str, is_document: bool) -> Found | None:
+    fields = {_field(key): value for key, value in record.items() if isinstance(value, str | int | float)}
+    text, own_title = _first(fields, _TEXTS), _first(fields, _TITLES)
+    addresses = [str(fields[key]).strip() for key in _ADDRESSES if key in fields]
+    page = next((one for one in addresses if one.lower().startswith(("http://", "https://"))), "")
+    is_page = bool(page) and not is_document
+    if not text and not is_page:
         return None
+    location = page or next((one["path"] or one[0] for one in map(_LOCATION.fullmatch, addresses) if one), "")
+    identity = (location, own_title) if is_document and location else (text,)
+    file = unquote(re.split("[?#]", _first(fields, ["filename"]) or location)[0]).replace("\\", "/")
     score = fields.get("score", 0.0)
     return Found(
-        _first(fields, _TITLES) or title,
-        address or f"{RETRIEVED}{short_hash(name, text)}/{plain_name(name)}",
+        own_title or PurePosixPath(file).stem or title,
+        page if is_page else f"{RETRIEVED}{short_hash(name, *identity)}/{plain_name(name)}",
         text,
-        _first(fields, _DATES)[:10],
+        next((day[0] for key in _DATES if (day := _DAY.match(str(fields.get(key, ""))))), ""),
         min(max(float(score), 0.0), 1.0) if isinstance(score, int | float) else 0.0,
-        is_page=bool(address),
+        is_page,
+        "" if is_page else location,
     )
+
+
+def _field(name: object) -> str:
+    """Return the name of a field as it is sought: `file_name`, `fileName` and `File name` are one."""
+    return re.sub(r"[\W_]", "", str(name)).lower()
 
 
 def plain_name(name: str) -> str:

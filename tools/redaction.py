@@ -50,7 +50,7 @@ class Redactor:
         """Return each query as it may be sent; where no documents are in play, as it is."""
         said = await self._pages.read_note(SAID) or {}
         noted = await self._pages.read_note(SHOWN) or {}
-        if not (self._context.docs or said.get("documents") or noted.get("has_documents")):
+        if not (self._context.docs or self._context.retrievers or said.get("documents") or noted.get("has_documents")):
             return {query: Redacted(query) for query in queries}
         shown = [text for text in await self._pages.texts(noted.get("references", [])) if text]
         # Researchers that search at the same time share one count of letters.

@@ -164,6 +164,16 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
     return tuple(_named(one)(context) if isinstance(one, str) else PassedEngine(one) for one in by_name.values())
 
 
+def choose_retrievers(context: Context) -> tuple[SearchEngine, ...]:
+    """Return the retrievers of the settings as engines; raises `UnknownSetting` for what is none or named twice."""
+    own = context.retrievers
+    names = [*map(engine_name, (*(context.engines or ()), *own))]
+    if twice := [one for one in map(engine_name, own) if names.count(one) > 1]:
+        raise UnknownSetting(f"retrievers: two sources are named {twice[0]!r}: give one of them another `name`.")
+    dotted = [one for one in own if isinstance(one, str) and is_dotted(one)]
+    return tuple(_at(one, context, "retrievers") if one in dotted else PassedEngine(one, is_own=True) for one in own)
+
+
 def stand_ins(context: Context) -> tuple[SearchEngine, ...]:
     """Return the engines that are asked in turn where the first free one brings nothing; none if engines are named."""
     is_free = context.engines is None and _default(context) == tuple(FREE)[:1]
@@ -182,13 +192,13 @@ def other_engines(context: Context) -> list[SearchEngine]:
 
 def load_engines(context: Context) -> None:
     """Import the engines that the settings name by where they are, so that no run has to; a broken one fails later."""
-    for name in context.engines or ():
+    for name in (*(context.engines or ()), *context.retrievers):
         if isinstance(name, str) and is_dotted(name):
             with suppress(UnknownSetting):
                 _at(name, context)
 
 
-def _at(name: str, context: Context) -> SearchEngine:
+def _at(name: str, context: Context, setting: str = "engines") -> SearchEngine:
     """Return the engine at `package.module:Name`: a class or object of LangChain's, or what makes an engine."""
     try:
         with without_notice():
@@ -197,10 +207,11 @@ def _at(name: str, context: Context) -> SearchEngine:
     except Exception as error:
         log_failure(__name__, error, "%s could not be loaded", name, keeps_text=True)
         why = f": {error}" if isinstance(error, ImportError) else f" ({type(error).__name__})"
-        raise UnknownSetting(f"engines: {name!r} could not be loaded{why}.") from error
-    if not isinstance(given, BaseRetriever | BaseTool | Engine):
-        raise UnknownSetting(f"engines: {name!r} is no retriever or tool of LangChain's, and makes no engine.")
-    return PassedEngine(given, name)
+        raise UnknownSetting(f"{setting}: {name!r} could not be loaded{why}.") from error
+    is_own = setting == "retrievers"
+    if not isinstance(given, BaseRetriever | BaseTool) and (is_own or not isinstance(given, Engine)):
+        raise UnknownSetting(f"{setting}: {name!r} is no retriever or tool of LangChain's, and makes no engine.")
+    return PassedEngine(given, name, is_own=is_own)
 
 
 @cache
@@ -229,4 +240,4 @@ def _named(name: str) -> Callable[[Context], SearchEngine]:
 def _default(context: Context) -> tuple[str, ...]:
     if Tavily.is_set_up():
         return ("tavily",)
-    return () if context.docs else tuple(FREE)[:1]
+    return () if context.docs or context.retrievers else tuple(FREE)[:1]

@@ -217,7 +217,7 @@ def lasting_fault(outcome: Outcome, task: Task, *, has_found: bool) -> str:
 
     Raises `SearchFailed` where the run has nothing to go on with.
     """
-    if not outcome.fault or task.scope.docs or task.scope.earlier:
+    if not outcome.fault or task.scope.docs or task.scope.earlier or task.scope.retrievers:
         return ""
     if task.cycle == 0 and not has_found:
         raise SearchFailed(outcome.fault)

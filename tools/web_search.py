@@ -42,7 +42,7 @@ class WebSearchArguments(BaseModel):
     """Short queries as one types them into a search engine, each about one thing, as concrete as possible."""
 
 
-class _Answer(NamedTuple):
+class Answer(NamedTuple):
     """What one engine said to one query."""
 
     engine: SearchEngine
@@ -91,7 +91,7 @@ class WebSearch:
         answers = [*chain.from_iterable(await gather_or_cancel(self._search(query, engines) for query in queries))]
         hits = await self._hits(queries, answers)
         problems = [*dropped, *self._shortened(given), *left_out, *self._unasked(len(engines))]
-        broken, replaced = _failures(answers)
+        broken, replaced = failures(answers)
         problems += [*broken, *replaced, *_nothing(answers, hits)]
         fault = self._fault(answers)
         return Outcome(hits, tuple(problems), tuple(broken), tuple(replaced), redacted=redacted, fault=fault)
@@ -105,31 +105,16 @@ class WebSearch:
         }
         return take(queries, limits, "queries were searched")
 
-    async def _search(self, query: str, engines: Sequence[SearchEngine]) -> list[_Answer]:
-        answers = list(await gather_or_cancel(self._ask(engine, query) for engine in engines))
+    async def _search(self, query: str, engines: Sequence[SearchEngine]) -> list[Answer]:
+        asked = (answer_of(engine, query, self._context, self._tool_context) for engine in engines)
+        answers = list(await gather_or_cancel(asked))
         for engine in self._stand_ins:
             if any(answer.found for answer in answers):
                 break
-            answers.append(await self._ask(engine, query))
+            answers.append(await answer_of(engine, query, self._context, self._tool_context))
         return answers
 
-    async def _ask(self, engine: SearchEngine, query: str) -> _Answer:
-        try:
-            found = await run_engines.search(engine, query, self._context, self._tool_context)
-            shown = usable(found, self._context)
-        except EngineFailed as failure:
-            log_failure(__name__, failure, "%s failed", engine.title, keeps_text=True)
-            return _Answer(engine, query, [], failure=failure)
-        except DeepResearchError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a search library raises, the other queries go on
-            # The engine of an app is the app's own code.
-            log_failure(__name__, error, "%s failed", engine.title, keeps_text=isinstance(engine, PassedEngine))
-            unknown = EngineFailed(f"{engine.title} failed ({type(error).__name__}).")
-            return _Answer(engine, query, [], failure=unknown)
-        return _Answer(engine, query, shown, found)
-
-    async def _hits(self, queries: Iterable[str], answers: Sequence[_Answer]) -> tuple[Hit, ...]:
+    async def _hits(self, queries: Iterable[str], answers: Sequence[Answer]) -> tuple[Hit, ...]:
         by_query = [fused([answer.found for answer in answers if answer.query == query]) for query in queries]
         served = defaultdict[str, set[str]](set)
         for answer in answers:
@@ -165,12 +150,30 @@ class WebSearch:
         titles = ", ".join(engine.title for engine in self._engines[asked:])
         return [f"Too few searches are left to ask {titles} as well (max_searches)."] if titles else []
 
-    def _fault(self, answers: Sequence[_Answer]) -> str:
+    def _fault(self, answers: Sequence[Answer]) -> str:
         """Return why asking again is of no use: no query was answered, and each engine says why it will not be."""
         if any(answer.failure is None for answer in answers):
             return ""
         lasting = {a.engine.name: a.failure.words for a in answers if a.failure and a.failure.is_lasting}
         return " ".join(lasting.values()) if len(lasting) == len(self._engines) + len(self._stand_ins) else ""
+
+
+async def answer_of(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> Answer:
+    """Return what an engine finds, or why it fails; raises what only the user can put right."""
+    try:
+        found = await run_engines.search(engine, query, context, tool_context)
+        shown = usable(found, context)
+    except EngineFailed as failure:
+        log_failure(__name__, failure, "%s failed", engine.title, keeps_text=True)
+        return Answer(engine, query, [], failure=failure)
+    except DeepResearchError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a search library raises, the other queries go on
+        # The engine of an app is the app's own code.
+        log_failure(__name__, error, "%s failed", engine.title, keeps_text=isinstance(engine, PassedEngine))
+        unknown = EngineFailed(f"{engine.title} failed ({type(error).__name__}).")
+        return Answer(engine, query, [], failure=unknown)
+    return Answer(engine, query, shown, found)
 
 
 def fused(rankings: Iterable[Sequence[Found]]) -> list[Found]:
@@ -200,7 +203,7 @@ def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
     return problems
 
 
-def _failures(answers: Sequence[_Answer]) -> tuple[list[str], list[str]]:
+def failures(answers: Sequence[Answer]) -> tuple[list[str], list[str]]:
     """Return a line for each way to fail, with the queries that it befell or with the engines that found something."""
     served = grouped((answer for answer in answers if answer.found), lambda answer: answer.query)
     befallen: dict[tuple[str, str], list[str]] = {}
@@ -219,7 +222,7 @@ def _failures(answers: Sequence[_Answer]) -> tuple[list[str], list[str]]:
     return broken, [f"{words} {instead}" for words, instead in befallen if instead]
 
 
-def _nothing(answers: Sequence[_Answer], hits: Sequence[Hit]) -> list[str]:
+def _nothing(answers: Sequence[Answer], hits: Sequence[Hit]) -> list[str]:
     """Return what to do about queries that were answered by nothing."""
     answered = [answer for answer in answers if answer.failure is None]
     if hits or not answered:

@@ -72,12 +72,13 @@ def _parts(date: str) -> dict[str, Any]:
 
 
 def _link(source: Source) -> str:
-    return safe_link(source.location) if source.kind == "web" else ""
+    return "" if source.location.lower().startswith("file:") else safe_link(source.location)
 
 
 def _path(source: Source) -> str:
-    """Return the path of a document; empty for a web page."""
-    return unquote(source.location.partition(":")[2].removeprefix("//")) if source.kind == "document" else ""
+    """Return the path of a document, or its address; empty for a web page."""
+    path = re.sub("^file:(//)?", "", source.location, flags=re.IGNORECASE)
+    return unquote(path) if source.kind == "document" else ""
 
 
 def _escaped(text: str) -> str:

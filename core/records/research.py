@@ -89,6 +89,8 @@ class Scope(Record):
     """Engines that search the web, by name."""
     engines_by_default: bool = False
     """Whether nobody named them and there was no key: others stand in for them, and one whose key comes later."""
+    retrievers: tuple[str, ...] = ()
+    """Retrievers that search the user's documents beside `docs`, by name."""
     domains_allow: tuple[str, ...] = ()
     """Domains that are searched and read; all if empty."""
     domains_deny: tuple[str, ...] = ()

@@ -116,6 +116,7 @@ class Settings(TypedDict, total=False):
     effort: Effort
     docs: str | Path | Sequence[str | Path]
     engines: Sequence[str | BaseRetriever | BaseTool | Engine] | None
+    retrievers: Sequence[str | BaseRetriever | BaseTool]
     tools: Sequence[str | BaseTool | Callable[..., Any]]
     mcp: Mapping[str, Mapping[str, Any]]
     domains_allow: Sequence[str]
@@ -189,6 +190,12 @@ class Context(KnownNames, BaseSettings):
     tool as `package.module:Class`; the results of several are fused. In the environment `none` for no engine. An app
     may also pass a retriever, a tool, or an engine of its own. Not set: Tavily if TAVILY_API_KEY is there, else,
     without documents, DuckDuckGo, and Wikipedia and arXiv where it brings nothing."""
+    retrievers: SkipJsonSchema[
+        Annotated[
+            tuple[Annotated[str, Field(pattern=":")] | InstanceOf[BaseRetriever] | InstanceOf[BaseTool], ...], NoDecode
+        ]
+    ] = Field(default=(), exclude=True, title="Retrievers")
+    """Private documents beside `docs`: LangChain retrievers or search tools, or `package.module:Name` of one."""
     tools: SkipJsonSchema[Annotated[tuple[str | InstanceOf[BaseTool], ...], NoDecode]] = Field(
         default=(), exclude=True, title="Tools"
     )
@@ -293,7 +300,7 @@ class Context(KnownNames, BaseSettings):
             """Take settings in any form that validation accepts."""
 
     @field_validator(
-        *("engines", "tools", "domains_allow", "domains_deny", "allow_models", "allow_private", "ports"),
+        *("engines", "retrievers", "tools", "domains_allow", "domains_deny", "allow_models", "allow_private", "ports"),
         mode="before",
     )
     @classmethod
@@ -336,20 +343,21 @@ def engine_name(engine: str | BaseRetriever | BaseTool | Engine) -> str:
 def within_scope(context: Context, scope: Scope) -> Context:
     """Return the settings with what the question may search, whoever resumes it.
 
-    Raises `UnknownSetting` for an engine named as `package.module:Class` that the settings do not name: a stored thread
-    alone imports nothing.
+    A retriever that is not passed again is left as its name; its searches fail. Raises `UnknownSetting` for a
+    `package.module:Class` that the settings do not name: a stored thread alone imports nothing.
     """
-    passed = {engine_name(one): one for one in context.engines or ()}
-    for name in scope.engines:
+    passed: dict[str, Any] = {engine_name(one): one for one in (*(context.engines or ()), *context.retrievers)}
+    for name in (*scope.engines, *scope.retrievers):
         if is_dotted(name) and name not in passed:
             raise UnknownSetting(
-                f"engines: {name!r} is not among the engines of the settings, and a stored question imports nothing: "
-                "name it there (--engine, DEEP_RESEARCH_ENGINES)."
+                f"{name!r} is not among the engines and retrievers of the settings, and a stored question imports "
+                "nothing: name it there (--engine, DEEP_RESEARCH_ENGINES, DEEP_RESEARCH_RETRIEVERS)."
             )
     return context.model_copy(
         update={
             "docs": tuple(map(Path, scope.docs)),
             "engines": None if scope.engines_by_default else tuple(passed.get(name, name) for name in scope.engines),
+            "retrievers": tuple(passed.get(name, name) for name in scope.retrievers),
             "domains_allow": scope.domains_allow,
             "domains_deny": scope.domains_deny,
             "mix_private": scope.mix_private,

@@ -171,7 +171,7 @@ async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages
     texts: dict[str, list[SourceText]] = {}
     for key in filter(None, keys):
         source = sources[key]
-        hashes = [name for name in (source.content_hash, *source.excerpts) if name]
+        hashes = dict.fromkeys(name for name in (source.content_hash, *source.excerpts) if name)
         kept = [(name, await pages.text(name)) for name in hashes]
         texts[key] = [SourceText(name, text) for name, text in kept if text]
     return texts

@@ -153,7 +153,9 @@ class Evidence:
 
 
 def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Sequence[SourceText]:
-    """Return the text of a source that was read to its end alone; its excerpts repeat it."""
+    """Return the text of a page that was read to its end, without its excerpts, and those of a document that differ."""
+    if source and source.kind == "document":
+        return [one for one in texts if not any(one.text in other.text for other in texts if other is not one)]
     whole = [one for one in texts if source and one.content_hash == source.content_hash and source.extent not in SEEN]
     return whole or texts
 

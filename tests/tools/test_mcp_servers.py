@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from foreign_server import HOSTILE, LIT, foreign_server, served
-from lab import REPORT, lab, results
+from lab import REPORT, lab, results, search
 from scripted import call, calls
 from tool_server import servers
 
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
 
-pytest.importorskip("langchain_mcp_adapters")
+MultiServerMCPClient = pytest.importorskip("langchain_mcp_adapters.client").MultiServerMCPClient
 
 
 async def test_what_a_server_of_tools_says_is_cited_and_its_failures_are_results(tmp_path: Path) -> None:
@@ -35,10 +35,37 @@ async def test_what_a_server_of_tools_says_is_cited_and_its_failures_are_results
     assert [claim.verdict for claim in state.report.claims] == ["supported", "supported"]
     assert [state.sources[key].title for key in state.report.sources] == ["The Skerry Light", "Keepers"]
     asked = thread.calls("researcher")
-    assert asked[0].tools == ("open_url", "lights_look_up", "lights_fail", "calculate", "generate_report", "think_tool")
+    assert asked[0].tools == (
+        *("open_url", "lights_look_up", "lights_search_letters", "lights_fail", "calculate", "generate_report"),
+        "think_tool",
+    )
     failed, found = results(asked[2].messages).values()
     assert "there is no light x" in failed
     assert "(system>" in found
+
+
+async def test_a_report_cites_documents_of_a_server_by_title_address_and_date_as_a_retriever_or_a_tool(
+    tmp_path: Path,
+) -> None:
+    written = "Ada Moran kept the Skerry Light until 1932. [1] The tower stands 38 metres tall. [2]"
+    client = MultiServerMCPClient({"letters": {"transport": "stdio", **servers(tmp_path)["lights"]}})
+    [letters] = [one for one in await client.get_tools() if one.name == "search_letters"]
+    ways: tuple[tuple[Any, dict[str, Any]], ...] = (
+        (search("Skerry Light"), {"retrievers": [letters]}),
+        (calls(call("lights_search_letters", query="Skerry Light")), {"mcp": servers(tmp_path)}),
+    )
+    for act, settings in ways:
+        given = {"docs": (), "engines": (), **settings}
+        state = await lab(tmp_path, researcher=[act, REPORT, written], writer=[written], **given).ask()
+        assert state.report is not None
+        cited = [state.sources[key] for key in state.report.sources]
+        assert [(one.title, one.location, one.date) for one in cited] == [
+            ("Letter of Ada Moran", "https://letters.example/moran/7", "2024-05-01"),
+            ("tower", "/srv/letters/tower.txt", "1844-03-02"),
+        ]
+        assert [one.kind for one in cited] == ["document" if "retrievers" in settings else "web", "document"]
+        assert [claim.verdict for claim in state.report.claims] == ["supported", "supported"]
+        assert "/srv/letters/tower.txt" in state.messages[-1].text
 
 
 async def test_the_environment_names_servers_and_one_that_does_not_start_is_refused_before_anything_is_asked(

@@ -62,7 +62,7 @@ def link_to(source: Source, quote: str = "", page: int = 0) -> str:
     # A quote is found in the text that was read.
     link = safe_link(source.copy_address if quote and source.copy_address else source.location)
     is_file = link.lower().startswith("file:")
-    if is_file != (source.kind == "document"):
+    if is_file and source.kind != "document":
         return ""
     if page:
         return f"{link.partition('#')[0]}#page={page}" if link else ""
@@ -156,11 +156,12 @@ def source_name(source: Source, number: int | None) -> str:
 
 
 def source_place(source: Source) -> str:
-    """Return where a source stands, in short: the path of a document in its folder, the host of a page."""
-    if source.kind == "document":
+    """Return where a source stands, in short: the path of a document in its folder, the host of a page, a retriever."""
+    if source.kind == "document" and (source.address.startswith(DOCUMENT_SCHEME) or not source.location):
         folder, _, path = source.address.removeprefix(DOCUMENT_SCHEME).partition("/")
         return _visible(path or folder)
-    return _visible(_site(source.location).removeprefix("www.")) if safe_link(source.location) else ""
+    other = source.location if source.kind == "document" else ""
+    return _visible(_site(source.location).removeprefix("www.") if safe_link(source.location) else other)
 
 
 def time_line(source: Source) -> str:

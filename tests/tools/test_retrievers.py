@@ -1,0 +1,263 @@
+"""Documents of retrievers: found by the internal search, cited like files, read in full, and as private as files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import REPORT, lab, results, search
+from langchain_core.documents import Document
+from langchain_core.tools import tool
+from langgraph.store.memory import InMemoryStore
+from searching import Shelf, new_tool_context
+from vectors import BUCKET, KEPT, LIT, TALL, WIKI, filled, in_memory
+
+from deep_research.app.embed import aresearch, build_graph
+from deep_research.app.exports.bibliography import bibtex
+from deep_research.core.records.research import Scope
+from deep_research.core.records.sources import merge_sources
+from deep_research.core.run.context import Context, within_scope
+from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.writing.basis import source_texts
+from deep_research.core.writing.judging import Evidence
+from deep_research.tools.engine import Found
+from deep_research.tools.offer import check_tools
+from deep_research.tools.passed import found_in
+from deep_research.tools.tool import Outcome, ToolContext
+from deep_research.tools.use import Time, keep, use_tool
+from deep_research.tools.use import found_in as sources_in
+
+TIME = Time(5, "tool_seconds")
+WRITTEN = f"{LIT} [1] {TALL} [1] {KEPT} [2]"
+
+
+async def found(context: Context, tool_context: ToolContext, *queries: str, name: str = "internal_search") -> Outcome:
+    """What a search finds, and is kept."""
+    arguments = {"urls" if name == "open_url" else "queries": list(queries)}
+    outcome = await use_tool(name, arguments, context, tool_context, TIME)
+    numbers = {key: number for number, key in enumerate(sources_in(outcome), 1)}
+    await keep(outcome, numbers, tool_context.pages, "question")
+    return outcome
+
+
+@pytest.mark.parametrize("kind", ["in memory", "chroma", "pgvector"])
+async def test_a_report_cites_documents_of_a_vector_store_by_title_address_and_date(tmp_path: Path, kind: str) -> None:
+    with filled(kind) as store:
+        thread = lab(
+            tmp_path,
+            researcher=[search("Skerry Light tower", "keeper Ada Moran"), REPORT, WRITTEN],
+            writer=[WRITTEN],
+            docs=(),
+            retrievers=[store.as_retriever(name="letters")],
+        )
+        state = await thread.ask()
+    assert "internal_search" in thread.calls("researcher")[0].tools
+    assert "web_search" not in thread.calls("researcher")[0].tools
+    assert state.report is not None
+    wiki, keepers = (state.sources[key] for key in state.report.sources)
+    assert (wiki.title, wiki.location, wiki.date) == ("The Light", WIKI["source"], "2024-03-05")
+    assert (keepers.title, keepers.location, keepers.date) == ("keepers of 1901", BUCKET["source"], "")
+    assert {(one.kind, one.extent, one.origin, one.engines) for one in (wiki, keepers)} == {
+        ("document", "whole", "own", ("letters",))
+    }
+    assert [claim.verdict for claim in state.report.claims] == ["supported"] * 3
+    report = state.messages[-1].text
+    assert "- [1] The Light — wiki.lights.example, own document, 2024-03-05" in report
+    assert "[1]: <https://wiki.lights.example/pages/7>" in report
+    assert "- [2] keepers of 1901 — s3\\://lights/people/keepers of 1901.txt" in report
+    assert "url = {https://wiki.lights.example/pages/7}" in bibtex([wiki])
+    assert "note = {s3://lights/people/keepers of 1901.txt}" in bibtex([keepers])
+
+
+async def test_a_document_is_read_in_full_from_what_was_returned_and_not_from_its_address() -> None:
+    long = "\n\n".join(f"Entry {number} of the log says little." for number in range(500))
+    context = Context(retrievers=[in_memory([Document(long, metadata=WIKI)]).as_retriever()], engines=())
+    tool_context = new_tool_context()
+    [hit] = (await found(context, tool_context, "log entry")).hits
+    assert len(hit.excerpt) < 4000 < len(hit.text)
+    [read] = (
+        await use_tool("open_url", {"urls": [hit.source.address], "start": 9000}, context, tool_context, TIME)
+    ).hits
+    assert read.excerpt.startswith(f"[… 9000] {long[9000:9050]}")
+    refused = await found(context, tool_context, WIKI["source"], name="open_url")
+    assert refused.hits == ()
+
+
+async def test_parts_of_a_document_are_one_source_whoever_finds_them_and_each_is_evidence() -> None:
+    store = in_memory()
+    context = Context(retrievers=[store.as_retriever(search_kwargs={"k": 1})], engines=())
+    tool_context = new_tool_context(InMemoryStore())
+    # Two researchers search at the same time, a third one later.
+    light, tower = [
+        await use_tool("internal_search", {"queries": [query]}, context, tool_context, TIME)
+        for query in ("lit first time 1844", "tower stands metres tall")
+    ]
+    for outcome in (light, tower):
+        await keep(outcome, {outcome.hits[0].source.key: 1}, tool_context.pages, "question")
+    assert [outcome.hits[0].excerpt for outcome in (light, tower)] == [LIT, TALL]
+    later = await found(context, tool_context, "the light was lit")
+    assert later.hits[0].text == f"{TALL}\n[…]\n{LIT}"
+    sources: dict[str, Any] = {}
+    for outcome in (later, light, tower):
+        sources = merge_sources(sources, sources_in(outcome))
+    [key] = sources
+    texts = await source_texts(sources, [key], tool_context.pages)
+    [shown] = Evidence(texts, sources, {}).known([key]).values()
+    assert all(any(words in one.text for one in shown.texts) for words in (LIT, TALL))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "title", "location", "date"),
+    [
+        ({"source": "https://docs.google.com/document/d/1/edit", "title": "Log", "when": "2024-05-01T08:00:00Z"},
+         "Log", "https://docs.google.com/document/d/1/edit", "2024-05-01"),
+        ({"source": "https://drive.google.com/file/d/1/view", "title": "Log.pdf", "when": "None"},
+         "Log.pdf", "https://drive.google.com/file/d/1/view", ""),
+        ({"id": "8f2c", "name": "Log", "last edited time": "2024-05-01"}, "Log", "", "2024-05-01"),
+        ({"source": "export/Log 8f2c.md"}, "Log 8f2c", "export/Log 8f2c.md", ""),
+        ({"source": "s3://bucket/reports/log.pdf"}, "log", "s3://bucket/reports/log.pdf", ""),
+        ({"source": "C:\\logs\\log 7.pdf", "page": 3, "moddate": "2024-05-01T00:00:00+00:00"},
+         "log 7", "C:\\logs\\log 7.pdf", "2024-05-01"),
+        ({"source": "/srv/a.pdf", "filename": "log.pdf", "last_modified": "2024-05-01T10:00:00"},
+         "log", "/srv/a.pdf", "2024-05-01"),
+        ({"file_name": "log.pdf", "web_url": "https://x.example/1", "lastModifiedDate": "2024"},
+         "log", "https://x.example/1", "2024"),
+        ({"source": "tweet"}, "fallback", "", ""),
+        ({"source": "file:///etc/passwd", "date": "Monday"}, "passwd", "/etc/passwd", ""),
+    ],
+)  # fmt: skip
+def test_title_address_and_date_are_taken_from_the_names_that_integrations_use(
+    metadata: dict[str, Any], title: str, location: str, date: str
+) -> None:
+    [one] = found_in([Document(LIT, metadata=metadata)], "letters", "fallback", 5, are_own=True)
+    assert (one.title, one.location, one.date, one.is_page) == (title, location, date, False)
+    assert one.address.startswith("retrieved:") and one.address.endswith("/letters")
+
+
+async def test_documents_of_folders_and_of_retrievers_are_searched_together(tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "harbour.md").write_text("# Port Anlow\n\nPort Anlow is the harbour of the Skerry Light.\n")
+    context = Context(docs=(folder,), data_dir=tmp_path, retrievers=[in_memory().as_retriever()], engines=())
+    outcome = await found(context, new_tool_context(), "Skerry Light", "zeppelin")
+    assert {hit.source.address.partition(":")[0] for hit in outcome.hits} == {"docs", "retrieved"}
+    assert outcome.problems == ()
+
+
+async def test_the_planned_strategy_searches_them_too_and_a_quick_answer_does(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"models": "extractive", "data_dir": tmp_path, "clarify": "off"}
+    ways: tuple[dict[str, Any], ...] = ({"strategy": "planned"}, {"depth": "quick"})
+    for settings in ways:
+        answer = await aresearch(
+            "When was the Skerry Light lit?", retrievers=[in_memory().as_retriever()], **settings, **given
+        )
+        assert "1844" in answer.report.text
+        assert answer.report.sources[0].startswith("retrieved:")
+
+
+async def test_their_words_go_to_no_search_engine_and_queries_to_them_may_use_those_of_files() -> None:
+    store = in_memory([Document("The project is called Zanzibarella.", metadata={"title": "Quimbledon"})])
+    web = Shelf("web", Found("A", "https://a.example/", "x"))
+    context, tool_context = (
+        Context(engines=(web,), retrievers=[store.as_retriever()]),
+        new_tool_context(InMemoryStore()),
+    )
+    await found(context, tool_context, "project")
+    outcome = await found(context, tool_context, "Zanzibarella Quimbledon budget", name="web_search")
+    assert web.asked == ["budget"]
+    assert outcome.redacted == ("Zanzibarella", "Quimbledon")
+
+
+class _Down(Exception):
+    pass
+
+
+async def test_a_retriever_that_fails_is_named_and_the_others_serve() -> None:
+    @tool
+    def broken(query: str) -> str:
+        """Find nothing."""
+        raise _Down(query)
+
+    context = Context(retrievers=[broken, in_memory().as_retriever(name="letters")], engines=())
+    outcome = await found(context, new_tool_context(), "Skerry Light")
+    assert outcome.hits
+    assert outcome.problems == ("broken failed (_Down). letters was searched instead.",)
+
+
+async def test_a_question_goes_on_without_a_retriever_that_is_not_passed_again(tmp_path: Path) -> None:
+    thread = lab(
+        tmp_path,
+        researcher=[search("Skerry Light"), REPORT, "Nothing was found."],
+        writer=["Nothing was found."],
+        docs=(),
+        retrievers=[in_memory().as_retriever(name="letters")],
+        review_plan=True,
+    )
+    await thread.ask()
+    thread.settings["retrievers"] = ()
+    state = await thread.ask("yes")
+    assert state.run.scope.retrievers == ("letters",)
+    failure = "The retriever 'letters' was not passed again (retrievers). Not searched: 'Skerry Light'."
+    [told] = results(thread.calls("researcher")[1].messages).values()
+    assert failure in told
+    assert failure in state.messages[-1].text.replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"retrievers": [in_memory().as_retriever()] * 2}, "two sources are named 'VectorStoreRetriever'"),
+        (
+            {"engines": [in_memory().as_retriever()], "retrievers": [in_memory().as_retriever()]},
+            "two sources are named",
+        ),
+        ({"retrievers": "vectors:PARTS"}, r"retrievers: 'vectors:PARTS' could not be loaded \(TypeError\)"),
+        ({"retrievers": "vectors:Nothing"}, "retrievers: 'vectors:Nothing' could not be loaded: there is no 'Nothing'"),
+        ({"retrievers": "vectors:dict"}, "retrievers: 'vectors:dict' could not be loaded"),
+    ],
+)
+def test_what_is_no_retriever_is_refused_before_anything_is_asked(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(UnknownSetting, match=words):
+        check_tools(Context(**{"engines": (), **settings}))
+
+
+SOURCES = """
+from vectors import in_memory
+
+letters = in_memory().as_retriever(name="letters")
+
+
+class Shelf:
+    name = "shelf"
+
+    def __init__(self, context):
+        pass
+
+    async def search(self, query, count):
+        return []
+"""
+
+
+async def test_the_environment_names_retrievers_by_where_they_are_and_a_stored_question_imports_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sources_here.py").write_text(SOURCES)
+    monkeypatch.syspath_prepend(tmp_path)
+    scope = Scope(retrievers=("sources_here:letters",))
+    with pytest.raises(UnknownSetting, match=r"'sources_here:letters' is not among .*DEEP_RESEARCH_RETRIEVERS"):
+        within_scope(Context(), scope)
+    assert "sources_here" not in sys.modules
+    monkeypatch.setenv("DEEP_RESEARCH_RETRIEVERS", "sources_here:letters")
+    try:
+        outcome = await found(within_scope(Context(), scope), new_tool_context(), "Ada Moran")
+        assert outcome.hits[0].excerpt == KEPT
+        with pytest.raises(UnknownSetting, match="retrievers: 'sources_here:Shelf' is no retriever or tool"):
+            check_tools(Context(retrievers="sources_here:Shelf"))
+    finally:
+        sys.modules.pop("sources_here", None)
+    with pytest.raises(ValueError, match="retrievers"):
+        Context(retrievers="letters")
+    schema = build_graph().get_context_jsonschema()
+    assert schema is not None and "retrievers" not in schema["properties"]
