@@ -135,7 +135,7 @@ class PassedEngine:
             result = await _invoke(given, query)
         else:
             return await given.search(query, count)
-        return found_in(result, self.name, query, count, are_own=self._is_own)
+        return found_in(result, self.name, self.title if self._is_own else query, count, are_own=self._is_own)
 
 
 def _query_argument(given: BaseTool) -> str:
