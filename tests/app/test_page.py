@@ -20,6 +20,7 @@ LOCKED = "What is behind the locked door?"
 FURTHER = "And the harbour?"
 MORE = "And once more, the harbour?"
 WIDE = "What is known of the coast?"
+PAINTED = "And who painted it?"
 COAST = [f"{place} on the coast" for place in ("light", "keeper", "harbour")] + [f"inlet {n}" for n in range(1, 10)]
 """Tasks of the question that is wide."""
 LISTED = "Which keepers are listed in a table?"
@@ -51,6 +52,8 @@ def clarify(request: Received) -> Reply:
 
 def orchestrate(request: Received) -> Reply:
     """Send out twelve researchers for the wide question, two for others, one more for a further one."""
+    if PAINTED in request.prompt:
+        return hand_out("painter")
     if WIDE in request.prompt:
         return END if "Found:" in request.prompt or "Nothing was found" in request.prompt else hand_out(*COAST)
     if FURTHER in request.prompt or MORE in request.prompt:
@@ -362,18 +365,16 @@ def test_the_part_at_work_is_in_view_all_the_time_unless_the_reader_scrolls(
         top = page.locator(".report article p").first.bounding_box()["y"]
         assert top < (300 if width == 1440 else height / 2)
         assert page.locator("#jump").is_hidden()
-        desk.holds.points.add(Point("writer"))
-        reply(page, FURTHER, "Ask")
-        draft, report = (page.locator(".exchange").nth(1).locator(part) for part in ("#draft", ".report div article p"))
-        draft.wait_for()
+        desk.holds.points.add(Point("researcher", "painter"))
+        reply(page, PAINTED, "Ask")
+        task = page.locator(".exchange").nth(1).locator(".task")
+        task.wait_for()
         page.mouse.move(width / 2, height / 2)
         page.mouse.wheel(0, -5000)
         page.locator("#jump").click()
-        assert 0 < draft.bounding_box()["y"] < height - 150
+        assert 0 < task.bounding_box()["y"] < height - 150
         page.get_by_role("button", name="Stop").click()
-        page.get_by_role("button", name="Continue").first.click()
-        report.first.wait_for()
-        assert report.first.bounding_box()["y"] < height / 2
+        page.get_by_text("This run was stopped").wait_for()
 
 
 def test_a_piece_of_a_long_report_costs_no_more_than_one_of_a_short_report(reader: Reader) -> None:
