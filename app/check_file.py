@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,16 +18,17 @@ from ..core.evidence.citations.rendering import plain_line, write_document
 from ..core.evidence.memory.observations import source_notes
 from ..core.library.library import Library
 from ..core.models.resolve import check_models, is_extractive, load_models
-from ..core.reading.documents.worker import parse
-from ..core.records.report import ClaimCheck, Report, UnitVerdict
+from ..core.reading.documents.pool import shared_parser
+from ..core.reading.records import Unreadable
+from ..core.records.report import Report, UnitVerdict
 from ..core.records.sources import Source
 from ..core.run.context import Context
 from ..core.run.conversation import clean
 from ..core.run.errors import ReportUnreadable
 from ..core.run.settings import read_context
+from ..core.run.store.pages import Pages
 from .check_report import checked, run_for
 from .endings import reports_errors, run_interruptibly
-from .linked import with_links
 from .progress import PlainLines
 from .reread import Reread, reread
 from .terminal import check_output, deliver, say
@@ -45,8 +46,8 @@ Outcome = Literal[
     "no source",
     "not verified",
 ]
-"""What became of a statement. `no source`: it cites none, or a number that names none. Without a model, its numbers and
-quotations are looked for."""
+"""What became of a statement. `source not reachable`: a source that it cites could not be read, and no other decides.
+`no source`: it cites none, or a number that names none. Without a model, its numbers and quotations are looked for."""
 WRONG = ("contradicted", "not in the source", "numbers not found")
 
 
@@ -72,10 +73,15 @@ class CheckedFile(NamedTuple):
     """Why a source could not be read, by its number."""
 
     @property
+    def counts(self) -> dict[Outcome, int]:
+        """How many statements have each outcome."""
+        return Counter(one.outcome for one in self.statements)
+
+    @property
     def summary(self) -> str:
         """The counts, in words."""
-        counts = Counter(one.outcome for one in self.statements)
-        return "; ".join([counted(len(self.statements), "statement"), *(f"{n} {name}" for name, n in counts.items())])
+        counts = (f"{count} {outcome}" for outcome, count in self.counts.items())
+        return "; ".join([counted(len(self.statements), "statement"), *counts])
 
     @property
     def is_wrong(self) -> bool:
@@ -88,22 +94,28 @@ class CheckedFile(NamedTuple):
         unread = [f"Not read: source {number}, {reason.rstrip('.')}." for number, reason in self.unread.items()]
         return [*source_notes(self.sources), *unread]
 
+    def table(self, most: int = sys.maxsize) -> str:
+        """Return the verdicts as a table in Markdown: all, or the first `most` with what is wrong before the rest."""
+        shown: Sequence[Statement] = self.statements
+        if len(shown) > most:
+            shown = sorted(shown, key=lambda one: one.outcome not in WRONG)[:most]
+        rows = [
+            f"| {_cell(one.words)} | {one.outcome} | {', '.join(map(str, one.sources))} | {_cell(one.passage)} |"
+            for one in shown
+        ]
+        return clean("\n".join(["| Statement | Verdict | Sources | Passage |", "|---|---|---|---|", *rows]))
+
     def markdown(self) -> str:
         """Return the report with its marks, its sources, and a table of the verdicts."""
         words = labels(self.language_code)
-        rows = [
-            f"| {_cell(one.words)} | {one.outcome} | {', '.join(map(str, one.sources))} | {_cell(one.passage)} |"
-            for one in self.statements
-        ]
-        table = ["## Verdicts", "", f"{self.summary}.", "", "| Statement | Verdict | Sources | Passage |"]
         document = write_document(self.report, self.sources, self.notes, words, was_researched=True)
-        return clean("\n".join([document, "", *table, "|---|---|---|---|", *rows]))
+        return f"{clean(document)}\n\n## Verdicts\n\n{self.summary}.\n\n{self.table()}"
 
     def data(self) -> dict[str, Any]:
         """Return it as data."""
         return {
             "report": self.report.text,
-            "counts": Counter(one.outcome for one in self.statements),
+            "counts": self.counts,
             "statements": [one._asdict() for one in self.statements],
             "sources": [
                 {**one.model_dump(include={"number", "title", "location"}), "not_read": self.unread.get(one.number, "")}
@@ -112,33 +124,62 @@ class CheckedFile(NamedTuple):
         }
 
 
-async def check_file(data: bytes, name: str, context: Context) -> CheckedFile:
-    """Check a report in Markdown, HTML or Word format, by the ending of its `name`; raises `ReportUnreadable`."""
-    foreign = read_foreign(await asyncio.to_thread(_markdown_of, data, name))
+async def check_file(
+    data: bytes,
+    name: str,
+    context: Context,
+    on_notice: Callable[[str], None] = say,
+    account: Pages | None = None,
+) -> CheckedFile:
+    """Check a report in Markdown, HTML or Word format, by the ending of its `name`; raises `ReportUnreadable`.
+
+    `on_notice` is called with what happens meanwhile, and with what the reader should know. `account`:
+    see `checked`.
+    """
+    await load_models(context)
+    for notice in check_models(("verifier",), context):
+        on_notice(f"Note: {notice}")
+    if not (is_judged := not is_extractive("verifier", context)):
+        on_notice("Note: no language model judges; numbers and quotations are looked for (--model).")
+    foreign = await asyncio.to_thread(lambda: read_foreign(_markdown_of(data, name, context)))
     if not foreign.text:
         raise ReportUnreadable(f"{name}: there is no text in it.")
-    run = run_for(foreign.text, context)
+    run = await asyncio.to_thread(run_for, foreign.text, context)
     named = await asyncio.to_thread(_named_sources, foreign.targets, context)
-    say(f"reading {counted(len(named), 'source')}")
-    read, _ = await reread([*named.values()], context, run)
+    on_notice(f"reading {counted(len(named), 'source')}")
+    read, _ = await reread([*named.values()], context, run, on_notice)
     known = {str(number): _as_read(read[one.key], one, number) for number, one in named.items()}
-    texts = [text.text for one in read.values() for text in one.texts]
+    texts = {str(number): read[one.key].texts for number, one in named.items()}
     keys = {number: str(number) for number in named}
-    report = await checked(foreign.text, keys, known, texts, run, context)
-    unread = {number: read[one.key].reason for number, one in named.items() if not read[one.key].texts}
+    on_notice("checking the statements")
+    kept = [one.text for some in texts.values() for one in some]
+    report = await checked(foreign.text, keys, known, kept, run, context, account)
     units = await asyncio.to_thread(units_of, foreign.text, keys)
-    about = {str(number): Known(read[one.key].texts, f"{one.title} {one.date}") for number, one in named.items()}
-    is_judged = not is_extractive("verifier", context)
-    statements = [*_statements(units, report.verdicts, about, is_judged=is_judged)]
-    report = _without_unread(report, {str(number) for number in unread}, labels(run.language_code).not_verified)
+    sources = {key: Known(texts[key], f"{one.title} {one.date}") for key, one in known.items()}
+    statements = [
+        Statement(
+            verdict.text,
+            _outcome(unit, verdict, sources, is_judged=is_judged),
+            tuple(map(int, unit.sources)),
+            verdict.words,
+        )
+        for unit, verdict in zip(units, report.verdicts, strict=True)
+        if verdict.shown != "reasoning"
+    ]
+    unread = {number: read[one.key].reason for number, one in named.items() if not read[one.key].texts}
     return CheckedFile(report, run.language_code, statements, [*known.values()], unread)
 
 
-def _markdown_of(data: bytes, name: str) -> str:
-    kind = Path(name).suffix.lower()
-    if kind in (".html", ".htm", ".docx"):
-        return parse(with_links(data, kind), name).text
-    return data.decode("utf-8", "replace")
+def _markdown_of(data: bytes, name: str, context: Context) -> str:
+    most, kind = context.limits.max_document_bytes, Path(name).suffix.lower()
+    if len(data) > most:
+        raise ReportUnreadable(f"{name}: it is larger than {most} bytes (limit max_document_bytes).")
+    if kind not in (".html", ".htm", ".docx"):
+        return data.decode("utf-8", "replace")
+    try:
+        return shared_parser(context.limits.parse_seconds, most).parse(data, Path(name).name, keeps_links=True).text
+    except Unreadable as error:
+        raise ReportUnreadable(f"{name}: it cannot be read: {error}.") from error
 
 
 def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int, Source]:
@@ -166,44 +207,21 @@ def _as_read(read: Reread, named: Source, number: int) -> Source:
     return source.model_copy(update={"key": str(number), "number": number})
 
 
-def _without_unread(report: Report, unread: set[str], not_verified: str) -> Report:
-    """Return the report without marks on what rests on nothing but sources that could not be read."""
-    mark, text, shift, claims = f" *({not_verified})*", report.text, 0, list[ClaimCheck]()
-    for claim in report.claims:
-        start, end = claim.start - shift, claim.end - shift
-        if claim.passages and unread.issuperset(one.source for one in claim.passages):
-            before, found, rest = text[start : end + len(mark)].partition(mark)
-            text = f"{text[:start]}{before}{rest}{text[end + len(mark) :]}"
-            shift, end = shift + len(found), min(end, start + len(before) + len(rest))
-            claim = claim.model_copy(update={"verdict": "unchecked", "is_marked": False})
-        claims.append(claim.model_copy(update={"start": start, "end": end}))
-    return report.model_copy(update={"text": text, "claims": tuple(claims)})
-
-
-def _statements(
-    units: Sequence[Unit], verdicts: Sequence[UnitVerdict], sources: Mapping[str, Known], *, is_judged: bool
-) -> Iterator[Statement]:
-    for unit, verdict in zip(units, verdicts, strict=True):
-        if verdict.shown != "reasoning":
-            cited = {key: sources[key] for key in unit.sources}
-            outcome = _outcome(unit, verdict, cited, is_judged=is_judged)
-            yield Statement(verdict.text, outcome, tuple(map(int, cited)), verdict.words)
-
-
-def _outcome(unit: Unit, verdict: UnitVerdict, cited: Mapping[str, Known], *, is_judged: bool) -> Outcome:
+def _outcome(unit: Unit, verdict: UnitVerdict, sources: Mapping[str, Known], *, is_judged: bool) -> Outcome:
     if verdict.shown == "supported" or verdict.shown == "corrected":
         return verdict.shown
     if verdict.shown == "marked" and verdict.words:
         return "contradicted"
-    if not cited:
+    if not unit.sources:
         return "no source"
-    if not any(one.texts for one in cited.values()):
+    read = {key: sources[key] for key in unit.sources if sources[key].texts}
+    is_looked_up = not is_judged and has_something_to_look_up(unit)
+    if read and is_looked_up and not not_stated(unit, read):
+        return "numbers found"
+    if len(read) < len(unit.sources):
         return "source not reachable"
-    if not is_judged:
-        if not has_something_to_look_up(unit):
-            return "not verified"
-        return "numbers not found" if not_stated(unit, cited) else "numbers found"
-    return "not in the source" if verdict.shown == "marked" else "not verified"
+    wrong: Outcome = "not in the source" if verdict.shown == "marked" else "not verified"
+    return "numbers not found" if is_looked_up else wrong
 
 
 def _cell(words: str) -> str:
@@ -214,26 +232,17 @@ def _cell(words: str) -> str:
 def check_path(path: str, given: Mapping[str, Any], output_format: CheckFormat | None, out: Path | None) -> int:
     """Check the report in a file (`-`: standard input) and write it with its verdicts."""
     check_output(out)
+    context = read_context({"verify": "check", **given})
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise ReportUnreadable(f"{path}: {error.strerror or error}.") from error
-    found = run_interruptibly(PlainLines().during(_checked_path(data, path, given)))
+    found = run_interruptibly(PlainLines().during(check_file(data, path, context)))
     ending = out.suffix.lower() if out else ""
     named = {".html": "html", ".htm": "html", ".json": "json"}.get(ending, "md")
     is_delivered = deliver(_content(found, output_format or named, path), out)
     say(f"{found.summary}.")
     return DONE if is_delivered and not found.is_wrong else FAILED
-
-
-async def _checked_path(data: bytes, path: str, given: Mapping[str, Any]) -> CheckedFile:
-    context = read_context({"verify": "check", **given})
-    await load_models(context)
-    for notice in check_models(("verifier",), context):
-        say(f"Note: {notice}")
-    if is_extractive("verifier", context):
-        say("Note: no language model judges; numbers and quotations are looked for (--model).")
-    return await check_file(data, path, context)
 
 
 def _content(found: CheckedFile, output_format: str, path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,8 @@ from ..core.records.sources import Source
 from ..core.run.context import Context
 from ..core.run.conversation import clean
 from ..core.run.settings import read_context
-from ..core.run.store.pages import Pages, text_hash
+from ..core.run.spending import carry_over
+from ..core.run.store.pages import OWNER, Pages, text_hash
 from ..core.run.store.serializer import StrictSerializer
 from ..core.run.tracing import tracing_if
 from ..core.writing.language import named_language
@@ -80,11 +82,18 @@ async def checked(
     texts: Iterable[str],
     run: Run,
     context: Context,
+    account: Pages | None = None,
 ) -> Report:
-    """Put a report through the last node of a graph of its own, which leaves no trace elsewhere."""
+    """Put a report through the last node of a graph of its own, which leaves no trace elsewhere.
+
+    `account`: the store and the user of a server, whose daily account is charged.
+    """
     store, config = InMemoryStore(), thread_config("check")
-    graph = build_graph(checkpointer=InMemorySaver(serde=StrictSerializer()), store=store)
+    # Compiling a graph would block a server.
+    saver = InMemorySaver(serde=StrictSerializer())
+    graph = await asyncio.to_thread(build_graph, checkpointer=saver, store=store)
     pages = Pages(store, config["configurable"]["thread_id"])
+    config["configurable"] |= {OWNER: account.user} if account else {}
     for one in texts:
         await pages.keep(one)
     values: dict[str, Any] = {
@@ -103,8 +112,12 @@ async def checked(
     }
     with tracing_if(context.tracing):
         await graph.aupdate_state(config, values, as_node="write_report")
-    async for _ in graph.astream(None, config, context=context):
-        pass
+    try:
+        async for _ in graph.astream(None, config, context=context):
+            pass
+    finally:
+        if account:
+            await carry_over(pages, account)
     report: Report = (await graph.aget_state(config)).values["report"]
     return report
 

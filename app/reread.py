@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from langgraph.store.memory import InMemoryStore
@@ -43,7 +43,9 @@ class Reread(NamedTuple):
     """Whether its text is the one that was read for the report."""
 
 
-async def reread(sources: Sequence[Source], context: Context, run: Run) -> tuple[dict[str, Reread], Spent]:
+async def reread(
+    sources: Sequence[Source], context: Context, run: Run, on_notice: Callable[[str], None] = say
+) -> tuple[dict[str, Reread], Spent]:
     """Read sources again within the limits of the run; return them by key, and what reading pages cost.
 
     A page of which the run knew only a search excerpt is opened, too.
@@ -56,7 +58,7 @@ async def reread(sources: Sequence[Source], context: Context, run: Run) -> tuple
         *await asyncio.to_thread(_read_documents, documents, context),
     ]
     for note in asked_notes(tool_context.meter.asked):
-        say(f"Note: {note}")
+        on_notice(f"Note: {note}")
     unasked = {source.key: Reread(source, (), NOT_ASKED) for source in sources}
     return unasked | {one.source.key: one for one in found}, tool_context.meter.spent(tool_names.OPEN_URL)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +12,7 @@ from ...core.run.context import Context
 from ...core.run.errors import ExtraMissing
 from ...core.run.settings import read_context
 from ...core.run.user_settings import documents_below, with_whole_paths
+from ..check_file import CheckedFile, check_file
 from ..endings import reported, run_interruptibly
 from ..runs import RunBook, StoredRun, open_runs
 from ..settings import settings_from_options
@@ -51,6 +52,10 @@ class LocalRuns(NamedTuple):
     async def search(self, words: str, most: int) -> list[ReadPage]:
         """Return what finished runs have read about these words."""
         return await self.book.search(words, most)
+
+    async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
+        """Check a report from elsewhere; see `check_file`."""
+        return await check_file(report, name, self.settings.model_copy(update={"verify": "check"}), on_notice)
 
 
 def serve_mcp(*, data_dir: Path | None, **options: Any) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,10 @@ from ...core.library.earlier import ReadPage
 from ...core.run.context import Context
 from ...core.run.conversation import check_question
 from ...core.run.errors import RunFailed, UserMistake
+from ...core.run.spending import check_account
+from ...core.run.store.pages import Pages
 from ...core.run.user_settings import UserSettings, names_below
+from ..check_file import CheckedFile, check_file
 from ..runs import StoredRun, open_runs
 from ..server.users import token_in, user_of
 from ..stream import read_packet
@@ -124,6 +127,16 @@ class ServedRuns(NamedTuple):
         """Return what the user's finished runs have read about these words."""
         async with open_runs(Context().data_dir) as book:
             return await book._replace(user=self.user).search(words, most)
+
+    async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
+        """Check a report from elsewhere; see `check_file`."""
+        settings = await asyncio.to_thread(lambda: self.settings.model_copy(update={"verify": "check"}))
+        async with open_runs(Context().data_dir) as book:
+            account = Pages(book.database.store, "", self.user)
+            # One check of a user at a time: it is no run, of which they may have some at work.
+            async with account.alone(f"check of {self.user}"):
+                await check_account(account, settings)
+                return await check_file(report, name, settings, on_notice, account)
 
     async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
         check_question([HumanMessage(words)], self.settings.limits.question_characters)

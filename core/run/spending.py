@@ -211,12 +211,21 @@ async def _charged(pages: Pages, bill: Bill, earlier: Set[str], place: str) -> A
     finally:
         noted = (await pages.read_note(place) or {}) if pages.user else {}
         spent = total({key: one for key, one in bill.costs.items() if key not in earlier and key not in noted})
-        if (user := pages.user) and (spent.tokens or spent.usd):
-            accounts, name = pages.of_thread(ACCOUNTS), _account(user)
-            async with accounts.alone(name):
-                known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
-                note = {"tokens": known["tokens"] + spent.tokens, "usd": known["usd"] + spent.usd}
-                await accounts.note({name: note})
+        if pages.user and (spent.tokens or spent.usd):
+            await _charge(pages, spent.tokens, spent.usd)
+
+
+async def _charge(pages: Pages, tokens: int, usd: float) -> None:
+    accounts, name = pages.of_thread(ACCOUNTS), _account(pages.user)
+    async with accounts.alone(name):
+        known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
+        await accounts.note({name: {"tokens": known["tokens"] + tokens, "usd": known["usd"] + usd}})
+
+
+async def carry_over(passing: Pages, pages: Pages) -> None:
+    """Charge what the user has spent by the account of a passing store to the account of a lasting one."""
+    if spent := await passing.of_thread(ACCOUNTS).read_note(_account(pages.user)):
+        await _charge(pages, spent["tokens"], spent["usd"])
 
 
 async def check_account(pages: Pages, context: Context) -> None:

@@ -202,12 +202,14 @@ class Examined(NamedTuple):
     """What became of each unit of the draft."""
     was_judged: bool
     """Whether a model has judged any."""
+    undecided: int
+    """Units of the draft that only a source which could not be read could decide."""
 
     @property
     def is_unverified(self) -> bool:
         """Whether a model has judged the report and more than half of it is not verified: then nothing is marked."""
         stated = [one.shown for one in self.verdicts if one.shown != "reasoning"]
-        unverified = stated.count("not_verified")
+        unverified = stated.count("not_verified") - self.undecided
         return self.was_judged and unverified >= EVERYWHERE and unverified > len(stated) / 2
 
 
@@ -245,6 +247,8 @@ class Examination:
         shown = {key: texts.get(key, ()) for key in self._sources.values()}
         self._evidence = Evidence(shown, sources, self._sources, calculations)
         self._judged: dict[Key, Judgement] = {}
+        # Judgements that a source which could not be read may turn round are dropped.
+        self._undecided = set[Key]()
         self._is_sound: bool | None = None
         self._repairs: dict[str, Repair] = {}
         # What a model was asked to judge, and to correct; it is not asked again.
@@ -261,8 +265,10 @@ class Examination:
             await self._rewrite(is_last=number == ROUNDS - 1)
         verdicts = await asyncio.to_thread(self._verdicts, draft)
         self._text, self._sources = await asyncio.to_thread(known_citations, self._text, self._sources)
-        was_judged = bool(self._judged) or self._is_sound is False
-        return Examined(self._text, self._sources, tuple(await asyncio.to_thread(self._checks)), verdicts, was_judged)
+        was_judged = bool(self._judged or self._undecided) or self._is_sound is False
+        checks = tuple(await asyncio.to_thread(self._checks))
+        undecided = sum(key_of(unit) in self._undecided for unit in draft)
+        return Examined(self._text, self._sources, checks, verdicts, was_judged, undecided)
 
     def looked_up(self) -> str:
         """Return how many sentences with a number or quotation have it from the sources that they cite, in words."""
@@ -304,7 +310,14 @@ class Examination:
         doubtful = [unit for unit in open_units if key_of(unit) in before]
         again, more = await judge(doubtful, self._evidence, self._filler, calls - made, self._context, before)
         self._judged |= again
+        self._undecided |= {key for key, said in self._judged.items() if not self._is_decided(key, said)}
+        self._judged = {key: said for key, said in self._judged.items() if key not in self._undecided}
         self._opinions -= made + more
+
+    def _is_decided(self, key: Key, said: Judgement) -> bool:
+        """Whether a judgement holds whatever a cited source says that could not be read."""
+        is_proved = said.verdict in ("supported", "reasoning") or (said.verdict == "contradicted" and said.places)
+        return bool(is_proved) or all(one.texts for one in self._evidence.known(key[1]).values())
 
     def _doubtful(self, units: Sequence[Unit]) -> dict[Key, Judgement]:
         """Return the judgements that a second look may change: what was not found or not proved."""

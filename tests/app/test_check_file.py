@@ -13,10 +13,14 @@ from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from judging_model import figure_judge
+from langgraph.store.memory import InMemoryStore
 
 from deep_research import Context
 from deep_research.app.check_file import check_file
 from deep_research.core.evidence.citations.foreign import Target, read_foreign
+from deep_research.core.run.errors import DailyLimitReached
+from deep_research.core.run.spending import check_account
+from deep_research.core.run.store.pages import Pages
 
 LIGHT = "# Skerry Light\n\nThe light was lit for the first time in 1844. It stands 38 metres tall.\n"
 KEEPER = "# Keepers\n\nAda Moran kept the light for 21 years.\n"
@@ -78,6 +82,32 @@ async def test_each_statement_is_held_against_what_it_cites(tmp_path: Path, name
     assert "It stands 83 metres tall [1]. *(not verified)*" in text.replace("\u00a0", " ")
     assert "It is red [3]. *(" not in text and "Not read: source 3" in text
     assert "| Statement | Verdict | Sources | Passage |" in text
+
+
+async def test_what_only_an_unread_source_can_decide_is_neither_wrong_nor_marked(tmp_path: Path) -> None:
+    both = MARKDOWN.replace("83 metres tall [1]", "83 metres tall [1][3]").replace("21 years [2]", "33 years [2]")
+    found = await check_file(both.encode(), "r.md", judged(documents(tmp_path / "docs")))
+    assert [one.outcome for one in found.statements if one.sources][1:] == [
+        *("source not reachable", "not in the source", "source not reachable"),
+    ]
+    assert found.report.audit and found.report.audit.marked == 1
+    assert "83 metres tall [1][3]. She kept it for 33 years [2]. *(not verified)* It is red [3]." in found.report.text
+
+
+async def test_what_a_check_costs_is_charged_to_the_user_of_the_server(tmp_path: Path) -> None:
+    context = judged(documents(tmp_path / "docs")).model_copy(update={"user_daily_tokens": 1})
+    account = Pages(InMemoryStore(), "", "alice")
+    await check_account(account, context)
+    await check_file(MARKDOWN.encode(), "r.md", context, account=account)
+    with pytest.raises(DailyLimitReached):
+        await check_account(account, context)
+
+
+@pytest.mark.parametrize(
+    "text", ["1." + " " * 60_000, "x" + " " * 60_000 + "y", "1. " + "word " * 20_000, "[" * 60_000]
+)
+def test_a_hostile_report_is_read_at_once(text: str) -> None:
+    assert not read_foreign(f"{text}\n[1](http://a.example/{'a' * 60_000}").targets.keys() - {1}
 
 
 def test_without_a_model_numbers_are_looked_for(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 
 QUESTION = "When was the Skerry Light lit?"
 OFFLINE = ("--no-web", "--model", "extractive")
-TOOLS = ["research", "answer", "follow_up", "read_report", "search_documents", "search_earlier"]
+TOOLS = ["research", "answer", "follow_up", "read_report", "search_documents", "search_earlier", "check_report"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,6 +60,22 @@ async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_
         assert (passage["title"], passage["path"]) == ("Ada Moran", "keeper.md")
         assert "Tralee" in passage["text"] and passage["location"].endswith("/keeper.md")
     assert thread[:6] in desk.run("runs").out
+
+
+async def test_an_agent_has_a_report_checked_and_no_file_is_read_but_those_of_the_user(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    (tmp_path / "secret.md").write_text("It cost 900 pounds.", "utf-8")
+    body = "<p>The light was lit in 1844 [1]. It cost 900 pounds [2].</p>"
+    page = f"{body}<h2>Sources</h2><ol><li>Light, lighthouse.md</li><li>Secret, {tmp_path}/secret.md</li></ol>"
+    async with over_streams(desk, "--docs", "docs", *OFFLINE) as peer:
+        checked = await peer.call("check_report", report=page, form="html")
+        assert checked.structuredContent is not None
+        assert checked.structuredContent["counts"] == {"numbers found": 1, "source not reachable": 1}
+        assert checked.structuredContent["table"] in text_of(checked) and "900 pounds" in text_of(checked)
+        assert [note for note in checked.structuredContent["notes"] if note.startswith("Not read: source 2, ")]
+        assert "reading 2 sources" in peer.progress
+        assert "at most 100000 characters" in await peer.fault("check_report", report="a" * 100_001)
+        assert "there is no text in it" in await peer.fault("check_report", report=" ")
 
 
 @pytest.mark.slow

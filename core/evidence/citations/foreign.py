@@ -10,21 +10,24 @@ from typing import NamedTuple
 from .markers import Marker, Part, code_lines, plain_prose
 from .scanner import KnownMarkers
 
-_ADDRESS = r"https?://[^\s<>()\[\]（）】，。；“”\"]+(?:\([^\s()]*\)[^\s<>()\[\]（）】，。；“”\"]*)*"
+# Repetitions are atomic or bounded: a hostile report must not take long to read.
+_ADDRESS = r"(?>https?://[^\s<>()\[\]（）】，。；“”\"]+(?:\([^\s()]*\)[^\s<>()\[\]（）】，。；“”\"]*)*)"
 _WEB = re.compile(_ADDRESS)
 _FILE = re.compile(
-    r"(?<![\w/.-])[\w./~ -]*[\w-]+\.(?:md|txt|html?|pdf|docx?|rst|csv|json|xlsx?|pptx?|odt|epub)\b", re.I
+    r"(?<![\w/.-])[\w./~ -]{0,200}[\w-]\.(?:md|txt|html?|pdf|docx?|rst|csv|json|xlsx?|pptx?|odt|epub)\b", re.I
 )
 _ENTRY = re.compile(
     r"\s*(?:[-*+•]\s+)?\**(?:[\[【]\^?(?P<bracketed>\d{1,3})[\]】](?![(\[])|(?P<listed>\d{1,3})[.)、:：])\**\s*[:：]?\s*(?P<words>\S.*)"
 )
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*\s*$|-{3,}\s*$)")
 _NUMBERED_LINK = re.compile(
-    rf"(?<!!)\[{{1,2}}\^?(?P<number>\d{{1,3}})\]{{1,2}}\(\s*<?(?P<address>{_ADDRESS})>?[^)\n]*\)"
+    rf"(?<!!)\[{{1,2}}\^?(?P<number>\d{{1,3}})\]{{1,2}}\(\s*<?(?P<address>{_ADDRESS})>?[^)\n]{{0,300}}\)"
 )
-_ANCHOR = re.compile(r"(\[\^?\d{1,3}\])\(#[^)\s]*\)")
-_LINK = re.compile(rf"(?<!!)\[(?P<words>(?:[^\[\]\n]|\[[^\[\]\n]*\])+)\]\(\s*<?(?P<address>{_ADDRESS})>?[^)\n]*\)")
-_BARE = re.compile(rf"\s*[(（<]\s*(?P<address>{_ADDRESS})\s*[)）>]|(?<![\w/(<\[])(?P<plain>{_ADDRESS})")
+_ANCHOR = re.compile(r"(\[\^?\d{1,3}\])\(#[^)\s]{0,200}\)")
+_LINK = re.compile(
+    rf"(?<!!)\[(?P<words>(?:[^\[\]\n]|\[[^\[\]\n]*\])+)\]\(\s*<?(?P<address>{_ADDRESS})>?[^)\n]{{0,300}}\)"
+)
+_BARE = re.compile(rf"(?<!\s)\s*[(（<]\s*(?P<address>{_ADDRESS})\s*[)）>]|(?<![\w/(<\[])(?P<plain>{_ADDRESS})")
 _AROUND = re.compile(r"[\[\]*<>()]+")
 _START = re.compile(r"https?://(?:www\.)?", re.I)
 FARTHEST = 3
@@ -115,7 +118,7 @@ def _source_list(lines: Sequence[str]) -> list[_Entry]:
 
 
 def _entry_at(place: int, lines: Sequence[str]) -> _Entry | None:
-    found = _ENTRY.fullmatch(lines[place])
+    found = _ENTRY.fullmatch(lines[place].rstrip())
     if not found:
         return None
     following = lines[place + 1] if place + 1 < len(lines) else ""

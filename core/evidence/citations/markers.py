@@ -103,7 +103,7 @@ def unwrapped(text: str) -> str:
 
     A fence that says that it holds Markdown is taken off behind an introduction, too; so is JSON with this text alone.
     """
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         whole = json.loads(text)
         if isinstance(whole, dict) and len(whole) == 1 and isinstance(only := next(iter(whole.values())), str):
             return only

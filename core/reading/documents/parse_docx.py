@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from docx import Document
@@ -12,8 +13,8 @@ from docx.oxml.ns import qn
 from lxml import etree
 
 from ..records import Extract
-from .office import local_name, open_office
-from .page_text import enclose, text_of
+from .office import local_name, open_archive, open_office, read_xml
+from .page_text import enclose, text_of, write_links
 from .parse_text import first_heading
 from .raised import LOWERED, RAISED
 
@@ -24,6 +25,7 @@ _NAMES = {"p": "p", "tbl": "table", "tr": "tr", "tc": "td", "br": "br", "cr": "b
 _BLOCKS = ("body", "hdr", "ftr", "footnote", "endnote", "comment", "txbxContent")
 _SIGNS = {"tab": " ", "noBreakHyphen": "-"}
 _SHIFTS = {"superscript": RAISED, "subscript": LOWERED}
+_RELATIONS = "word/_rels/document.xml.rels"
 _NO_OUTLINE = 9
 _DEEPEST = 6
 _NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
@@ -72,20 +74,28 @@ def _value(element: etree._Element, *path: str) -> str | None:
     return None if found is None else found.get(qn("w:val"), "")
 
 
-def parse_docx(data: bytes) -> Extract:
+def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
     """Return title, text and modification date of a Word document."""
     office = open_office(data)
     document = Document(office.file)
     styles = {style.style_id: style_of(style) for style in document.styles}
     parts = [(one.reltype, one.target_part.blob) for one in document.part.rels.values()]
-    bodies = [document.part.blob, *(part for kind, part in parts if kind in _NOTES)]
-    texts = [_text(etree.fromstring(body), styles) for body in bodies]
+    texts = [_text(etree.fromstring(document.part.blob), styles, _targets(data) if keeps_links else None)]
+    texts += [_text(etree.fromstring(part), styles) for kind, part in parts if kind in _NOTES]
     # Headers and footers repeat on each page.
     blocks = dict.fromkeys(block for kind, part in parts if kind in _AROUND for block in _around(part, styles))
     texts += [block for block in blocks if block not in texts[0]]
     texts += [one for kind, part in parts if kind == RELATIONSHIP_TYPE.COMMENTS for one in _comments(part, styles)]
     text = "\n\n".join(filter(None, texts))
     return Extract(office.title or first_heading(text), text, changed=office.changed)
+
+
+def _targets(data: bytes) -> dict[str, str]:
+    """Return where the links of the main part lead, by the ids of their relations."""
+    with suppress(KeyError):
+        relations = read_xml(open_archive(data), _RELATIONS)
+        return {one.get("Id", ""): one.get("Target", "") for one in relations if one.get("TargetMode") == "External"}
+    return {}
 
 
 def _around(part: bytes, styles: Styles) -> list[str]:
@@ -105,8 +115,8 @@ def _comments(part: bytes, styles: Styles) -> Iterator[str]:
         yield f"{named}: {_text(comment, styles)}"
 
 
-def _text(root: etree._Element, styles: Styles) -> str:
-    """Return the text of a part, which is modified."""
+def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | None = None) -> str:
+    """Return the text of a part, which is modified; its links are kept if their `targets` are given."""
     etree.strip_elements(root, *map(_tag, _UNSEEN), with_tail=False)
     etree.strip_tags(root, *map(_tag, _WRAPPERS))
     for box in list(root.iter(_tag("txbxContent"))):
@@ -116,7 +126,13 @@ def _text(root: etree._Element, styles: Styles) -> str:
         name = local_name(element)
         element.text, element.tail = element.text if name == "t" else _SIGNS.get(name), None
     for element in elements:
-        _rename(element, local_name(element), styles)
+        name = local_name(element)
+        _rename(element, name, styles)
+        if targets is not None and name == "hyperlink":
+            element.tag = "a"
+            element.set("href", targets.get(element.get(qn("r:id"), ""), ""))
+    if targets is not None:
+        write_links(root)
     return text_of(root)
 
 

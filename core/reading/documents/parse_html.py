@@ -18,7 +18,7 @@ from ..addresses import doi_in, join_address, parse_address
 from ..records import Extract, Link, Sign, Unread, Unreadable
 from .decode import clean, decode
 from .main_part import drop_around
-from .page_text import sign_raised, text_of
+from .page_text import sign_raised, text_of, write_links
 from .raised import settle
 
 if TYPE_CHECKING:
@@ -189,10 +189,12 @@ def _link_words(element: lxml.html.HtmlElement) -> str:
     return _line(settle(clean(text), ()))[:LINK_CHARACTERS].rstrip()
 
 
-def parse_html(data: bytes, charset: str = "", address: str = "") -> Extract:
+def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links: bool = False) -> Extract:
     """Return title, main text and stated date of a page; for one of the web also its links and signs."""
     html = _source(data, charset)
     root = _tree(html)
+    if keeps_links:
+        write_links(root)
     sign_raised(root)
     title, date, (origin, publisher) = _title(root), _date(root), _publisher(root)
     doi = next(filter(None, map(doi_in, _named(_meta(root), _DOIS))), "")

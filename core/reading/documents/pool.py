@@ -52,6 +52,7 @@ class _File(NamedTuple):
     charset: str = ""
     address: str = ""
     today: str = ""
+    keeps_links: bool = False
 
 
 class Parser:
@@ -85,12 +86,21 @@ class Parser:
         """End the children."""
         self.close()
 
-    def parse(self, data: bytes, name: str, kind: Kind | None = None, charset: str = "", address: str = "") -> Extract:
+    def parse(
+        self,
+        data: bytes,
+        name: str,
+        kind: Kind | None = None,
+        charset: str = "",
+        address: str = "",
+        *,
+        keeps_links: bool = False,
+    ) -> Extract:
         """Parse a file of this name, or the page at this address; blocks until a child is free and done.
 
         Raises `Unreadable`, also when the parser is closed meanwhile.
         """
-        file = _File(data, name, kind, charset, address, self._today)
+        file = _File(data, name, kind, charset, address, self._today, keeps_links)
         extract = _noted(file, self._parse_alone(file))
         if isinstance(extract, Unreadable):
             raise extract

@@ -52,12 +52,14 @@ def parse(
     charset: str = "",
     address: str = "",
     today: str = "",
+    keeps_links: bool = False,
     on_scan: Callable[[], None] = lambda: None,
 ) -> Extract:
     """Parse a file or, if it has an address, a web page, whose links and signs are returned too.
 
-    The kind follows from the name unless it is given; `today` is an ISO date. `on_scan` is called before the text of a
-    page is recognised. Raises `Unreadable`.
+    The kind follows from the name unless it is given; `today` is an ISO date. With `keeps_links`, the links of pages
+    and Word documents stand in the text as Markdown. `on_scan` is called before the text of a page is recognised.
+    Raises `Unreadable`.
     """
     if not data.strip():
         raise Unreadable("empty", "it is empty")
@@ -67,7 +69,7 @@ def parse(
     if kind is None:
         raise Unreadable("unknown format", "its format is not known")
     try:
-        extract = _parse_kind(data, name, kind, charset, address, on_scan)
+        extract = _parse_kind(data, name, kind, charset, address, on_scan, keeps_links=keeps_links)
     except Unreadable as error:
         if error.reason == "not text" and not (address or PurePath(name).suffix):
             # Programs and other files without an ending are no documents that could not be read.
@@ -113,14 +115,18 @@ def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
     )
 
 
-def _parse_kind(data: bytes, name: str, kind: Kind, charset: str, address: str, on_scan: Callable[[], None]) -> Extract:
+def _parse_kind(
+    data: bytes, name: str, kind: Kind, charset: str, address: str, on_scan: Callable[[], None], *, keeps_links: bool
+) -> Extract:
     if kind == "registered":
         return Extract("", load_registered(PARSERS, PurePath(name).suffix.lower()[1:])(data))
     # A parser is loaded by the first file of its kind, so that a child starts fast.
     module = import_module(f".parse_{_MODULES.get(kind, kind)}", __package__)
     parser: Callable[..., Extract] = getattr(module, f"parse_{kind}")
     if kind == "html":
-        return parser(data, charset, address)
+        return parser(data, charset, address, keeps_links=keeps_links)
+    if kind == "docx":
+        return parser(data, keeps_links=keeps_links)
     if kind in SCANNED:
         return parser(data, Recogniser(WEB_PAGES if address else PAGES, on_scan))
     if kind in BINARY:
