@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from urllib.parse import unquote
 
 from ..core.evidence.checking.proof import Known, has_something_to_look_up, not_stated
 from ..core.evidence.checking.units import Unit, units_of
@@ -188,12 +189,12 @@ def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int,
     if context.docs:
         library = Library(context)
         library.refresh()
-        documents = {one.source.address: one.source for one in library.documents()}
+        documents = {unquote(one.source.location).casefold(): one.source for one in library.documents()}
 
     def source(number: int, target: Target) -> Source:
         if not target.address.startswith(("http://", "https://")):
             path = target.address.casefold().lstrip("./")
-            found = next((one for key, one in documents.items() if f"/{key.casefold()}".endswith(f"/{path}")), None)
+            found = next((one for place, one in documents.items() if place.endswith(f"/{path}")), None)
             if found:
                 return found
         address, title = target.address, target.title or target.address

@@ -25,7 +25,7 @@ from ...core.run.user_settings import UserSettings
 from ..embed import NOT_WAITING, RECURSION_LIMIT
 from ..runs import RunBook, open_runs
 from ..words import STRATEGIES
-from .users import server_settings, user_of
+from .users import refused_webhook, server_settings, user_of
 
 auth = Auth()
 BUSY_SECONDS = 5.0
@@ -105,8 +105,8 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
     """
     given = value.get("kwargs") or {}
     command, sent = given.get("command") or {}, given.get("input")
-    if given.get("webhook"):
-        _refuse("webhook: this server calls no other.")
+    if words := refused_webhook(given.get("webhook")):
+        _refuse(words)
     if sent is not None and not (isinstance(sent, dict) and sent.keys() <= {"messages"}):
         _refuse('input: a run takes {"messages": [...]} and nothing else.')
     update, goto = command.get("update"), command.get("goto")

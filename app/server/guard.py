@@ -37,6 +37,7 @@ from .users import (
     allowed_origins,
     is_from_allowed_page,
     is_open,
+    refused_webhook,
     server_settings,
     user_of,
     user_of_token,
@@ -137,6 +138,9 @@ def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str 
     is_of_page = "origin" in headers or "sec-fetch-site" in headers
     if body and kind != "application/json" and is_of_page and user_of_token(headers) is None:
         return 415, "The body of a request is JSON (`Content-Type: application/json`)."
+    # LangGraph looks the host up before it asks whether the run is allowed.
+    if words := refused_webhook(_read(body, "webhook")):
+        return 422, words
     path = scope["path"].rstrip("/")
     if STATE_WRITES.fullmatch(path) and (user != LOCAL_USER or _read(body, "checkpoint", "checkpoint_ns")):
         return 403, REFUSED_STATE

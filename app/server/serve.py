@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import socket
 from importlib import resources
 from pathlib import Path
@@ -64,11 +65,15 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
     # It greets with addresses of its own; ours is printed when the server is ready.
     logging.getLogger("langgraph_api.cli").setLevel(logging.ERROR)
     config = json.loads(resources.files("deep_research").joinpath("langgraph.json").read_text("utf-8"))
+    # LangGraph calls no address of a private network but those of these names.
+    names = [re.sub(r":\d+$", "", name).strip("[]") for name in server_settings().webhook_hosts]
+    webhooks = config["webhooks"] | {"url": {**config["webhooks"]["url"], "allowed_domains": names}}
     run_server(
         host,
         chosen,
         graphs=config["graphs"],
         n_jobs_per_worker=JOBS,
+        webhooks=webhooks,
         **{name: config[name] for name in ("auth", "http", "checkpointer", "store")},
     )
     return DONE

@@ -26,6 +26,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ADDRESS = "LANGGRAPH_API_URL"
 """Variable in which LangGraph's command passes the server the address at which it listens."""
 REQUIRE_TOKEN = f"{ENVIRONMENT_PREFIX}SERVER_REQUIRE_TOKEN"
+WEBHOOK_HOSTS = f"{ENVIRONMENT_PREFIX}SERVER_WEBHOOK_HOSTS"
 SHORTEST = 16
 """Characters that a token has at least."""
 
@@ -43,6 +44,8 @@ class ServerSettings(BaseSettings):
     """Names under which the server is reached, beside those of this machine."""
     origins: Annotated[tuple[str, ...], NoDecode] = ()
     """Origins whose pages may use the server, beside its own and Studio's."""
+    webhook_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """Hosts that users may have called when a run ends, as in its address: with the port if that is not the usual."""
     require_token: bool = False
     """Whether clients on this machine need the token even if the server is open to them otherwise."""
     user_runs: int = Field(default=50, ge=1)
@@ -50,7 +53,7 @@ class ServerSettings(BaseSettings):
     body_bytes: int = Field(default=64_000_000, ge=1)
     """Size of a request's body: a question with the files that are attached to it, in base64."""
 
-    @field_validator("tokens", "hosts", "origins", mode="before")
+    @field_validator("tokens", "hosts", "origins", "webhook_hosts", mode="before")
     @classmethod
     def _split_words(cls, value: Any) -> Any:
         return [word for word in re.split(r"[\s,]+", value) if word] if isinstance(value, str) else value
@@ -122,6 +125,16 @@ def is_from_allowed_page(headers: Mapping[str, str]) -> bool:
     if (origin := headers.get("origin")) is not None:
         return origin in allowed_origins(headers.get("host", ""))
     return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+
+
+def refused_webhook(address: object) -> str:
+    """Return why this address is not called when a run ends; empty if it may be, or if there is none."""
+    # The host as it is written: with a password or a backslash in it, it is none of those.
+    found = re.match(r"https?://([^/?#]*)", str(address), re.IGNORECASE)
+    host = found[1].lower() if found else str(address)
+    if not address or (found and host in map(str.lower, server_settings().webhook_hosts)):
+        return ""
+    return f"webhook: {host[:100]!r} is not called by this server; its operator can allow it: {WEBHOOK_HOSTS}."
 
 
 def token_in(headers: Mapping[str, str]) -> str:

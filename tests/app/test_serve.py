@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import queue
 import re
 import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -12,9 +15,30 @@ import pytest
 from command import SECONDS, Desk
 from lab import write_documents
 from langgraph_sdk import get_sync_client
+from langgraph_sdk.errors import UnprocessableEntityError
+from search_api import Answer, Loopback, Request
 from server import said
 
 ADDRESS = re.compile(r"Its page: (http://127\.0\.0\.1:\d+)/#token=(\S+)")
+
+
+@contextmanager
+def served(desk: Desk, **environment: str) -> Iterator[tuple[str, str]]:
+    """The address and the token of a server, which leaves no traceback when it is stopped."""
+    process = desk.start("serve", **environment)
+    said_by_it = ""
+    try:
+        assert process.stderr is not None
+        while not (found := ADDRESS.search(said_by_it)):
+            line = process.stderr.readline()
+            assert line, said_by_it
+            said_by_it += line
+        yield found[1], found[2]
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=SECONDS)
+    assert process.returncode in (0, 130)
+    assert "Traceback" not in said_by_it + rest
 
 
 @pytest.mark.slow
@@ -23,15 +47,7 @@ def test_one_command_after_the_demo_serves_the_page_and_its_documents(tmp_path: 
     demo = desk.data / "demo" / "lighthouses"
     demo.mkdir(parents=True)
     write_documents(demo)
-    process = desk.start("serve")
-    said_by_it = ""
-    try:
-        assert process.stderr is not None
-        while not (found := ADDRESS.search(said_by_it)):
-            line = process.stderr.readline()
-            assert line, said_by_it
-            said_by_it += line
-        url, token = found.groups()
+    with served(desk) as (url, token):
         assert "<title>Deep Research</title>" in httpx.get(url, timeout=SECONDS).text
         assert httpx.get(f"{url}/research/offer", timeout=SECONDS).status_code == 401
         headers = {"X-Api-Key": token}
@@ -46,12 +62,34 @@ def test_one_command_after_the_demo_serves_the_page_and_its_documents(tmp_path: 
         assert "1844" in report.text
         refused = httpx.get(f"{url}/research/runs/{thread}/export?format=odt", headers=headers, timeout=SECONDS)
         assert (refused.status_code, "there is no 'odt'" in refused.text) == (422, True)
-    finally:
-        process.send_signal(signal.SIGINT)
-        _, rest = process.communicate(timeout=SECONDS)
-    assert process.returncode in (0, 130)
-    assert "Traceback" not in said_by_it + rest
     assert thread[:6] in desk.run("runs").out
+
+
+@pytest.mark.slow
+def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_other(tmp_path: Path) -> None:
+    desk, calls = Desk(tmp_path), queue.Queue[Request]()
+    write_documents(desk.docs)
+
+    def heard(request: Request) -> Answer:
+        calls.put(request)
+        return Answer()
+
+    receiver = Loopback(heard)
+    receiver.start()
+    host = receiver.url.removeprefix("http://")
+    settings = {"DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS": host, "DEEP_RESEARCH_DOCS": str(desk.docs)}
+    try:
+        with served(desk, **settings) as (url, token), get_sync_client(url=url, api_key=token) as client:
+            thread, question = client.threads.create()["thread_id"], said("When was the Skerry Light lit?")
+            for other in (f"http://u:p@{host}/", "http://127.0.0.1:1/", "https://hooks.example/", "/threads"):
+                with pytest.raises(UnprocessableEntityError, match="DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS"):
+                    client.runs.create(thread, "deep_research", input=question, webhook=other)
+            client.runs.wait(thread, "deep_research", input=question, webhook=f"{receiver.url}/done?key=1")
+            call = calls.get(timeout=SECONDS)
+    finally:
+        receiver.close()
+    assert (call.path, call.json["thread_id"], call.json["status"]) == ("/done?key=1", thread, "success")
+    assert "1844" not in call.body.decode() and "Skerry" not in call.body.decode()
 
 
 def test_what_cannot_be_served_is_said_before_anything_starts(tmp_path: Path) -> None:

@@ -58,6 +58,15 @@ async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(ser
             assert "There is no run" in await other.fault("answer", thread=thread, answer="Yes.")
 
 
+async def test_a_report_from_elsewhere_is_checked_with_the_users_documents_alone(server: Server) -> None:
+    (server.folder / "secret.md").write_text("It cost 900 pounds.", "utf-8")
+    body = "The Skerry Light was lit in 1844 [1]. It was lit in 1846 [1]. It cost 900 pounds [2]."
+    report = f"{body}\n\n## Sources\n\n1. Light, docs/lighthouse.md\n2. Secret, {server.folder}/secret.md\n"
+    async with over_http(f"{server.url}/mcp", ALICE) as peer:
+        counts = (await peer.data("check_report", report=report))["counts"]
+        assert counts == {"numbers found": 1, "numbers not found": 1, "source not reachable": 1}
+
+
 @pytest.mark.fault("R25")
 async def test_a_session_is_its_users_alone(server: Server) -> None:
     listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
