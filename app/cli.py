@@ -356,18 +356,25 @@ def check(file: str, output_format: CheckFormat | None, out: Path | None, repair
 @NO_TRACE
 @OUT
 @DATA_DIR
-def refresh(thread: str, out: Path | None, data_dir: Path | None, **options: Any) -> int:
+@click.option(
+    "--if-changed",
+    is_flag=True,
+    help="Print and write nothing unless a sentence does not hold or, where the file of --out is there, unless that "
+    "says something else.",
+)
+def refresh(thread: str, out: Path | None, data_dir: Path | None, if_changed: bool, **options: Any) -> int:
     """Read the sources of a finished report again and say sentence by sentence what holds, as Markdown.
 
     The passage of then is shown beside that of now. The run itself stays as it is, and its settings hold; --model
     extractive compares the words of the sources alone, offline but for the web pages of the report.
 
-    Exit codes: 0 all sentences hold; 1 a sentence changed or can no longer be checked; 2 wrong call or setting.
+    Exit codes: 0 all sentences hold; 1 a sentence changed or can no longer be checked; 2 wrong call or setting. With
+    --if-changed: 0 nothing new; 5 something new; 1 it failed; 2 wrong call or setting.
     """
     from .refresh import refresh_run
     from .settings import settings_from_options
 
-    return refresh_run(thread, settings_from_options(**options), data_dir, _file(out))
+    return refresh_run(thread, settings_from_options(**options), data_dir, _file(out), is_for_news=if_changed)
 
 
 @cli.command()

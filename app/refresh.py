@@ -6,6 +6,8 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext, redirect_stderr
+from io import StringIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -35,7 +37,7 @@ from .reread import Reread, reread
 from .run_name import RunName
 from .stored import kept_run
 from .terminal import check_output, deliver, say
-from .words import DONE, FAILED, counted
+from .words import CHANGED, DONE, FAILED, counted
 
 State = Literal["holds", "changed", "unchecked"]
 STATES: Mapping[State, str] = {"changed": "Changed", "unchecked": "Can no longer be checked"}
@@ -83,6 +85,14 @@ class Refreshed(NamedTuple):
         holds = f"{counted(states['holds'], 'sentence')} {'holds' if states['holds'] == 1 else 'hold'}"
         return f"{holds}, {states['changed']} changed, {states['unchecked']} can no longer be checked"
 
+    def is_news(self, path: Path | None) -> bool:
+        """Whether it says something else than the file of the last refresh; without one, whether not all holds."""
+        if path is None or not path.exists():
+            return not self.holds
+        now, before = self.markdown().split("\n\n"), path.read_text("utf-8", "replace").strip().split("\n\n")
+        # The third paragraph holds the dates.
+        return (now[:2], now[3:]) != (before[:2], before[3:])
+
     def markdown(self) -> str:
         """Return it as Markdown."""
         head = [f"# {plain_line(self.title)}", f"**{self.summary}.**", plain_line(self.dates)]
@@ -96,12 +106,22 @@ class Refreshed(NamedTuple):
 
 
 @reports_errors
-def refresh_run(thread: str, given: Mapping[str, Any], data_dir: Path | None, path: Path | None) -> int:
-    """Read the sources of a run's report again and write what that found; the run stays as it is."""
+def refresh_run(
+    thread: str, given: Mapping[str, Any], data_dir: Path | None, path: Path | None, *, is_for_news: bool
+) -> int:
+    """Read the sources of a run's report again and write what that found; the run stays as it is.
+
+    If it `is_for_news`, nothing is printed or written unless there is something new.
+    """
     check_output(path)
-    found, cost = run_interruptibly(PlainLines().during(_refreshed(RunName(clean(thread), data_dir), given)))
+    with redirect_stderr(StringIO()) if is_for_news else nullcontext():
+        found, cost = run_interruptibly(PlainLines().during(_refreshed(RunName(clean(thread), data_dir), given)))
+    if is_for_news and not found.is_news(path):
+        return DONE
     is_delivered = deliver(found.markdown(), path)
     say(f"{found.summary}.\n{cost}")
+    if is_for_news:
+        return CHANGED if is_delivered else FAILED
     return DONE if found.holds and is_delivered else FAILED
 
 

@@ -16,6 +16,8 @@ REFUSED = 2
 """Exit code of a call that has left everything as it was: the call or a setting has to change."""
 WAITING = 3
 """Exit code of a run that waits for an answer."""
+CHANGED = 5
+"""Exit code of `refresh --if-changed` that has something new to say."""
 BUSY = 4
 """Exit code of a call about a run that is at work elsewhere."""
 INTERRUPTED = 130

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
-from command import Desk, Ended, desk_in
+from command import COMMAND, Desk, Ended, desk_in
 from lab import write_documents
 from openai_server import say
 from wire_desk import wire_desk
@@ -15,6 +16,7 @@ from wire_desk import wire_desk
 QUESTION = "When was the Skerry Light lit, who keeps it and how tall is it?"
 LIGHT = "The Skerry Light was lit for the first time in 1844. [1]"
 KEEPER = "Ada Moran kept the Skerry Light from 1901 to 1932. [2]"
+SCHEDULE = (Path(__file__).parents[2] / "docs" / "exports.md").read_text("utf-8").partition("### On a schedule")[2]
 NOTES = """
 ## Visitors
 
@@ -130,6 +132,55 @@ def test_a_passage_that_was_edited_is_shown_beside_the_new_one(desk: Desk, old: 
     assert changed(ended) == [KEEPER] and ended.out.count("words it otherwise now, or no longer says it") == 1
     plain = KEEPER.removesuffix(" [2]")
     assert f"> Then: {plain}" in ended.out and (not new or plain.replace(old, new) in ended.out)
+
+
+def test_if_changed_is_silent_until_there_is_something_new_and_says_it_once(desk: Desk, tmp_path: Path) -> None:
+    given = "refresh", "light", "--if-changed"
+    assert desk.call(*given) == (0, "", "")
+    edit(desk, "lighthouse.md", old="1844", new="1846")
+    ended = desk.call(*given)
+    assert ended.code == 5 and LIGHT in changed(ended)
+    changes = tmp_path / "changes.md"
+    assert desk.call(*given, "--out", str(changes)).code == 5
+    written = changes.read_text("utf-8")
+    changes.write_text(re.sub(r"read again on .*", "read again on another day.", written), "utf-8")
+    assert desk.call(*given, "--out", str(changes)) == (0, "", "") and "another day" in changes.read_text("utf-8")
+    (desk.docs / "keeper.md").unlink()
+    assert desk.call(*given, "--out", str(changes)).code == 5 and KEEPER in changes.read_text("utf-8")
+    failed = desk.call("refresh", "nobody", "--if-changed")
+    assert (failed.code, failed.out, failed.err.count("\n")) == (2, "", 1)
+
+
+def test_the_cron_line_of_the_docs_is_carried_out_by_a_shell(desk: Desk, tmp_path: Path) -> None:
+    folder = tmp_path / "research"
+    folder.mkdir()
+    (folder / ".env").write_text(f"DEEP_RESEARCH_DATA_DIR={desk.data}\n", "utf-8")
+    [line] = re.findall(r"^0 6 \* \* 1-5 +(.+)$", SCHEDULE, re.MULTILINE)
+    # No more than cron gives.
+    environment = {"HOME": str(tmp_path), "PATH": f"{Path(COMMAND).parent}:/usr/bin:/bin", "SHELL": "/bin/sh"}
+
+    def carried_out() -> tuple[int, str]:
+        command = ["/bin/sh", "-c", line.replace("THREAD", "light")]
+        ended = subprocess.run(command, env=environment, cwd="/", capture_output=True, encoding="utf-8", check=False)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    assert carried_out() == (0, "")
+    edit(desk, "lighthouse.md", old="1844", new="1846")
+    code, mail = carried_out()
+    assert code == 5 and "1 changed" in mail and "changes.md" in mail
+    assert LIGHT in (folder / "changes.md").read_text("utf-8")
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed here")
+def test_systemd_finds_no_fault_with_the_unit_and_the_timer_of_the_docs(tmp_path: Path) -> None:
+    unit, timer = re.findall(r"^```ini\n(.+?)^```", SCHEDULE, re.MULTILINE | re.DOTALL)
+    command = "/path/to/checkout/.venv/bin/deep-research"
+    assert command in unit
+    (tmp_path / "refresh@.service").write_text(unit.replace(command, COMMAND), "utf-8")
+    (tmp_path / "refresh@.timer").write_text(timer, "utf-8")
+    names = [str(tmp_path / f"refresh@.{kind}") for kind in ("service", "timer")]
+    verified = subprocess.run(["systemd-analyze", "verify", *names], capture_output=True, encoding="utf-8", check=False)
+    assert (verified.returncode, verified.stderr) == (0, "")
 
 
 def test_a_folder_that_is_gone_leaves_all_sentences_unchecked(desk: Desk) -> None:

@@ -65,6 +65,7 @@ def test_one_command_after_the_demo_serves_the_page_and_its_documents(tmp_path: 
     assert thread[:6] in desk.run("runs").out
 
 
+@pytest.mark.fault("R27")
 @pytest.mark.slow
 def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_other(tmp_path: Path) -> None:
     desk, calls = Desk(tmp_path), queue.Queue[Request]()
