@@ -7,6 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
@@ -126,16 +127,11 @@ class CheckedFile(NamedTuple):
 
 
 async def check_file(
-    data: bytes,
-    name: str,
-    context: Context,
-    on_notice: Callable[[str], None] = say,
-    account: Pages | None = None,
+    data: bytes, name: str, context: Context, on_notice: Callable[[str], None] = say, account: Pages | None = None
 ) -> CheckedFile:
     """Check a report in Markdown, HTML or Word format, by the ending of its `name`; raises `ReportUnreadable`.
 
-    `on_notice` is called with what happens meanwhile, and with what the reader should know. `account`:
-    see `checked`.
+    `on_notice` is called with what happens meanwhile and what the reader should know; `account`: see `checked`.
     """
     await load_models(context)
     for notice in check_models(("verifier",), context):
@@ -149,21 +145,16 @@ async def check_file(
     named = await asyncio.to_thread(_named_sources, foreign.targets, context)
     on_notice(f"reading {counted(len(named), 'source')}")
     read, _ = await reread([*named.values()], context, run, on_notice)
-    known = {str(number): _as_read(read[one.key], one, number) for number, one in named.items()}
+    known = {str(number): _as_read(read[one.key], number) for number, one in named.items()}
     texts = {str(number): read[one.key].texts for number, one in named.items()}
     keys = {number: str(number) for number in named}
-    on_notice("checking the statements")
     kept = [one.text for some in texts.values() for one in some]
     report = await checked(foreign.text, keys, known, kept, run, context, account)
     units = await asyncio.to_thread(units_of, foreign.text, keys)
     sources = {key: Known(texts[key], f"{one.title} {one.date}") for key, one in known.items()}
+    outcome = partial(_outcome, sources=sources, is_judged=is_judged)
     statements = [
-        Statement(
-            verdict.text,
-            _outcome(unit, verdict, sources, is_judged=is_judged),
-            tuple(map(int, unit.sources)),
-            verdict.words,
-        )
+        Statement(verdict.text, outcome(unit, verdict), tuple(map(int, unit.sources)), verdict.words)
         for unit, verdict in zip(units, report.verdicts, strict=True)
         if verdict.shown != "reasoning"
     ]
@@ -194,8 +185,7 @@ def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int,
     def source(number: int, target: Target) -> Source:
         if not target.address.startswith(("http://", "https://")):
             path = target.address.casefold().lstrip("./")
-            found = next((one for place, one in documents.items() if place.endswith(f"/{path}")), None)
-            if found:
+            if found := next((one for place, one in documents.items() if place.endswith(f"/{path}")), None):
                 return found
         address, title = target.address, target.title or target.address
         return Source(key=address, title=title, location=address, address=address, kind="web", number=number)
@@ -203,12 +193,12 @@ def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int,
     return {number: source(number, target) for number, target in sorted(targets.items())}
 
 
-def _as_read(read: Reread, named: Source, number: int) -> Source:
-    source = read.source if read.texts else named.model_copy(update={"failure": "not read"})
-    return source.model_copy(update={"key": str(number), "number": number})
+def _as_read(read: Reread, number: int) -> Source:
+    failure = {} if read.texts else {"failure": "not read"}
+    return read.source.model_copy(update={"key": str(number), "number": number, **failure})
 
 
-def _outcome(unit: Unit, verdict: UnitVerdict, sources: Mapping[str, Known], *, is_judged: bool) -> Outcome:
+def _outcome(unit: Unit, verdict: UnitVerdict, *, sources: Mapping[str, Known], is_judged: bool) -> Outcome:
     if verdict.shown == "supported" or verdict.shown == "corrected":
         return verdict.shown
     if verdict.shown == "marked" and verdict.words:
@@ -233,12 +223,11 @@ def _cell(words: str) -> str:
 def check_path(path: str, given: Mapping[str, Any], output_format: CheckFormat | None, out: Path | None) -> int:
     """Check the report in a file (`-`: standard input) and write it with its verdicts."""
     check_output(out)
-    context = read_context({"verify": "check", **given})
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise ReportUnreadable(f"{path}: {error.strerror or error}.") from error
-    found = run_interruptibly(PlainLines().during(check_file(data, path, context)))
+    found = run_interruptibly(PlainLines().during(check_file(data, path, read_context({"verify": "check", **given}))))
     ending = out.suffix.lower() if out else ""
     named = {".html": "html", ".htm": "html", ".json": "json"}.get(ending, "md")
     is_delivered = deliver(_content(found, output_format or named, path), out)

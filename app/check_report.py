@@ -84,14 +84,10 @@ async def checked(
     context: Context,
     account: Pages | None = None,
 ) -> Report:
-    """Put a report through the last node of a graph of its own, which leaves no trace elsewhere.
-
-    `account`: the store and the user of a server, whose daily account is charged.
-    """
+    """Put a report through the last node of a graph of its own, leaving no trace but in the `account` of a user."""
     store, config = InMemoryStore(), thread_config("check")
     # Compiling a graph would block a server.
-    saver = InMemorySaver(serde=StrictSerializer())
-    graph = await asyncio.to_thread(build_graph, checkpointer=saver, store=store)
+    graph = await asyncio.to_thread(build_graph, checkpointer=InMemorySaver(serde=StrictSerializer()), store=store)
     pages = Pages(store, config["configurable"]["thread_id"])
     config["configurable"] |= {OWNER: account.user} if account else {}
     for one in texts:

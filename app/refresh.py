@@ -120,9 +120,8 @@ def refresh_run(
         return DONE
     is_delivered = deliver(found.markdown(), path)
     say(f"{found.summary}.\n{cost}")
-    if is_for_news:
-        return CHANGED if is_delivered else FAILED
-    return DONE if found.holds and is_delivered else FAILED
+    code = CHANGED if is_for_news else DONE if found.holds else FAILED
+    return code if is_delivered else FAILED
 
 
 async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed, str]:

@@ -139,7 +139,7 @@ def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str 
     if body and kind != "application/json" and is_of_page and user_of_token(headers) is None:
         return 415, "The body of a request is JSON (`Content-Type: application/json`)."
     # LangGraph looks the host up before it asks whether the run is allowed.
-    if words := refused_webhook(_read(body, "webhook")):
+    if isinstance(webhook := _read(body, "webhook"), str) and (words := refused_webhook(webhook)):
         return 422, words
     path = scope["path"].rstrip("/")
     if STATE_WRITES.fullmatch(path) and (user != LOCAL_USER or _read(body, "checkpoint", "checkpoint_ns")):

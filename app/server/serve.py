@@ -67,14 +67,13 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
     config = json.loads(resources.files("deep_research").joinpath("langgraph.json").read_text("utf-8"))
     # LangGraph calls no address of a private network but those of these names.
     names = [re.sub(r":\d+$", "", name).strip("[]") for name in server_settings().webhook_hosts]
-    webhooks = config["webhooks"] | {"url": {**config["webhooks"]["url"], "allowed_domains": names}}
+    config["webhooks"]["url"]["allowed_domains"] = names
     run_server(
         host,
         chosen,
         graphs=config["graphs"],
         n_jobs_per_worker=JOBS,
-        webhooks=webhooks,
-        **{name: config[name] for name in ("auth", "http", "checkpointer", "store")},
+        **{name: config[name] for name in ("auth", "http", "webhooks", "checkpointer", "store")},
     )
     return DONE
 

@@ -26,7 +26,6 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ADDRESS = "LANGGRAPH_API_URL"
 """Variable in which LangGraph's command passes the server the address at which it listens."""
 REQUIRE_TOKEN = f"{ENVIRONMENT_PREFIX}SERVER_REQUIRE_TOKEN"
-WEBHOOK_HOSTS = f"{ENVIRONMENT_PREFIX}SERVER_WEBHOOK_HOSTS"
 SHORTEST = 16
 """Characters that a token has at least."""
 
@@ -134,7 +133,7 @@ def refused_webhook(address: object) -> str:
     host = found[1].lower() if found else str(address)
     if not address or (found and host in map(str.lower, server_settings().webhook_hosts)):
         return ""
-    return f"webhook: {host[:100]!r} is not called by this server; its operator can allow it: {WEBHOOK_HOSTS}."
+    return f"webhook: {host[:100]!r} is not allowed; the operator can name it: DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS."
 
 
 def token_in(headers: Mapping[str, str]) -> str:

@@ -316,8 +316,9 @@ class Examination:
 
     def _is_decided(self, key: Key, said: Judgement) -> bool:
         """Whether a judgement holds whatever a cited source says that could not be read."""
-        is_proved = said.verdict in ("supported", "reasoning") or (said.verdict == "contradicted" and said.places)
-        return bool(is_proved) or all(one.texts for one in self._evidence.known(key[1]).values())
+        if said.verdict in ("supported", "reasoning") or (said.verdict == "contradicted" and said.places):
+            return True
+        return all(one.texts for one in self._evidence.known(key[1]).values())
 
     def _doubtful(self, units: Sequence[Unit]) -> dict[Key, Judgement]:
         """Return the judgements that a second look may change: what was not found or not proved."""

@@ -28,7 +28,6 @@ _BEFORE_ITEM = re.compile(rf"({_MARK})[\s{_PARAGRAPH}]+")
 _OUTER_ITEMS = re.compile(rf"(?:{_MARK})+(?={_ITEM})")
 _SHIFT = re.compile(r"vertical-align\s*:\s*(super|sub)\b")
 _NOTE_NAMES = re.compile(r"(?:^|[\s-])(?:reference|noteref|foot-?note\w*|fn|end-?note\w*)(?=$|[\s-])", re.IGNORECASE)
-_WEB = ("http://", "https://")
 _NOTE_WORDS = re.compile(r"\s*[\[(]?(?:\d{1,3}|[a-z]|[*†‡§]{1,3})[\])]?\s*")
 
 
@@ -36,15 +35,11 @@ def write_links(root: etree._Element) -> None:
     """Write the links of a tree as Markdown into its text; a link or button that is a number becomes `[n]`."""
     for link in list(root.iter("a", "button")):
         words, address = " ".join("".join(link.itertext()).split()), link.get("href", "")
-        bare = words.strip("[]")
-        if bare.isdigit() and not address.startswith(_WEB):
-            written = f"[{bare}]"
-        elif words and address.startswith(_WEB):
-            written = words if address in words else f"[{bare}]({address})"
-        else:
-            continue
-        del link[:]
-        link.tag, link.text = "span", written
+        bare, is_web = words.strip("[]"), address.startswith(("http://", "https://"))
+        if bare.isdigit() or (bare and is_web):
+            del link[:]
+            link.tag = "span"
+            link.text = words if is_web and address in words else f"[{bare}]" + f"({address})" * is_web
 
 
 def sign_raised(root: etree._Element) -> None:

@@ -21,7 +21,7 @@ from .raised import LOWERED, RAISED
 _UNSEEN = ("del", "moveFrom", "Fallback")
 """Tracked deletions and moves, and fallback content for older programs."""
 _WRAPPERS = ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag")
-_NAMES = {"p": "p", "tbl": "table", "tr": "tr", "tc": "td", "br": "br", "cr": "br"}
+_NAMES = {"p": "p", "tbl": "table", "tr": "tr", "tc": "td", "br": "br", "cr": "br", "hyperlink": "a"}
 _BLOCKS = ("body", "hdr", "ftr", "footnote", "endnote", "comment", "txbxContent")
 _SIGNS = {"tab": " ", "noBreakHyphen": "-"}
 _SHIFTS = {"superscript": RAISED, "subscript": LOWERED}
@@ -126,12 +126,10 @@ def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | Non
         name = local_name(element)
         element.text, element.tail = element.text if name == "t" else _SIGNS.get(name), None
     for element in elements:
-        name = local_name(element)
-        _rename(element, name, styles)
-        if targets is not None and name == "hyperlink":
-            element.tag = "a"
-            element.set("href", targets.get(element.get(qn("r:id"), ""), ""))
+        _rename(element, local_name(element), styles)
     if targets is not None:
+        for link in root.iter("a"):
+            link.set("href", targets.get(link.get(qn("r:id"), ""), ""))
         write_links(root)
     return text_of(root)
 

@@ -93,7 +93,6 @@ class Parser:
         kind: Kind | None = None,
         charset: str = "",
         address: str = "",
-        *,
         keeps_links: bool = False,
     ) -> Extract:
         """Parse a file of this name, or the page at this address; blocks until a child is free and done.
