@@ -238,8 +238,11 @@ def check_path(path: str, given: Mapping[str, Any], output_format: CheckFormat |
 def _content(found: CheckedFile, output_format: str, path: str) -> str:
     if output_format == "json":
         return json.dumps(found.data(), ensure_ascii=False, indent=2)
-    if output_format == "md":
-        return found.markdown()
+    return found.markdown() if output_format == "md" else html_of(found, path)
+
+
+def html_of(found: CheckedFile, path: str) -> str:
+    """Return a checked report as a page; `path` names its file, `-` none."""
     from .exports.finished import Finished
     from .exports.page import report_page
 

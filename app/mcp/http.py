@@ -22,11 +22,10 @@ from ...core.library.earlier import ReadPage
 from ...core.run.context import Context
 from ...core.run.conversation import check_question
 from ...core.run.errors import RunFailed, UserMistake
-from ...core.run.spending import check_account
-from ...core.run.store.pages import Pages
 from ...core.run.user_settings import UserSettings, names_below
-from ..check_file import CheckedFile, check_file
+from ..check_file import CheckedFile
 from ..runs import StoredRun, open_runs
+from ..server.check import check_for
 from ..server.users import token_in, user_of
 from ..stream import read_packet
 from ..words import GRAPHS, Strategy, default_strategy
@@ -130,13 +129,8 @@ class ServedRuns(NamedTuple):
 
     async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
         """Check a report from elsewhere; see `check_file`."""
-        settings = await asyncio.to_thread(lambda: self.settings.model_copy(update={"verify": "check"}))
         async with open_runs(Context().data_dir) as book:
-            account = Pages(book.database.store, "", self.user)
-            # One check of a user at a time: it is no run, of which they may have some at work.
-            async with account.alone(f"check of {self.user}"):
-                await check_account(account, settings)
-                return await check_file(report, name, settings, on_notice, account)
+            return await check_for(self.user, book, report, name, on_notice)
 
     async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
         check_question([HumanMessage(words)], self.settings.limits.question_characters)

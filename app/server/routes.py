@@ -36,6 +36,7 @@ from ..run_name import RunName
 from ..runs import RunBook, StoredRun, open_runs
 from ..words import GRAPHS, STRATEGIES, Evidence, counts_line, in_words
 from .auth import opened_books, owner_of_checkpoints
+from .check import check_report
 from .offer import offer_to, usual_costs
 from .users import user_of
 
@@ -205,6 +206,7 @@ async def show_source(request: Request) -> Response:
 
 ROUTES: Sequence[Route] = (
     Route("/research/offer", offer),
+    Route("/research/check", check_report, methods=["POST"]),
     Route("/research/runs", list_runs),
     Route("/research/runs/{thread}", rename_run, methods=["PATCH"]),
     Route("/research/runs/{thread}", delete_run, methods=["DELETE"]),

@@ -26,6 +26,7 @@ COAST = [f"{place} on the coast" for place in ("light", "keeper", "harbour")] + 
 LISTED = "Which keepers are listed in a table?"
 TABLE = "| Event | Year |\n|---|---|\n| Moran began | 1901 [2] |\n| Light lit | 1844 [1] |\n| Moran ended | 1932 [2] |"
 SECTIONS = 8
+FOREIGN = "The Skerry Light was lit in 1844 [1].\n\n## Sources\n\n1. The light, lighthouse.md"
 LONG = "\n\n".join(
     f"## Inlet {number}\n\nThe first sentence about inlet {number}. [1] "
     + "The water is deep and the rocks are old. " * 28
@@ -489,6 +490,15 @@ def test_without_a_model_the_page_says_so_and_reports_quote_the_documents(reader
             page.locator(".report article", has_text="1844").wait_for()
             page.locator(".source-card").first.click()
             assert "1844" in page.locator("#source mark").first.inner_text()
+            page.goto(f"{server.url}/#/")
+            page.get_by_role("link", name="check a report from elsewhere").click()
+            page.get_by_role("button", name="Check").click()
+            page.get_by_text("Paste a report, or attach it.").wait_for()
+            page.get_by_label("Report").fill(FOREIGN)
+            page.get_by_role("button", name="Check").click()
+            page.get_by_role("heading", name="Checked report").wait_for()
+            assert "1 numbers found" in page.locator(".standing").inner_text()
+            assert faults_of(page) == []
     finally:
         server.stop()
 

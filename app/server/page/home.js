@@ -1,6 +1,7 @@
 // The first view: the box for a question, what will be searched, and the options; and the form for a token.
 
 import { button, count, DEPTHS, duration, h, money } from "./dom.js";
+import { checkLink } from "./check.js";
 import { fileInput, fileList } from "./files.js";
 
 const METHODS = { deep_research: "Adaptive: until nothing is missing", planned_research: "Planned: within a time limit" };
@@ -71,7 +72,7 @@ export function askForm(offer, failure) {
         h("button", { class: "main-action", disabled: !offer }, "Start research"))),
     failure && h("p", { class: "notice bad", role: "alert" }, failure),
     offer ? [depths(offer), uses(offer.uses), options(offer),
-      h("section", { class: "examples", "aria-label": "Examples" }, h("h2", {}, "Try"), examples.map((words) => button("example", words, { class: "example" })))]
+      h("section", { class: "examples", "aria-label": "Examples" }, h("h2", {}, "Try"), examples.map((words) => button("example", words, { class: "example" }))), checkLink()]
       : h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i")));
 }
 

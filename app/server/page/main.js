@@ -1,5 +1,6 @@
 // The page: chooses the view and handles what the reader does.
 
+import { check, checkForm, leaveCheck } from "./check.js";
 import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, openExchange, page, scrolled } from "./column.js";
 import { button, h, place, shortened, show } from "./dom.js";
 import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
@@ -24,7 +25,8 @@ function fail(error) {
     latest().failure = error.message;
     return draw();
   }
-  show(place("column"), error.status === 401 ? tokenForm(server.hasToken()) : askForm(page.offer, error.message));
+  const form = location.hash === "#/check" ? checkForm : (words) => askForm(page.offer, words);
+  show(place("column"), error.status === 401 ? tokenForm(server.hasToken()) : form(error.message));
 }
 
 function missing(words) {
@@ -38,12 +40,14 @@ async function go() {
   if (thread && thread === page.thread?.id) return linked && openSource(linked, "of=thread");
   if (location.hash && !location.hash.startsWith("#/")) return;
   leave();
+  leaveCheck();
   for (const name of ["runs", "side"]) toggle(name, false);
   drawRuns();
+  const isCheck = location.hash === "#/check";
   if (!thread) {
     document.title = "Deep Research";
-    show(place("column"), askForm(page.offer));
-    place("question").focus();
+    show(place("column"), isCheck ? checkForm() : askForm(page.offer));
+    place(isCheck ? "foreign" : "question").focus();
   }
   page.offer ??= await server.ask("/research/offer");
   refreshRuns().catch(fail);
@@ -136,6 +140,7 @@ const reply = (value) => server.reply(page.thread.id, latest().run.graph, value)
 const fillIn = (id, words) => Object.assign(place(id), { value: words }).focus();
 
 const submitted = {
+  check,
   token: async (form) => (server.setToken(form.token.value), go()),
   async ask(form) {
     const question = form.question.value;

@@ -92,7 +92,7 @@ function howChecked(page, marked, run) {
   return [h("p", {}, `Statements were compared with the passages of the sources that they cite. ${run.checked.replace(/^./, (first) => first.toUpperCase())}.${judge ? ` ${judge}.` : ""}`),
     h("ul", { class: "key" }, h("li", {}, h("span", { class: "cite supported" }, "1"), " The passage supports the statement."),
       h("li", {}, h("span", { class: "cite" }, "1"), " The source is named, but nothing in the sentence was compared with it."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this.")),
-    marked.length > 0 && h("div", {}, h("h2", {}, "Not verified"), h("ol", {}, marked.map(({ id, claims }) => h("li", {}, jump(id, shortened(claims.map((claim) => claim.textContent).join(" "), 140))))))];
+    marked.length > 0 && h("div", {}, h("h2", {}, "Not verified"), h("ol", {}, marked.map(({ id, claims }) => h("li", {}, jump(id, shortened(claims.filter((claim) => !claim.closest("em")).map((claim) => claim.textContent).join(" "), 140))))))];
 }
 
 export function renderReport(html, run) {

@@ -50,8 +50,8 @@ export async function download(path) {
 }
 
 // Server-sent events, with the token in a header, which an EventSource cannot send.
-export async function* events(path, signal) {
-  const response = await answer(path, { signal });
+export async function* events(path, signal, options = {}) {
+  const response = await answer(path, { signal, ...options });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

@@ -151,7 +151,7 @@ function endPart({ run, failure, isLatest, story }) {
 }
 
 export function byline({ run }) {
-  return [day(run.changed), DEPTHS[run.depth], run.sources.length ? count(run.sources.length, "source") : "no sources", run.seconds >= 1 && duration(run.seconds), run.spent.usd > 0 && money(run.spent.usd)]
+  return [day(run.changed), DEPTHS[run.depth], run.sources.length ? count(run.sources.length, "source") : run.has_report && "no sources", run.seconds >= 1 && duration(run.seconds), run.spent.usd > 0 && money(run.spent.usd)]
     .filter(Boolean).join(" · ");
 }
 
