@@ -41,6 +41,7 @@ async function go() {
   if (location.hash && !location.hash.startsWith("#/")) return;
   leave();
   leaveCheck();
+  place("source").close();
   for (const name of ["runs", "side"]) toggle(name, false);
   drawRuns();
   const isCheck = location.hash === "#/check";
