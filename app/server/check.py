@@ -25,9 +25,9 @@ HEARTBEAT_SECONDS = 15.0
 
 
 async def check_report(request: Request) -> Response:
-    """Stream the check of a report: events `notice` meanwhile, then `checked` with its page, or `refused`.
+    """Stream the check of a report, with an event `notice` for what happens, then `checked` or `refused`.
 
-    The body is JSON: the `name` of the file, whose ending says its form, and its content in `base64`.
+    The body is JSON with the `name` of the file, whose ending says its form, and its content in `base64`.
     """
     try:
         sent = await request.json()
