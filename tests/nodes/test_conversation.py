@@ -65,7 +65,7 @@ async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(
     run = lab(
         tmp_path,
         clarifier=[calls(PLANNED)] * 3,
-        planner=["1. When", "1. Who", "1. Where"],
+        planner=["# The light\n\n1. When", "# Its keeper\n\n1. Who", "1. Where"],
         orchestrator=[research("light task"), REPORT, research("keeper task"), REPORT, REPORT],
         researcher={
             "light task": [search("Skerry Light 1844"), REPORT, "Lit in 1844. [1]"],
@@ -83,6 +83,8 @@ async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(
     state = await run.ask("Where was the keeper born?")
     assert state.report and (state.report.text, numbers_of(state.report)) == ("Born in Tralee. [2]", {2: "keeper.md"})
     assert "- [2] " in state.messages[-1].text and "- [1] " not in state.messages[-1].text
+    # The list of runs names a thread by this.
+    assert (first.run.first_title, state.run.first_title) == ("", "The light")
     announced = [
         (p["citation_number"], Path(p["document_id"]).name) for p in run.packets if p["type"] == "citation_info"
     ]
