@@ -203,8 +203,8 @@ const clicked = {
   delete: (control) => remove(list.runs.find((run) => run.thread === control.value)),
   undo: stopDelete,
   "add-line"({ value, parentElement: last }) {
-    const number = last.parentElement.querySelectorAll("[aria-label^=Step]").length + 1;
-    last.before(lineField(value.replace(/\d+/, number), ""));
+    const numbers = [...last.parentElement.querySelectorAll("[data-lead]")].map((field) => Number.parseInt(field.dataset.lead) || 0);
+    last.before(lineField(value.replace(/\d+/, Math.max(...numbers) + 1), ""));
     last.previousElementSibling.querySelector("textarea").focus();
   },
   "drop-line": (control) => control.parentElement.remove(),
