@@ -176,7 +176,7 @@ def test_systemd_finds_no_fault_with_the_unit_and_the_timer_of_the_docs(tmp_path
     unit, timer = re.findall(r"^```ini\n(.+?)^```", SCHEDULE, re.MULTILINE | re.DOTALL)
     command = "/path/to/checkout/.venv/bin/deep-research"
     assert command in unit
-    (tmp_path / "refresh@.service").write_text(unit.replace(command, COMMAND), "utf-8")
+    (tmp_path / "refresh@.service").write_text(unit.replace(command, f'"{COMMAND}"'), "utf-8")
     (tmp_path / "refresh@.timer").write_text(timer, "utf-8")
     names = [str(tmp_path / f"refresh@.{kind}") for kind in ("service", "timer")]
     verified = subprocess.run(["systemd-analyze", "verify", *names], capture_output=True, encoding="utf-8", check=False)
