@@ -130,7 +130,8 @@ def note_value(item: Item | None) -> dict[str, Any] | None:
     """Return a note's value, if there is one; raises `DatabaseUnusable` if it cannot be read."""
     if item and DAMAGED in item.value:
         raise DatabaseUnusable(
-            f"The database is damaged: what it holds under {item.key!r} of the run {item.namespace[0]} cannot be read."
+            f"The database{item.value[DAMAGED]} is damaged: what it holds under {item.key!r} of the run "
+            f"{item.namespace[0]} cannot be read."
         )
     return dict(item.value) if item else None
 
@@ -156,8 +157,11 @@ def packed(op: PutOp) -> PutOp:
     return op._replace(value={**{name: value for name, value in op.value.items() if name != TEXT}, PACKED: packed})
 
 
-def unpacked(stored: Any) -> dict[str, Any]:
-    """Decode a stored value; an unreadable one becomes a mark, so that it does not fail the whole batch."""
+def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
+    """Decode a stored value; an unreadable one becomes a mark, so that it does not fail the whole batch.
+
+    `file`: that of the database, for the error.
+    """
     try:
         value = json.loads(stored)
         if PACKED in value:
@@ -166,4 +170,4 @@ def unpacked(stored: Any) -> dict[str, Any]:
             value[TEXT] = text.decode("utf-8", "surrogatepass")
     except (ValueError, TypeError, zlib.error):
         value = None
-    return value if isinstance(value, dict) else {DAMAGED: True}
+    return value if isinstance(value, dict) else {DAMAGED: f" {file!r}" if file else ""}

@@ -27,7 +27,7 @@ class PageStore(SqliteStore):
     """
 
     def __init__(self, path: Path) -> None:
-        SqliteStore.__init__(self, _connect(path), deserializer=unpacked)
+        SqliteStore.__init__(self, _connect(path), deserializer=partial(unpacked, file=str(path)))
         self._path = path
         self._reader = _connect(path)
         self._reading = threading.Lock()
