@@ -85,7 +85,7 @@ class ToolResult(TypedDict):
     """Id of the thread of the research."""
 
 
-Answer = tuple[str | ToolMessage, ToolResult]
+ContentAndArtifact = tuple[str | ToolMessage, ToolResult]
 """What the tool gives back, in the form in which LangChain takes it: a content and an artifact."""
 
 
@@ -104,7 +104,7 @@ class NestedResearch:
         """Return the event loop on which it has to run."""
         return self._graph._loop()
 
-    async def run(self, question: str) -> Answer:
+    async def run(self, question: str) -> ContentAndArtifact:
         """Run it on a thread of its own; a cancellation stops it, and errors that are not ours are raised.
 
         The caller's callbacks see what it does, under the caller's tags and metadata.
@@ -115,7 +115,7 @@ class NestedResearch:
         context.run(var_child_runnable_config.set, None)
         return await asyncio.create_task(self._run(question, config), context=context)
 
-    async def _run(self, question: str, config: RunnableConfig) -> Answer:
+    async def _run(self, question: str, config: RunnableConfig) -> ContentAndArtifact:
         failure = ""
         try:
             async with aclosing(apackets(self._graph, question, config, context=self._context)) as packets:
@@ -248,12 +248,12 @@ class DeepResearchTool(BaseTool):
         return await super().arun(_with_id(tool_input, tool_call_id), *args, tool_call_id=tool_call_id, **kwargs)
 
     @override
-    def _run(self, question: str, tool_call_id: str) -> Answer:
+    def _run(self, question: str, tool_call_id: str) -> ContentAndArtifact:
         research = self._research(tool_call_id)
         return wait_for(research.run(question), research.loop())
 
     @override
-    async def _arun(self, question: str, tool_call_id: str) -> Answer:
+    async def _arun(self, question: str, tool_call_id: str) -> ContentAndArtifact:
         return await self._research(tool_call_id).run(question)
 
     def _research(self, tool_call_id: str) -> NestedResearch:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from ..core.evidence.checking.proof import Known, has_something_to_look_up, not_stated
-from ..core.evidence.checking.units import Unit, units_of
+from ..core.evidence.checking.units import ReportUnit, units_of
 from ..core.evidence.citations.foreign import Target, read_foreign
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
@@ -53,8 +53,8 @@ Outcome = Literal[
 WRONG = ("contradicted", "not in the source", "numbers not found")
 
 
-class Statement(NamedTuple):
-    """A statement of the report and what its sources say of it."""
+class CheckedStatement(NamedTuple):
+    """A statement of the report and the outcome of its check."""
 
     words: str
     outcome: Outcome
@@ -69,7 +69,7 @@ class CheckedFile(NamedTuple):
 
     report: Report
     language_code: str
-    statements: Sequence[Statement]
+    statements: Sequence[CheckedStatement]
     sources: Sequence[Source]
     unread: Mapping[int, str]
     """Why a source could not be read, by its number."""
@@ -98,7 +98,7 @@ class CheckedFile(NamedTuple):
 
     def table(self, most: int = sys.maxsize) -> str:
         """Return the verdicts as a table in Markdown: all, or the first `most` with what is wrong before the rest."""
-        shown: Sequence[Statement] = self.statements
+        shown: Sequence[CheckedStatement] = self.statements
         if len(shown) > most:
             shown = sorted(shown, key=lambda one: one.outcome not in WRONG)[:most]
         rows = [
@@ -154,7 +154,7 @@ async def check_file(
     sources = {key: Known(texts[key], f"{one.title} {one.date}") for key, one in known.items()}
     outcome = partial(_outcome, sources=sources, is_judged=is_judged)
     statements = [
-        Statement(verdict.text, outcome(unit, verdict), tuple(map(int, unit.sources)), verdict.words)
+        CheckedStatement(verdict.text, outcome(unit, verdict), tuple(map(int, unit.sources)), verdict.words)
         for unit, verdict in zip(units, report.verdicts, strict=True)
         if verdict.shown != "reasoning"
     ]
@@ -198,7 +198,7 @@ def _as_read(read: Reread, number: int) -> Source:
     return read.source.model_copy(update={"key": str(number), "number": number, **failure})
 
 
-def _outcome(unit: Unit, verdict: UnitVerdict, *, sources: Mapping[str, Known], is_judged: bool) -> Outcome:
+def _outcome(unit: ReportUnit, verdict: UnitVerdict, *, sources: Mapping[str, Known], is_judged: bool) -> Outcome:
     if verdict.shown == "supported" or verdict.shown == "corrected":
         return verdict.shown
     if verdict.shown == "marked" and verdict.words:

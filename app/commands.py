@@ -19,7 +19,7 @@ from .endings import reported, run_interruptibly
 from .export import answer_content, check_format, chosen_format
 from .live_view import progress_view
 from .output import end_line, report_text
-from .progress import PacketLines, PlainLines, Progress, estimate_line
+from .progress import PacketLines, PlainLines, ProgressView, estimate_line
 from .run_name import RunName, whole_name
 from .runs import RunBook, StoredRun, open_runs
 from .settings import data_folder, settings_from_options
@@ -47,7 +47,7 @@ QUESTION = (
 DOCUMENTS = Path(__file__).with_name("lighthouses")
 """What it is asked of: five short articles and a table."""
 
-Step = Callable[[RunBook, Progress], Awaitable[StoredRun]]
+Step = Callable[[RunBook, ProgressView], Awaitable[StoredRun]]
 Outlet = Output | PacketLines
 """Where a report goes, with progress beside it; or the packets in place of both."""
 
@@ -91,7 +91,7 @@ def resume_run(
     def work() -> int:
         resume = _resumption(name.thread, clean(answer), settings_from_options(**options))
 
-        async def step(book: RunBook, view: Progress) -> StoredRun:
+        async def step(book: RunBook, view: ProgressView) -> StoredRun:
             if from_last_good:
                 dropped = await book.database.saver.adrop_unreadable(thread_id(name.thread))
                 say(f"{dropped} stored states of this run could not be read and were dropped.")
@@ -140,7 +140,7 @@ def _start(
     *,
     is_estimate: bool = False,
 ) -> int:
-    async def step(book: RunBook, view: Progress) -> StoredRun:
+    async def step(book: RunBook, view: ProgressView) -> StoredRun:
         return await book.ask(name.thread, question, given, view, strategy, is_estimate=is_estimate)
 
     # What is wrong in the settings is said before a database is made.
@@ -148,7 +148,7 @@ def _start(
 
 
 def _resumption(thread: str, answer: str, given: Mapping[str, Any], *, is_estimate: bool = False) -> Step:
-    async def step(book: RunBook, view: Progress) -> StoredRun:
+    async def step(book: RunBook, view: ProgressView) -> StoredRun:
         view.recall((await book.read(thread)).state)
         return await book.resume(thread, answer, given, view, is_estimate=is_estimate)
 

@@ -16,7 +16,7 @@ from ..core.run.conversation import clean
 from ..core.run.events import packets
 from ..core.run.events.packets import AnyPacket
 from ..state import ResearchState
-from .progress import PlainLines, Progress, describe, describe_index, is_completed, is_report_start, shorten
+from .progress import PlainLines, ProgressView, describe, describe_index, is_completed, is_report_start, shorten
 from .words import counted
 
 SHOWN_RESEARCHERS = 6
@@ -25,7 +25,7 @@ SHOWN_CHARACTERS = 4000
 """Of what is being written, the end that may be shown."""
 
 
-def progress_view(title: str, is_terminal: bool) -> Progress:
+def progress_view(title: str, is_terminal: bool) -> ProgressView:
     """Return the view that fits the output."""
     return LiveView(title) if is_terminal and os.environ.get("TERM") != "dumb" else PlainLines(title)
 
@@ -41,7 +41,7 @@ class Researcher:
     is_step: bool = False
 
 
-class LiveView(Progress):
+class LiveView(ProgressView):
     """Time, sources, plan and researchers, redrawn in place."""
 
     def __init__(self, title: str) -> None:

@@ -79,8 +79,8 @@ def about(count: float) -> str:
     return f"{round(count, 1 - math.floor(math.log10(max(1, count)))):,.0f}".replace(",", " ")
 
 
-class Progress(ABC):
-    """A view of a run, which is given its packets."""
+class ProgressView(ABC):
+    """Shows a run while it works, from its packets."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -221,7 +221,7 @@ def _describe_step(packet: AnyPacket) -> str:
     return ""
 
 
-class PlainLines(Progress):
+class PlainLines(ProgressView):
     """One line an event, for pipes and logs."""
 
     def __init__(self, title: str = "", clock: Clock | None = None) -> None:
@@ -288,7 +288,7 @@ def shorten(words: str) -> str:
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
-class PacketLines(Progress):
+class PacketLines(ProgressView):
     """Every packet as a line of JSON on standard output; the last line is a stop, whatever happens."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..core.evidence.checking.reaudit import checks_of
 from ..core.evidence.checking.source_text import SourceText
-from ..core.evidence.checking.units import Unit, units_of
+from ..core.evidence.checking.units import ReportUnit, units_of
 from ..core.evidence.checking.verification import Verifier
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import plain_line, shown_title, source_place, without_marks
@@ -28,7 +28,7 @@ from ..core.run.events.log import Emitter
 from ..core.run.events.packets import Placement
 from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
-from ..core.writing.judging import Judgement, Key, key_of
+from ..core.writing.judging import Key, UnitJudgement, key_of
 from .endings import reports_errors, run_interruptibly
 from .export import no_report_yet
 from .output import spent_line
@@ -54,7 +54,7 @@ ONLY_EXCERPT = "only a search excerpt of it was read for the report, and its pag
 _MARKUP = re.compile(r"[*_`#>|]+|^\s*[-+•]\s")
 
 
-class Sentence(NamedTuple):
+class RecheckedSentence(NamedTuple):
     """A sentence of the report that cites a source, or a row of a table."""
 
     words: str
@@ -69,7 +69,7 @@ class Refreshed(NamedTuple):
     title: str
     dates: str
     """When it was written and read again, in words."""
-    sentences: Sequence[Sentence]
+    sentences: Sequence[RecheckedSentence]
     tail: Sequence[str]
     """How sources differ, and what could not be judged, in Markdown."""
 
@@ -169,7 +169,7 @@ class _Comparison:
     ) -> None:
         """`sources`, `before`, `now`: by the key of the source."""
         self.text = settle_fences(without_marks(report.text))
-        self.verdicts: Mapping[Key, Judgement] = {}
+        self.verdicts: Mapping[Key, UnitJudgement] = {}
         """What a model says of the parts that it was asked about."""
         self._sources, self._now = sources, now
         self._numbers = {key: number for number, key in report.keys.items()}
@@ -180,7 +180,7 @@ class _Comparison:
         units = [unit for unit in units_of(self.text, report.keys) if unit.raw not in unsupported]
         self._units = [*self._with_sources(units)]
 
-    def _with_sources(self, units: Sequence[Unit]) -> Iterator[Unit]:
+    def _with_sources(self, units: Sequence[ReportUnit]) -> Iterator[ReportUnit]:
         """Yield the parts that cite a source, and quotes of what the next part of their paragraph cites."""
         for place, unit in enumerate(units):
             citing = next((other for other in units[place:] if other.sources), None)
@@ -190,30 +190,30 @@ class _Comparison:
                 keys = tuple(key for key in citing.sources if self._before.is_quoted(unit, key))
                 yield from [unit._replace(sources=keys)] if keys else []
 
-    def parts_to_judge(self) -> list[Unit]:
+    def parts_to_judge(self) -> list[ReportUnit]:
         """Return the parts that rest on passages which no longer stand in a source, and are no quotes of one."""
         return [unit for unit in self._units if any(self._now[key].texts for key in self._fallen(unit))]
 
-    def _fallen(self, unit: Unit) -> list[str]:
+    def _fallen(self, unit: ReportUnit) -> list[str]:
         """Return the sources of a part in which its passage no longer stands; none if one says it word for word."""
         if any(self._verifier.is_quoted(unit, key) for key in unit.sources):
             return []
         return [key for key in unit.sources if not (self._now[key].is_same or self._stands(unit, key))]
 
-    def _stands(self, unit: Unit, key: str) -> bool:
+    def _stands(self, unit: ReportUnit, key: str) -> bool:
         passage = _plain(self._before.passage(unit, key).quote)
         return bool(passage) and passage in self._plain[key]
 
-    def sentences(self) -> Iterator[Sentence]:
+    def sentences(self) -> Iterator[RecheckedSentence]:
         """Yield the sentences that cite a source, each with what became of it."""
         for _, units in groupby(self._units, key=lambda unit: unit.sentence_start):
             parts = [*units]
             grounds = dict.fromkeys(ground for unit in parts for ground in self._grounds(unit))
             states = {state for state, _ in grounds}
             state: State = "changed" if "changed" in states else "unchecked" if states else "holds"
-            yield Sentence(" ".join(parts[0].sentence.split()), state, tuple(words for _, words in grounds))
+            yield RecheckedSentence(" ".join(parts[0].sentence.split()), state, tuple(words for _, words in grounds))
 
-    def _grounds(self, unit: Unit) -> Iterator[tuple[State, str]]:
+    def _grounds(self, unit: ReportUnit) -> Iterator[tuple[State, str]]:
         """Yield why a part does not hold: a verdict decides, else whether its passages stand."""
         judged = self.verdicts.get(key_of(unit))
         # A yes without proof says no more than no answer.

@@ -41,7 +41,7 @@ from ..state import ResearchState
 from ..tools.offer import check_tools
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
-from .progress import Progress, estimate_line
+from .progress import ProgressView, estimate_line
 from .stream import apackets, replay
 from .words import Strategy, default_strategy, strategy_of
 
@@ -168,7 +168,7 @@ class RunBook(NamedTuple):
         thread: str,
         words: str,
         given: Mapping[str, Any],
-        view: Progress,
+        view: ProgressView,
         strategy: Strategy | None = None,
         *,
         is_estimate: bool = False,
@@ -225,7 +225,7 @@ class RunBook(NamedTuple):
         return await replay(self.database.store, thread_id(stored.thread), stored.state)
 
     async def resume(
-        self, thread: str, answer: str, given: Mapping[str, Any], view: Progress, *, is_estimate: bool = False
+        self, thread: str, answer: str, given: Mapping[str, Any], view: ProgressView, *, is_estimate: bool = False
     ) -> StoredRun:
         """Resume a run that was stopped, which an answer steers, or answer one that waits; a finished one is only read.
 
@@ -335,7 +335,7 @@ class RunBook(NamedTuple):
         return strategy_of(found.metadata) if found else None
 
     async def _run(
-        self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: Progress
+        self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: ProgressView
     ) -> StoredRun:
         # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
         config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})

@@ -42,7 +42,7 @@ from ..core.run.store.attachments import attachments_folder, thread_folder
 from ..core.run.store.pages import pages_of
 from ..core.run.store.serializer import code_version
 from ..core.run.tracing import tracing_notices
-from ..core.writing.answers import Answer, reviewed
+from ..core.writing.answers import UserDecision, reviewed
 from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
@@ -94,7 +94,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     update = StateUpdate(run=run, tasks=[], draft=None, messages=_changed(state.messages, drop))
     if entry == "plan_reply" and state.plan:
         reply = [message.text for message in state.messages if isinstance(message, HumanMessage)][-1]
-        answer = Answer("respond", clean(reply).strip())
+        answer = UserDecision("respond", clean(reply).strip())
         update["plan"] = reviewed(state.plan, answer, context.limits.max_plan_steps)
     return update
 

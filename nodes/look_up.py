@@ -22,7 +22,7 @@ from ..core.run.events.call import document, step_failed
 from ..core.run.events.packets import Activity, ResearchAgentStart
 from ..core.run.limits import Limits
 from ..core.run.spending import terms
-from ..core.writing.passages import Passage, recalled_passages
+from ..core.writing.passages import SourcePassage, recalled_passages
 from ..core.writing.turn import begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import Addresses, addresses_in
@@ -97,7 +97,7 @@ def _task(state: ResearchState, limits: Limits, said: str) -> StepTask:
     )
 
 
-def _passages(results: Sequence[Result], step: StepState, work: SearchRound, most: int) -> Iterator[Passage]:
+def _passages(results: Sequence[Result], step: StepState, work: SearchRound, most: int) -> Iterator[SourcePassage]:
     """Yield the passages of results, the best first, up to so many characters."""
     keys = [*step.keys, *work.new]
     for result in results:
@@ -105,7 +105,7 @@ def _passages(results: Sequence[Result], step: StepState, work: SearchRound, mos
             most -= len(text)
             if most < 0:
                 return
-            yield Passage(keys[result["document"] - 1], text)
+            yield SourcePassage(keys[result["document"] - 1], text)
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _pieces(text: str) -> Iterator[str]:
         yield piece
 
 
-def _numbered(found: Sequence[Passage], sources: Mapping[str, Source]) -> dict[str, Source]:
+def _numbered(found: Sequence[SourcePassage], sources: Mapping[str, Source]) -> dict[str, Source]:
     """Return the sources of the passages with their numbers in the thread, in the order of the passages."""
     numbered: dict[str, Source] = {}
     last = max((source.number for source in sources.values()), default=0)
@@ -131,7 +131,7 @@ def _numbered(found: Sequence[Passage], sources: Mapping[str, Source]) -> dict[s
 
 
 def _finding(
-    task: StepTask, found: Sequence[Passage], sources: Mapping[str, Source], work: SearchRound, reason: str
+    task: StepTask, found: Sequence[SourcePassage], sources: Mapping[str, Source], work: SearchRound, reason: str
 ) -> Finding:
     """Return the passages as a finding; `reason` says why the search was not carried out to its end."""
     ended: Ending = "done"
@@ -151,7 +151,7 @@ def _finding(
     )
 
 
-def _text(found: Sequence[Passage], numbers: Mapping[str, int]) -> str:
+def _text(found: Sequence[SourcePassage], numbers: Mapping[str, int]) -> str:
     """Return the passages source by source; what is written in brackets within them is left as it stands."""
     groups = [(key, [one.text for one in group]) for key, group in groupby(found, lambda one: one.key)]
     return "\n\n".join("\n\n".join([f"Source [{numbers[key]}]:", *texts]) for key, texts in groups)

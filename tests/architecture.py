@@ -133,6 +133,16 @@ def circles(modules: Iterable[Module]) -> list[list[str]]:
     return [[name, *sorted(targets)] for name, targets in sorted(graph.items())]
 
 
+def repeated_classes(modules: Iterable[Module]) -> list[str]:
+    """Public classes of one name that are defined in several modules."""
+    homes: dict[str, list[str]] = {}
+    for module in modules:
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(module.name)
+    return [f"{name}: {', '.join(names)}" for name, names in sorted(homes.items()) if len(names) > 1]
+
+
 def _dotted(module: Module) -> str:
     return f"{PACKAGE}.{module.name}".removesuffix(".__init__")
 

@@ -45,7 +45,7 @@ class GenerateReport(BaseModel):
     )
 
 
-class Contradiction(BaseModel):
+class DeclaredContradiction(BaseModel):
     """Two statements of different results on the same matter that cannot both be true."""
 
     claim: str = Field(description="What the one says, in a sentence that is understood alone.")
@@ -62,7 +62,7 @@ class GenerateFinding(BaseModel):
         description="What the topic asks for and your results do not give, each in a phrase that is understood alone; "
         "empty if nothing is missing.",
     )
-    contradictions: list[Contradiction] = Field(
+    contradictions: list[DeclaredContradiction] = Field(
         default_factory=list, description="Where results contradict each other on the topic; empty if they do not."
     )
 

@@ -39,7 +39,7 @@ _READ_DAY: tuple[Callable[[str], datetime], ...] = (
 )
 
 
-class Request(NamedTuple):
+class ApiRequest(NamedTuple):
     """One request to an engine's API."""
 
     path: str = ""
@@ -85,7 +85,7 @@ class ApiEngine:
         variable = cls.key_name or ("" if cls.address else f"{cls.name.upper()}_URL")
         return bool(os.environ.get(variable, "").strip())
 
-    def request(self, query: str, count: int) -> Request:
+    def request(self, query: str, count: int) -> ApiRequest:
         """Return the request for `count` results."""
         raise NotImplementedError
 

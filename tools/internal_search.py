@@ -20,7 +20,7 @@ from .earlier import search_earlier
 from .engine import SearchEngine, hit_of
 from .results import JOINT, shortened
 from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take
-from .web_search import Answer, answer_of, failures
+from .web_search import EngineResponse, answer_of, failures
 
 CALL_ID = "documents"
 """Id of the call by which a researcher begins; the same in each, as all that stands before its task."""
@@ -81,7 +81,7 @@ class InternalSearch:
         problems = (*left_out, *broken, *replaced, *_nothing(queries, hits), *_unmatched(unmatched), *read.problems)
         return Outcome(hits, problems, tuple(broken), tuple(replaced), not_read=read.not_read)
 
-    async def _retrieved(self, answers: Sequence[Answer]) -> tuple[Hit, ...]:
+    async def _retrieved(self, answers: Sequence[EngineResponse]) -> tuple[Hit, ...]:
         """Return the documents that retrievers found, each with all that they have returned of it on this thread.
 
         Searches at the same time do not see each other's parts, so that each state of a text stays as an excerpt.

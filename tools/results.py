@@ -29,8 +29,8 @@ JOINT = "\n[…]\n"
 """What stands between two passages of a source."""
 
 
-class Link(TypedDict):
-    """A link as a model reads it."""
+class ResultLink(TypedDict):
+    """A link in a result, as a model reads it."""
 
     words: NotRequired[str]
     address: str
@@ -58,7 +58,7 @@ class Result(TypedDict):
     is_whole: NotRequired[bool]
     """Whether the text is all that the source says, so that opening it would bring nothing more."""
     text: str
-    links: NotRequired[list[Link]]
+    links: NotRequired[list[ResultLink]]
     """Where the text leads; `open_url` takes these addresses."""
 
 
@@ -133,8 +133,8 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _link(words: str, address: str) -> Link:
-    return Link(words=words, address=address) if words else Link(address=address)
+def _link(words: str, address: str) -> ResultLink:
+    return ResultLink(words=words, address=address) if words else ResultLink(address=address)
 
 
 def results_in(notes: Iterable[AnyMessage]) -> list[Result]:

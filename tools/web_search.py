@@ -42,8 +42,8 @@ class WebSearchArguments(BaseModel):
     """Short queries as one types them into a search engine, each about one thing, as concrete as possible."""
 
 
-class Answer(NamedTuple):
-    """What one engine said to one query."""
+class EngineResponse(NamedTuple):
+    """Results of one engine for one query."""
 
     engine: SearchEngine
     query: str
@@ -105,7 +105,7 @@ class WebSearch:
         }
         return take(queries, limits, "queries were searched")
 
-    async def _search(self, query: str, engines: Sequence[SearchEngine]) -> list[Answer]:
+    async def _search(self, query: str, engines: Sequence[SearchEngine]) -> list[EngineResponse]:
         asked = (answer_of(engine, query, self._context, self._tool_context) for engine in engines)
         answers = list(await gather_or_cancel(asked))
         for engine in self._stand_ins:
@@ -114,7 +114,7 @@ class WebSearch:
             answers.append(await answer_of(engine, query, self._context, self._tool_context))
         return answers
 
-    async def _hits(self, queries: Iterable[str], answers: Sequence[Answer]) -> tuple[Hit, ...]:
+    async def _hits(self, queries: Iterable[str], answers: Sequence[EngineResponse]) -> tuple[Hit, ...]:
         by_query = [fused([answer.found for answer in answers if answer.query == query]) for query in queries]
         served = defaultdict[str, set[str]](set)
         for answer in answers:
@@ -150,7 +150,7 @@ class WebSearch:
         titles = ", ".join(engine.title for engine in self._engines[asked:])
         return [f"Too few searches are left to ask {titles} as well (max_searches)."] if titles else []
 
-    def _fault(self, answers: Sequence[Answer]) -> str:
+    def _fault(self, answers: Sequence[EngineResponse]) -> str:
         """Return why asking again is of no use: no query was answered, and each engine says why it will not be."""
         if any(answer.failure is None for answer in answers):
             return ""
@@ -158,22 +158,22 @@ class WebSearch:
         return " ".join(lasting.values()) if len(lasting) == len(self._engines) + len(self._stand_ins) else ""
 
 
-async def answer_of(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> Answer:
+async def answer_of(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> EngineResponse:
     """Return what an engine finds, or why it fails; raises what only the user can put right."""
     try:
         found = await run_engines.search(engine, query, context, tool_context)
         shown = usable(found, context)
     except EngineFailed as failure:
         log_failure(__name__, failure, "%s failed", engine.title, keeps_text=True)
-        return Answer(engine, query, [], failure=failure)
+        return EngineResponse(engine, query, [], failure=failure)
     except DeepResearchError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a search library raises, the other queries go on
         # The engine of an app is the app's own code.
         log_failure(__name__, error, "%s failed", engine.title, keeps_text=isinstance(engine, PassedEngine))
         unknown = EngineFailed(f"{engine.title} failed ({type(error).__name__}).")
-        return Answer(engine, query, [], failure=unknown)
-    return Answer(engine, query, shown, found)
+        return EngineResponse(engine, query, [], failure=unknown)
+    return EngineResponse(engine, query, shown, found)
 
 
 def fused(rankings: Iterable[Sequence[Found]]) -> list[Found]:
@@ -203,7 +203,7 @@ def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
     return problems
 
 
-def failures(answers: Sequence[Answer]) -> tuple[list[str], list[str]]:
+def failures(answers: Sequence[EngineResponse]) -> tuple[list[str], list[str]]:
     """Return a line for each way to fail, with the queries that it befell or with the engines that found something."""
     served = grouped((answer for answer in answers if answer.found), lambda answer: answer.query)
     befallen: dict[tuple[str, str], list[str]] = {}
@@ -222,7 +222,7 @@ def failures(answers: Sequence[Answer]) -> tuple[list[str], list[str]]:
     return broken, [f"{words} {instead}" for words, instead in befallen if instead]
 
 
-def _nothing(answers: Sequence[Answer], hits: Sequence[Hit]) -> list[str]:
+def _nothing(answers: Sequence[EngineResponse], hits: Sequence[Hit]) -> list[str]:
     """Return what to do about queries that were answered by nothing."""
     answered = [answer for answer in answers if answer.failure is None]
     if hits or not answered:

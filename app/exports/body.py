@@ -17,7 +17,7 @@ from ...core.evidence.citations.rendering import shown_title
 from ...core.evidence.citations.scanner import scan
 from ...core.records.report import ClaimCheck, Report
 from .chart import add_charts, mark_numbers
-from .finished import Finished, Quote, places_of, readable, safe_tree
+from .finished import Finished, SourceQuote, places_of, readable, safe_tree
 
 # Brackets that no report needs: punctuation like those of a marker, so that Markdown reads what is around as before.
 OPEN, CLOSE = "⁅", "⁆"
@@ -117,7 +117,7 @@ class Heading(NamedTuple):
     level: int
 
 
-class Body(NamedTuple):
+class ReportBody(NamedTuple):
     """The text of a report, ready to be shown."""
 
     tree: lxml.html.HtmlElement
@@ -128,7 +128,7 @@ class _MarkRenderer:
     """Puts elements in the place of marks, in the order of the text."""
 
     def __init__(
-        self, finished: Finished, quotes: Sequence[Quote], citations: Sequence[Citation], is_on_paper: bool
+        self, finished: Finished, quotes: Sequence[SourceQuote], citations: Sequence[Citation], is_on_paper: bool
     ) -> None:
         self._claims = finished.report.claims
         self._titles = {source.number: readable(shown_title(source)) for source in finished.cited}
@@ -201,7 +201,7 @@ def _glue(pieces: list[Piece]) -> None:
         pieces[-1] = last.rstrip() + "\u00a0"
 
 
-def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: bool, picture: str) -> Body:
+def report_body(finished: Finished, quotes: Sequence[SourceQuote], *, is_on_paper: bool, picture: str) -> ReportBody:
     """Render the text of a report; its citations open their quotes, or lead to the list of sources without one.
 
     On paper nothing opens: there they lead to the same quote in the table of evidence.
@@ -214,7 +214,7 @@ def report_body(finished: Finished, quotes: Sequence[Quote], *, is_on_paper: boo
         mark_numbers(table, finished.language_code)
         _let_scroll(table)
     add_charts(tree, finished.language_code, picture)
-    return Body(tree, headings)
+    return ReportBody(tree, headings)
 
 
 def _fill(element: lxml.html.HtmlElement, renderer: _MarkRenderer) -> None:

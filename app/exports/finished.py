@@ -142,7 +142,7 @@ def _grouped(count: int) -> str:
     return f"{count:,}".replace(",", "\u202f")
 
 
-class Quote(NamedTuple):
+class SourceQuote(NamedTuple):
     """A sentence of the report and what one source says of it."""
 
     claim: int
@@ -178,21 +178,23 @@ class Quote(NamedTuple):
         return self.passage.judge if self.passage else ""
 
 
-def quotes_of(finished: Finished) -> list[Quote]:
+def quotes_of(finished: Finished) -> list[SourceQuote]:
     """Return all checked sentences with their passages, in the order of the report."""
     report = finished.report
     cited = {source.key: source for source in finished.cited}
     cells = _cells_of(report)
-    quotes: list[Quote] = []
+    quotes: list[SourceQuote] = []
     for place, claim in enumerate(report.claims):
         words = cells.get(claim.start) or sentence_words(report.text[claim.start : claim.end])
         known = [passage for passage in claim.passages if passage.source in cited]
         for passage in known:
             source = cited[passage.source]
             link, day = link_to(source, passage.quote, passage.page), source.read_at[:10]
-            quotes.append(Quote(place, words, source.number, shown_title(source), link, day, claim.verdict, passage))
+            quotes.append(
+                SourceQuote(place, words, source.number, shown_title(source), link, day, claim.verdict, passage)
+            )
         if not known:
-            quotes.append(Quote(place, words, 0, "", "", "", claim.verdict, None))
+            quotes.append(SourceQuote(place, words, 0, "", "", "", claim.verdict, None))
     return quotes
 
 
@@ -208,6 +210,6 @@ def _cells_of(report: Report) -> Mapping[int, str]:
     return {unit.start: plain_words(f"{above[unit.start]}{sentence_words(unit.raw)}") for unit in cells}
 
 
-def places_of(quotes: Sequence[Quote]) -> Mapping[tuple[int, int], int]:
+def places_of(quotes: Sequence[SourceQuote]) -> Mapping[tuple[int, int], int]:
     """Return the places of the quotes by the numbers of their source and their sentence."""
     return {(quote.number, quote.claim): place for place, quote in enumerate(quotes)}

@@ -47,8 +47,8 @@ class Dated(NamedTuple):
     period: str = ""
 
 
-class Statement(NamedTuple):
-    """A date that a text says to be its own."""
+class StatedDate(NamedTuple):
+    """A date that a text states as its own."""
 
     date: str
     kind: DateKind
@@ -64,7 +64,7 @@ def dated(title: str, name: str, text: str, today: str = "") -> Dated:
     named = name.rpartition(".")[0].replace("_", "-")
     in_title, said = _of_line(title, text, "title"), statements(text, title)
     of_name = (one.date for one in _of_line(named, "", "title"))
-    in_name = [Statement(date, "file_name") for date in of_name if date not in title]
+    in_name = [StatedDate(date, "file_name") for date in of_name if date not in title]
     # A year alone may be that of another document, as of the edition that this one supersedes.
     stated = [
         one
@@ -85,7 +85,7 @@ def dated(title: str, name: str, text: str, today: str = "") -> Dated:
     return Dated(*next(iter([*exact, *in_force, *past]), ("", "")), period)
 
 
-def statements(text: str, title: str = "", *, of_page: bool = False) -> list[Statement]:
+def statements(text: str, title: str = "", *, of_page: bool = False) -> list[StatedDate]:
     """Return the dates that the first and the last lines say to be those of the text.
 
     On a page of the web (`of_page`), only when it was published, or a day alone on a line, is its own.
@@ -104,8 +104,8 @@ def in_force_from(title: str, text: str) -> str:
     return next((one.date for one in said if one.kind == "in_force"), "")
 
 
-def _of_line(line: str, text: str, place: _Place, title: str = "") -> list[Statement]:
-    found = list[Statement]()
+def _of_line(line: str, text: str, place: _Place, title: str = "") -> list[StatedDate]:
+    found = list[StatedDate]()
     for sentence in _SENTENCES.split(line):
         for number, one in enumerate(dates_in(sentence)):
             before, after = _plain(sentence[: one.start]), _plain(sentence[one.end :])
@@ -122,7 +122,7 @@ def _of_line(line: str, text: str, place: _Place, title: str = "") -> list[State
                 kind = "document" if len(date) > len("2024") or _END.match(after) else ""
             elif place == "top" and not kind and can_stand and _stands_alone(before, after, title):
                 kind = "document"
-            found += [Statement(date, kind)] if kind else []
+            found += [StatedDate(date, kind)] if kind else []
     return found
 
 

@@ -18,7 +18,7 @@ from ..reading.records import kind_of_file
 from ..records.sources import Attached
 from ..run.concurrency import in_thread
 from ..run.context import Context
-from ..run.conversation import Block, attached_to, blocks_of, with_attached
+from ..run.conversation import FileBlock, attached_to, blocks_of, with_attached
 from ..run.limits import Limits
 from ..run.store.attachments import ATTACHMENTS, attachments_folder, thread_folder
 from ..run.store.pages import Pages
@@ -62,7 +62,7 @@ def _taken(message: AnyMessage, folder: Path, limits: Limits) -> AnyMessage:
     return with_attached(message, [*attached_to(message), *files])
 
 
-def _kept(block: Block, folder: Path, limits: Limits) -> Attached:
+def _kept(block: FileBlock, folder: Path, limits: Limits) -> Attached:
     """Keep one file unless it has no bytes, is of no kind that is read, or exceeds a limit."""
     name = _name_of(block)
     try:
@@ -90,7 +90,7 @@ def _kept(block: Block, folder: Path, limits: Limits) -> Attached:
     return attached(name=path.name, reason=WAITING, code=NEW)
 
 
-def _name_of(block: Block) -> str:
+def _name_of(block: FileBlock) -> str:
     """Return a file name that is valid on every system, with the extension of the file's type."""
     name = _NOT_IN_FILES.sub("_", re.split(r"[\\/]", block.name)[-1]).strip(" .") or "file"
     guessed = mimetypes.guess_extension(block.mime_type) or ""

@@ -54,8 +54,8 @@ class Entry(NamedTuple):
     text: str = ""
 
 
-class Summary(NamedTuple):
-    """What an index holds."""
+class IndexSummary(NamedTuple):
+    """Readable, unread and shortened documents of an index."""
 
     readable: int
     """Documents with a text."""
@@ -85,14 +85,14 @@ class Index:
             rows = connection.execute(f"SELECT {_STAMP} FROM documents")  # noqa: S608
             return {row[0]: Entry(*row) for row in rows}
 
-    def summary(self) -> Summary:
+    def summary(self) -> IndexSummary:
         """Return what can be searched, and what cannot."""
         with self._transaction() as connection:
             unread = connection.execute("SELECT path, reason, code FROM documents WHERE reason <> '' ORDER BY path")
             read = list(connection.execute("SELECT path, is_cut, note FROM documents WHERE reason = '' ORDER BY path"))
             cut = [path for path, is_cut, note in read if is_cut and not note]
             notes = [(path, note) for path, _, note in read if note]
-            return Summary(len(read), [LeftOut(*row) for row in unread], cut, notes)
+            return IndexSummary(len(read), [LeftOut(*row) for row in unread], cut, notes)
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Add these files in one transaction, in place of what was known of them."""

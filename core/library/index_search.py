@@ -93,8 +93,8 @@ def quoted(stem: str) -> str:
     return '"' + stem.replace('"', '""') + '"'
 
 
-class FoundPassage(NamedTuple):
-    """A passage that matches a question."""
+class IndexedPassage(NamedTuple):
+    """A passage as the index stores it, with the facts on its document."""
 
     path: str
     start: int
@@ -180,9 +180,9 @@ class IndexReader:
         among = f" AND ({_any(map(quoted, chain(*forms_of(words, self._languages))))})" if words else ""
         return self._ranked(f"{'title : ' if in_title else ''}{match}{among}", limit)
 
-    def passage(self, number: int) -> FoundPassage:
+    def passage(self, number: int) -> IndexedPassage:
         """Return the passage of this number."""
-        return FoundPassage(*self._connection.execute(_PASSAGE, (number,)).fetchone())
+        return IndexedPassage(*self._connection.execute(_PASSAGE, (number,)).fetchone())
 
     def _written(self, term: str) -> str:
         (number,) = self._connection.execute(_HOLDER, (quoted(term),)).fetchone()

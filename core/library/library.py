@@ -20,10 +20,10 @@ from ..records.sources import DOCUMENT_SCHEME, Source
 from ..run.context import Context
 from .candidates import terms_of
 from .folder import PICTURE, PICTURES, LeftOut
-from .index import Entry, Root, Summary, open_roots, unreadable
-from .index_search import OF_TEXT, FoundPassage, IndexReader
+from .index import Entry, IndexSummary, Root, open_roots, unreadable
+from .index_search import OF_TEXT, IndexedPassage, IndexReader
 from .near_words import WORD
-from .shelf import IndexShelf, OpenIndex, Passage, in_force_first
+from .shelf import IndexShelf, LibraryPassage, OpenIndex, in_force_first
 from .topic import near_topic
 from .trails import find_trails, passages_of
 from .upkeep import Outdated, Upkeep
@@ -73,7 +73,7 @@ class LibraryStatus(NamedTuple):
         return sum(one.files for one in self.left_out if one.is_document)
 
 
-class Document(NamedTuple):
+class LibraryDocument(NamedTuple):
     """One document with its text."""
 
     source: Source
@@ -102,7 +102,7 @@ class Library:
             [_root_status(*pair, pair[0].store.summary()) for pair in zip(self._roots, outdated, strict=True)]
         )
 
-    def search(self, query: str, limit: int) -> list[Passage]:
+    def search(self, query: str, limit: int) -> list[LibraryPassage]:
         """Return the passages of all folders that match a query, best first; a few of each document, then the rest.
 
         A word that stands in no passage is replaced by one that is spelt alike, or by the parts of a compound.
@@ -121,7 +121,7 @@ class Library:
         known = self._ask(lambda shelf: shelf.held([*{*chain(*wanted.values())}]))
         return frozenset(word for word, parts in wanted.items() if parts and known.issuperset(parts))
 
-    def follow(self, question: str, limit: int) -> list[Passage]:
+    def follow(self, question: str, limit: int) -> list[LibraryPassage]:
         """Return passages that answer a question together: those of the best trail first, then others that may help.
 
         A few words are no question: they get what matches them. What says that it is not in force comes last.
@@ -141,11 +141,11 @@ class Library:
             indexes = [OpenIndex(reader, partial(self._passage, root, reader)) for root, reader in readers]
             return ask(IndexShelf(indexes))
 
-    def _passage(self, root: Root, reader: IndexReader, number: int) -> Passage:
+    def _passage(self, root: Root, reader: IndexReader, number: int) -> LibraryPassage:
         found = reader.passage(number)
-        return Passage(self._source(root, found), found.start, found.heading, found.language, found.text)
+        return LibraryPassage(self._source(root, found), found.start, found.heading, found.language, found.text)
 
-    def documents(self) -> Iterator[Document]:
+    def documents(self) -> Iterator[LibraryDocument]:
         """Return all documents that can be read, each once, folder by folder, in the order of their paths."""
         keys: set[str] = set()
         for root in self._roots:
@@ -161,20 +161,20 @@ class Library:
             stamps = self._mended(root, root.store.stamps)
             yield from (root.address(path) for path, entry in stamps.items() if not entry.reason)
 
-    def read(self, address: str) -> Document | None:
+    def read(self, address: str) -> LibraryDocument | None:
         """Return the document with this address, as it was indexed; none if there is no such document."""
         for root in self._roots:
             path = root.path_of(address)
             entry = self._mended(root, partial(root.store.document, path)) if path else None
             if entry:
-                return Document(self._source(root, entry), entry.text)
+                return LibraryDocument(self._source(root, entry), entry.text)
         return None
 
     def _mended(self, root: Root, ask: Callable[[], Result]) -> Result:
         """Ask an index; if it turns out to be damaged, build it anew first."""
         return self._upkeep.asked((root,), ask)
 
-    def _source(self, root: Root, found: Entry | FoundPassage) -> Source:
+    def _source(self, root: Root, found: Entry | IndexedPassage) -> Source:
         uri, read_at = root.uri(found.path), self._context.clock.now().isoformat(timespec="seconds")
         return Source(
             key=uri,
@@ -207,14 +207,14 @@ def _with_near_words(query: str, shelf: IndexShelf) -> str:
     return WORD.sub(lambda found: near.get(found[0]) or str(found[0]), query)
 
 
-def _on_topic(text: str, shelf: IndexShelf) -> list[Passage]:
+def _on_topic(text: str, shelf: IndexShelf) -> list[LibraryPassage]:
     """Return one passage of each document that is on the topic of a long text."""
     found = grouped(shelf.search(terms_of(text), OF_TOPIC), lambda one: one.document)
     documents = {key: " ".join((own[0].title, *(one.text for one in own))) for key, own in found.items()}
     return [shelf.passages[found[key][0]] for key in near_topic(text, documents)]
 
 
-def _follow(question: str, limit: int, shelf: IndexShelf) -> list[Passage]:
+def _follow(question: str, limit: int, shelf: IndexShelf) -> list[LibraryPassage]:
     words = len(sought_words(question))
     if words >= LONG:
         return _on_topic(question, shelf)[: min(limit, OF_LONG)]
@@ -225,7 +225,7 @@ def _follow(question: str, limit: int, shelf: IndexShelf) -> list[Passage]:
     return in_force_first(question, spread(every, lambda one: one.source.key, OF_TEXT)[:limit])
 
 
-def _root_status(root: Root, outdated: Outdated, summary: Summary) -> LibraryStatus:
+def _root_status(root: Root, outdated: Outdated, summary: IndexSummary) -> LibraryStatus:
     # Of what was attached, each file is named, by its name alone.
     unread = summary.unread if root.is_attached else _with_pictures_as_one(summary.unread)
     left_out = [*outdated.left_out, *unread]
@@ -274,7 +274,7 @@ def catalogue(library: Library, documents: int) -> str:
     return fence("\n".join(lines), tag="documents") if lines else ""
 
 
-def _line(document: Document) -> str:
+def _line(document: LibraryDocument) -> str:
     source = document.source
     to_come = f"in force from {source.in_force_from}" if source.in_force_from else ""
     standing = "draft" if source.is_draft else "superseded" if source.superseded_by else to_come

@@ -30,7 +30,7 @@ COMPARED = 100
 """Passages of each index that are ranked together."""
 
 
-class Passage(NamedTuple):
+class LibraryPassage(NamedTuple):
     """A passage of a document that answers a query."""
 
     source: Source
@@ -47,7 +47,7 @@ class OpenIndex(NamedTuple):
     """An index that is being read."""
 
     reader: IndexReader
-    passage: Callable[[int], Passage]
+    passage: Callable[[int], LibraryPassage]
     """The passage of this number, with its source."""
 
 
@@ -60,7 +60,7 @@ class IndexShelf:
         self._by_text: dict[tuple[str, int], Candidate] = {}
         self._holders: dict[str, int] = {}
         self._lists: dict[object, list[Candidate]] = {}
-        self.passages: dict[Candidate, Passage] = {}
+        self.passages: dict[Candidate, LibraryPassage] = {}
         """What was read so far."""
 
     @cached_property
@@ -83,7 +83,7 @@ class IndexShelf:
         parts = (part for one in self._indexes for part in one.reader.parts(word)) if not spelt else ()
         return [*dict.fromkeys((*spelt, *parts))][:MOST_MEANT]
 
-    def best(self, query: str, limit: int) -> list[Passage]:
+    def best(self, query: str, limit: int) -> list[LibraryPassage]:
         """Return the passages that match a query best by BM25 over all indexes; a few of each document come first."""
         terms, titles = terms_of(query), {*mentions(query)}
         weights: dict[str, float] = {}
@@ -148,7 +148,7 @@ class IndexShelf:
             self._read[place, number] = self._by_text.get(text) or self._added(text, passage)
         return self._read[place, number]
 
-    def _added(self, text: tuple[str, int], passage: Passage) -> Candidate:
+    def _added(self, text: tuple[str, int], passage: LibraryPassage) -> Candidate:
         source = passage.source
         key = source.key, passage.start
         candidate = Candidate(key, source.key, source.title, passage.text, passage.language)
@@ -157,12 +157,12 @@ class IndexShelf:
         return candidate
 
 
-def _scores(passages: Sequence[Passage], weights: Mapping[str, float]) -> list[float]:
+def _scores(passages: Sequence[LibraryPassage], weights: Mapping[str, float]) -> list[float]:
     """Return the BM25 of passages over title, headings and text, for terms of these weights."""
     # Passages of one document have its title, and often their headings, in common.
     hits = cache(lambda text, language: Counter(filter(weights.__contains__, tokens_of(text, language))))
 
-    def score(one: Passage) -> float:
+    def score(one: LibraryPassage) -> float:
         counts: dict[str, float] = defaultdict(float)
         for weight, text in zip(COLUMN_WEIGHTS, (one.source.title, one.heading, one.text), strict=True):
             for term, times in hits(text, one.language).items():
@@ -173,7 +173,7 @@ def _scores(passages: Sequence[Passage], weights: Mapping[str, float]) -> list[f
     return list(map(score, passages))
 
 
-def in_force_first(question: str, found: Sequence[Passage]) -> list[Passage]:
+def in_force_first(question: str, found: Sequence[LibraryPassage]) -> list[LibraryPassage]:
     """Return the passages, each text once; those of documents that say that they are not in force come last.
 
     Where the question is about a draft, the order stays.

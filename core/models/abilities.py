@@ -21,7 +21,7 @@ from .caller import Caller
 from .faults import explain_any
 from .ladder import Ability, RungName
 from .ladder.probe import find_ability
-from .quirks import Learned
+from .quirks import ModelTraits
 from .resolve import (
     is_extractive,
     is_named,
@@ -119,7 +119,7 @@ async def ability_of(caller: Caller, *, may_try: bool, has_tools: bool) -> Abili
     async with _locks.alone(place):
         known = await load_ability(place)
         if known and hasattr(model, "recall"):
-            model.recall(Learned(frozenset(known.quirks), known.output_tokens))
+            model.recall(ModelTraits(frozenset(known.quirks), known.output_tokens))
         if context.tool_calls != "auto" and not is_extractive(role, context):
             return (known or Ability())._replace(rung=context.tool_calls)
         is_described = profile_of(role, context).calls_tools or not is_named(role, context)
@@ -146,7 +146,7 @@ async def remember_ability(role: Role, context: Context, ability: Ability) -> No
 
 def with_learned(ability: Ability, model: BaseChatModel) -> Ability:
     """Return the ability with what this process has learned about the model's server."""
-    learned: Learned = getattr(model, "learned", Learned())
+    learned: ModelTraits = getattr(model, "learned", ModelTraits())
     return ability._replace(quirks=tuple(sorted(learned.quirks)), output_tokens=learned.output_tokens)
 
 

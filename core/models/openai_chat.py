@@ -19,7 +19,7 @@ from ..run.conversation import clean_nested
 from ..run.transcripts import REASONING, whole_message
 from .deltas import MOST_BYTES, Deltas, as_chunk, events, parsed
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
-from .quirks import OUTPUT_LIMITS, Learned, adapt, learn, room_in
+from .quirks import OUTPUT_LIMITS, ModelTraits, adapt, learn, room_in
 from .windows import read_window
 
 AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
@@ -35,11 +35,11 @@ class OpenAIChat(ChatOpenAI):
     """Whether the model reasons, so that a summary of its thoughts can be asked for; not set: as its profile says."""
     is_at_openai: bool = True
     """Whether the server is OpenAI's own, or Azure's, which has a new name for the limit on the tokens of an answer."""
-    _learned: Learned = PrivateAttr(default=Learned())
+    _learned: ModelTraits = PrivateAttr(default=ModelTraits())
     """What was learned from refusals, in this process or an earlier one."""
 
     @property
-    def learned(self) -> Learned:
+    def learned(self) -> ModelTraits:
         """What is known of the model at this server."""
         return self._learned
 
@@ -47,7 +47,7 @@ class OpenAIChat(ChatOpenAI):
         """Return how many tokens the server says that the model reads; none if it does not say, or is OpenAI's own."""
         return None if self.is_at_openai else await read_window(self.root_async_client, self.model_name)
 
-    def recall(self, learned: Learned) -> None:
+    def recall(self, learned: ModelTraits) -> None:
         """Take what was learned earlier."""
         self._learned |= learned
 

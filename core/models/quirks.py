@@ -51,16 +51,16 @@ _OF_WINDOW = re.compile(r"maximum context length is (\d+) tokens.{0,60}?(\d+) in
 _NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d.])|(?<![\d.])\d{3,7}(?!\d|\.\d)")
 
 
-class Learned(NamedTuple):
-    """What is known of one model at one server."""
+class ModelTraits(NamedTuple):
+    """What was learned about one model at one server."""
 
     quirks: frozenset[str] = frozenset()
     output_tokens: int | None = None
     """The most tokens that may be asked for in an answer; none: not known."""
 
-    def __or__(self, other: Learned) -> Learned:
+    def __or__(self, other: ModelTraits) -> ModelTraits:
         """Return all that either knows, the later number first."""
-        return Learned(self.quirks | other.quirks, other.output_tokens or self.output_tokens)
+        return ModelTraits(self.quirks | other.quirks, other.output_tokens or self.output_tokens)
 
 
 def wishes(quirks: Iterable[str], output_tokens: int | None) -> str:
@@ -70,14 +70,14 @@ def wishes(quirks: Iterable[str], output_tokens: int | None) -> str:
     return ", ".join(wanted)
 
 
-def learn(error: Exception, sent: int | None) -> Learned:
+def learn(error: Exception, sent: int | None) -> ModelTraits:
     """Return what a refusal tells; `sent`: the tokens of an answer that the request allowed."""
     words = message_of(error)
     limit = None if _OF_WINDOW.search(words) else _limit_in(error, sent)
     if kind_of(error) not in ("rejected", "model", "down"):
-        return Learned(output_tokens=limit)
+        return ModelTraits(output_tokens=limit)
     found = (name for name, pattern in QUIRKS.items() if re.search(pattern, words, re.IGNORECASE | re.DOTALL))
-    return Learned(frozenset(found) - {OUTPUT_NAME if limit else ""}, limit)
+    return ModelTraits(frozenset(found) - {OUTPUT_NAME if limit else ""}, limit)
 
 
 def room_in(error: Exception) -> int | None:
@@ -96,7 +96,7 @@ def _limit_in(error: Exception, sent: int | None) -> int | None:
     return max((number for number in numbers if number < sent), default=None)
 
 
-def adapt(payload: Payload, learned: Learned) -> Payload:
+def adapt(payload: Payload, learned: ModelTraits) -> Payload:
     """Change a request in place to what a server takes."""
     quirks = learned.quirks
     for name in quirks & {"stream_options", "parallel_tool_calls", "store"}:

@@ -16,8 +16,8 @@ from ..run.transcripts import Shorten
 from .ladder.rungs import WordsName
 
 
-class Document(NamedTuple):
-    """A document or page, as far as it was shown."""
+class ShownDocument(NamedTuple):
+    """A document or page, with the excerpts that a model is shown."""
 
     number: int
     """The number by which it is cited."""
@@ -34,16 +34,16 @@ class Document(NamedTuple):
     """Whether the excerpts are all that it says."""
 
 
-class Found(NamedTuple):
-    """What was found for a task."""
+class TaskFinding(NamedTuple):
+    """The finding for a task."""
 
     task: str
     text: str
     """The finding, with the numbers of documents in brackets; empty if nothing has come back."""
 
 
-class Learned(NamedTuple):
-    """Something that a step has learned."""
+class ShownLearning(NamedTuple):
+    """A learning of a step, as a model is shown it."""
 
     text: str
     document: int | None
@@ -69,10 +69,10 @@ class Facts(NamedTuple):
     """The tasks that were asked for, each as often as it was."""
     used: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The tools that a researcher has called so far, with the queries or addresses of each call."""
-    documents: tuple[Document, ...] = ()
+    documents: tuple[ShownDocument, ...] = ()
     """What tools have shown; for a report, what the one search has shown that it rests on."""
-    findings: tuple[Found, ...] = ()
-    learnings: tuple[Learned, ...] = ()
+    findings: tuple[TaskFinding, ...] = ()
+    learnings: tuple[ShownLearning, ...] = ()
     gaps: tuple[str, ...] = ()
     """Open questions; the first has the number 1."""
 

@@ -35,8 +35,8 @@ TOO_LARGE = 431
 _ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.9, */*;q=0.1"
 
 
-class Body:
-    """The bytes of one answer, read as far as they are asked for."""
+class ResponseBody:
+    """The body of a response, read only as far as needed."""
 
     def __init__(self, response: httpx.Response) -> None:
         """Take note; nothing is read yet. Raises `Unread` if the encoding is none that was asked for."""
@@ -71,13 +71,13 @@ async def _unpacked(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield decoder.flush()
 
 
-class Answer(NamedTuple):
-    """What a server answered, up to its body."""
+class HttpResponse(NamedTuple):
+    """Status, headers and body of a server's response; the body is not read yet."""
 
     status: int
     headers: dict[str, str]
     """By names in lower case; of several with one name the first."""
-    body: Body
+    body: ResponseBody
 
 
 class Connections:
@@ -112,7 +112,7 @@ class Connections:
         return f"; it was asked for {how}"
 
     @asynccontextmanager
-    async def get(self, address: Address, numbers: Sequence[IPAddress]) -> AsyncIterator[Answer]:
+    async def get(self, address: Address, numbers: Sequence[IPAddress]) -> AsyncIterator[HttpResponse]:
         """Ask for an address at the first of these numbers that takes the connection. Raises `Unread`.
 
         A trusted proxy gets the name instead, because most refuse numbers.
@@ -121,7 +121,7 @@ class Connections:
         with _translated():
             response = await (self._send_through(proxy, address) if proxy else self._send(address, numbers))
         try:
-            yield Answer(response.status_code, _headers(response), Body(response))
+            yield HttpResponse(response.status_code, _headers(response), ResponseBody(response))
         finally:
             await response.aclose()
 

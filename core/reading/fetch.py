@@ -16,7 +16,7 @@ from typing import NamedTuple, Self, TypeVar
 from ..run.concurrency import Threads, in_thread
 from ..run.context import Context
 from .addresses import Address, IPAddress, join_address, parse_address
-from .connection import AGENT, Answer, Connections
+from .connection import AGENT, Connections, HttpResponse
 from .documents.decode import CONTROL_SHARE, NOT_IN_TEXT
 from .policy import Policy, is_public
 from .records import KINDS, Kind, RefusalCode, Unread
@@ -174,7 +174,7 @@ class Fetcher:
         Raises `Unread`, also if it is larger than `most` bytes.
         """
 
-        async def receive(_: Address, answer: Answer) -> tuple[dict[str, str], bytes]:
+        async def receive(_: Address, answer: HttpResponse) -> tuple[dict[str, str], bytes]:
             data = await answer.body.upto(most + 1)
             if len(data) > most:
                 raise Unread("too large", f"it is larger than {most} bytes")
@@ -183,7 +183,7 @@ class Fetcher:
         return await self._follow(parse_address(address), receive, self._obeys_robots)
 
     async def _follow(
-        self, here: Address, receive: Callable[[Address, Answer], Awaitable[Result]], obeys_robots: bool
+        self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]], obeys_robots: bool
     ) -> Result:
         most = self._limits.max_redirects
         for _ in range(most + 1):
@@ -196,7 +196,9 @@ class Fetcher:
             here = found
         raise Unread("redirects", f"it redirects more than {most} times (limit max_redirects)")
 
-    async def _ask(self, here: Address, receive: Callable[[Address, Answer], Awaitable[Result]]) -> Result | Address:
+    async def _ask(
+        self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]]
+    ) -> Result | Address:
         numbers = await self._numbers(here)
         try:
             return await self._ask_once(here, numbers, receive)
@@ -207,7 +209,7 @@ class Fetcher:
         return await self._ask_once(here, numbers, receive)
 
     async def _ask_once(
-        self, here: Address, numbers: list[IPAddress], receive: Callable[[Address, Answer], Awaitable[Result]]
+        self, here: Address, numbers: list[IPAddress], receive: Callable[[Address, HttpResponse], Awaitable[Result]]
     ) -> Result | Address:
         async with self._connections.get(here, numbers) as answer:
             if answer.status in _REDIRECTS:
@@ -238,7 +240,7 @@ class Fetcher:
             raise Unread("unreachable", f"the name {here.host} leads nowhere")
         return list(dict.fromkeys(numbers))
 
-    async def _receive(self, here: Address, answer: Answer) -> Fetched:
+    async def _receive(self, here: Address, answer: HttpResponse) -> Fetched:
         label = answer.headers.get("content-type", "")
         kind = kind_of(label, await answer.body.upto(SNIFFED_BYTES), here.target.partition("?")[0])
         is_whole = kind in (None, "pdf")
@@ -278,7 +280,7 @@ async def look_up(host: str, port: int) -> list[str]:
     return [str(place[0]) for *_, place in found]
 
 
-def _redirected(here: Address, answer: Answer) -> Address:
+def _redirected(here: Address, answer: HttpResponse) -> Address:
     location = answer.headers.get("location", "")
     if not location:
         raise Unread("redirects", "it redirects to nowhere")
@@ -288,7 +290,7 @@ def _redirected(here: Address, answer: Answer) -> Address:
     return there
 
 
-def _refuse_status(answer: Answer) -> None:
+def _refuse_status(answer: HttpResponse) -> None:
     status = answer.status
     if answer.headers.get("cf-mitigated") == "challenge":
         raise Unread("challenge", "its site asks for a proof that the reader is human")

@@ -132,8 +132,8 @@ def kind_of_file(name: str) -> Kind | None:
     return KINDS.get(suffix) or ("registered" if suffix[1:] in registered(PARSERS) else None)
 
 
-class Link(NamedTuple):
-    """A link of a page."""
+class PageLink(NamedTuple):
+    """A link on a page."""
 
     words: str
     """What a reader clicks on; empty where the address itself stands in the text."""
@@ -151,7 +151,7 @@ class Extract(NamedTuple):
     """Date that the file states of itself, else the one that its name or its text bears (ISO 8601)."""
     is_cut: bool = False
     """Whether the file holds more text than this."""
-    links: tuple[Link, ...] = ()
+    links: tuple[PageLink, ...] = ()
     """Where the content of a web page leads to, links in its text first; none for files."""
     signs: tuple[Sign, ...] = ()
     """What in a web page speaks for its text being no content."""

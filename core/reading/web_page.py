@@ -15,7 +15,7 @@ from .addresses import doi_in, parse_address
 from .browser import render
 from .documents.pool import CHILDREN, Parser, shared_parser
 from .fetch import Fetched, Fetcher, Resolver
-from .records import Extract, Link, Reason, RefusalCode, Unread, Unreadable
+from .records import Extract, PageLink, Reason, RefusalCode, Unread, Unreadable
 
 EMPTY_CHARACTERS = 50
 LITTLE_CHARACTERS = 250
@@ -43,7 +43,7 @@ class WebPage(NamedTuple):
     """The main part without anything hidden; headings are lines that start with `#`."""
     date: str
     """Date that it states of itself (ISO 8601); empty if none."""
-    links: tuple[Link, ...]
+    links: tuple[PageLink, ...]
     """Where its content leads to, 200 pages at most, links in its text first."""
     is_cut: bool
     """Whether the page holds more text than this."""

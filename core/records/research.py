@@ -129,8 +129,8 @@ class Assignment(Record):
     """The orchestrator's thought that led to it."""
 
 
-class Contradiction(Record):
-    """What two sources say of the same matter and cannot both be true, as a researcher declares it."""
+class ConflictingClaims(Record):
+    """Claims of two sources on the same matter that cannot both be true, as a researcher declares them."""
 
     claims: tuple[str, str]
     sources: tuple[str, str]
@@ -152,7 +152,7 @@ class Finding(Assignment):
     """Why it is partial or failed, in words for the reader."""
     missing: tuple[str, ...] = ()
     """What the researcher says that its task asks for and it has not found."""
-    contradictions: tuple[Contradiction, ...] = ()
+    contradictions: tuple[ConflictingClaims, ...] = ()
     """Where its sources contradict each other."""
     is_withheld: bool = False
     """Whether a filter of the model's provider refuses to have it read."""

@@ -12,7 +12,7 @@ from ..records.plan import Element, Iteration, Learning, Observation, Observatio
 from ..records.research import (
     Action,
     Assignment,
-    Contradiction,
+    ConflictingClaims,
     Ending,
     Finding,
     Spent,
@@ -73,7 +73,7 @@ class ResearcherState:
     ended: Ending | None = None
     reason: str = ""
     missing: tuple[str, ...] = ()
-    contradictions: tuple[Contradiction, ...] = ()
+    contradictions: tuple[ConflictingClaims, ...] = ()
     failures: Annotated[list[str], delta(append, list)] = field(default_factory=list)
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
 
@@ -214,7 +214,7 @@ class BranchUpdate(TypedDict, total=False):
     ended: Ending
     reason: str
     missing: tuple[str, ...]
-    contradictions: tuple[Contradiction, ...]
+    contradictions: tuple[ConflictingClaims, ...]
     numbered: list[str]
     actions: list[Action]
     failures: list[str]

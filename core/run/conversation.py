@@ -130,7 +130,7 @@ def house_rules(messages: Sequence[AnyMessage]) -> str:
     return "\n".join(clean(message.text) for message in messages if isinstance(message, SystemMessage)).strip()
 
 
-class Block(NamedTuple):
+class FileBlock(NamedTuple):
     """A content block beside text: a file in base64, or a link in its place."""
 
     name: str
@@ -139,14 +139,14 @@ class Block(NamedTuple):
     link: str
 
 
-def blocks_of(message: AnyMessage) -> list[Block]:
+def blocks_of(message: AnyMessage) -> list[FileBlock]:
     """Return what a user's message holds beside text, in the shapes of LangChain, OpenAI and chat clients."""
     content = message.content if isinstance(message, HumanMessage) else ""
     blocks = content if isinstance(content, list) else []
     return [_block_of(one) for one in blocks if isinstance(one, dict) and one.get("type") != "text"]
 
 
-def _block_of(block: dict[str, Any]) -> Block:
+def _block_of(block: dict[str, Any]) -> FileBlock:
     kind = str(block.get("type"))
     inner = (block.get(key) for key in ("metadata", "extras", "source", kind))
     holders = [block, *(holder for holder in inner if isinstance(holder, dict))]
@@ -162,7 +162,7 @@ def _block_of(block: dict[str, Any]) -> Block:
         mime_type = mime_type or head.removeprefix("data:").partition(";")[0]
     link = clean(address).strip() if address.startswith(("http://", "https://")) and not data else ""
     name = name or ".".join(filter(None, (_MEDIA.get(kind, "file"), first("format"))))
-    return Block(name, mime_type, data or base64.b64encode(clean(first("text")).encode()).decode(), link)
+    return FileBlock(name, mime_type, data or base64.b64encode(clean(first("text")).encode()).decode(), link)
 
 
 def attached_to(message: AnyMessage) -> list[Attached]:

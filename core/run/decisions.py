@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..records.research import Contradiction, Decision, Progress, Spent, Task
+from ..records.research import ConflictingClaims, Decision, Progress, Spent, Task
 from . import tool_names
 from .branches import ResearcherState, ToolRequest
 from .limits import Limits
 from .spending import total
-from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Call, Calls, contradictions_in, missing_in
+from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, RunnableCall, contradictions_in, missing_in
 
 ACT = "act"
 """Nudge: the model called no tool."""
@@ -149,7 +149,7 @@ class NextAction(NamedTuple):
     is_finished: bool = False
     missing: tuple[str, ...] = ()
     """What it says that it has not found."""
-    contradictions: tuple[Contradiction, ...] = ()
+    contradictions: tuple[ConflictingClaims, ...] = ()
     """What it says that its sources contradict each other on."""
 
 
@@ -190,20 +190,20 @@ def choose_action(
     return NextAction(answers, request)
 
 
-def _may_join(call: Call, first: Call) -> bool:
+def _may_join(call: RunnableCall, first: RunnableCall) -> bool:
     """Return whether a call can be carried out together with the first one; what other tools take, we do not know."""
     is_like = call.name == first.name and call.name in tool_names.OURS and _single(call) == _single(first)
     return call is first or is_like
 
 
-def _single(call: Call) -> dict[str, Any]:
+def _single(call: RunnableCall) -> dict[str, Any]:
     """Return the arguments that are neither texts nor lists, such as the place from which to read on."""
     return {
         name: value for name, value in call.arguments.items() if value and not isinstance(value, str | list | tuple)
     }
 
 
-def _merged(calls: list[Call]) -> dict[str, Any]:
+def _merged(calls: list[RunnableCall]) -> dict[str, Any]:
     """Return the arguments of the first call with the lists of all calls joined; a bare text counts as a list."""
     merged = dict(calls[0].arguments)
     for call in calls[1:]:

@@ -272,8 +272,8 @@ def _name(question_id: str, *owner: str) -> str:
     return " ".join(["costs of", question_id, *owner])
 
 
-class Answer(NamedTuple):
-    """A kept answer of a model."""
+class StoredReply(NamedTuple):
+    """A model's reply that was stored before the node was interrupted."""
 
     message: AIMessage
     key: str
@@ -293,7 +293,7 @@ class Answers:
         self._asked = Counter[str]()
         self._lock = asyncio.Lock()
 
-    async def earlier(self, question: str) -> Answer | None:
+    async def earlier(self, question: str) -> StoredReply | None:
         """Return the answer to this question that the node was given before it was stopped, each once."""
         async with self._lock:
             kept = (await self._all()).get(question, [])
@@ -301,7 +301,7 @@ class Answers:
             if number >= len(kept):
                 return None
             self._asked[question] += 1
-            return Answer(AIMessage.model_validate(kept[number]["message"]), kept[number]["key"])
+            return StoredReply(AIMessage.model_validate(kept[number]["message"]), kept[number]["key"])
 
     async def keep(self, question: str, message: AIMessage) -> str:
         """Keep an answer; returns the key of its cost, empty if it is of a kind that cannot be kept."""

@@ -22,7 +22,7 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
 from ...prompts import fence
-from ..records.research import Contradiction, Finding
+from ..records.research import ConflictingClaims, Finding
 from . import tool_names
 from .conversation import clean_nested
 
@@ -60,7 +60,7 @@ NO_WORK = (tool_names.THINK_TOOL, tool_names.CALCULATE, tool_names.GENERATE_REPO
 """Characters that a token is taken to have where nobody counts them."""
 
 
-class Call(NamedTuple):
+class RunnableCall(NamedTuple):
     """A tool call that can be run."""
 
     id: str
@@ -80,7 +80,7 @@ class Calls(NamedTuple):
 
     message: AIMessage
     """The message with a unique id for every call."""
-    accepted: tuple[Call, ...]
+    accepted: tuple[RunnableCall, ...]
     refused: tuple[Refusal, ...]
 
 
@@ -104,7 +104,7 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
         if fault:
             refused.append(Refusal(call_id, f"{NOT_RUN} {fault}."))
         else:
-            accepted.append(Call(call_id, name, arguments))
+            accepted.append(RunnableCall(call_id, name, arguments))
     # Only the words are kept of the content: its blocks for tool calls bear the ids as the model gave them.
     thought = {name: clean_nested(value) for name, value in message.additional_kwargs.items() if name == REASONING}
     kept = AIMessage(content=message.text, tool_calls=calls, id=message.id, additional_kwargs=thought)
@@ -148,17 +148,17 @@ def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(filter(None, lines)))[:MOST_GAPS]
 
 
-def contradictions_in(arguments: Mapping[str, Any], keys: Sequence[str]) -> tuple[Contradiction, ...]:
+def contradictions_in(arguments: Mapping[str, Any], keys: Sequence[str]) -> tuple[ConflictingClaims, ...]:
     """Return the contradictions between sources that a call declares; `keys` of the sources by number, from 1."""
     given, known = arguments.get("contradictions"), dict(enumerate(keys, 1))
-    found = list[Contradiction]()
+    found = list[ConflictingClaims]()
     for one in filter(lambda one: isinstance(one, dict), given if isinstance(given, list) else ()):
         claim, other = (" ".join(str(one.get(name) or "").split()) for name in ("claim", "other"))
         numbers = (one.get(name) for name in ("document", "other_document"))
         sources = [known.get(number, "") if isinstance(number, int) else "" for number in numbers]
         says_two = claim and other and claim.casefold() != other.casefold()
         if says_two and all(sources) and len({*sources}) == len(sources):
-            found.append(Contradiction(claims=(claim, other), sources=(sources[0], sources[1])))
+            found.append(ConflictingClaims(claims=(claim, other), sources=(sources[0], sources[1])))
     return tuple(found)[:MOST_GAPS]
 
 

@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)、．]", re.MULTILINE)
 _PUNCTUATION = re.compile("[.,!¡。！،、]")
 
 
-class Answer(NamedTuple):
+class UserDecision(NamedTuple):
     """What the user decided."""
 
     decision: Decision
@@ -44,7 +44,7 @@ def request(name: str, args: Mapping[str, str], description: str, allowed: Seque
     }
 
 
-def ask(asked: Mapping[str, Any], max_characters: int) -> Answer:
+def ask(asked: Mapping[str, Any], max_characters: int) -> UserDecision:
     """Pause until the user has answered; an answer that cannot be read is asked for again, with the reason."""
     allowed = asked["review_configs"][0]["allowed_decisions"]
     refused: dict[str, str] = {}
@@ -56,7 +56,7 @@ def ask(asked: Mapping[str, Any], max_characters: int) -> Answer:
             refused = {"refused": str(fault)}
 
 
-def read_answer(reply: Any, allowed: Sequence[Decision], max_characters: int) -> Answer:
+def read_answer(reply: Any, allowed: Sequence[Decision], max_characters: int) -> UserDecision:
     """Take words, `{"decisions": [{"type": …}]}`, or `{"action": …, "plan" | "comment" | "answer": …}`.
 
     Raises `QuestionRefused`.
@@ -65,21 +65,21 @@ def read_answer(reply: Any, allowed: Sequence[Decision], max_characters: int) ->
     if "decisions" in given:
         given = _decided(given["decisions"])
     elif given.get("action") == "end":
-        return Answer("end")
+        return UserDecision("end")
     decision = given.get("action", "respond")
     if decision not in allowed:
         raise QuestionRefused(f"The decision {decision!r} is not one of those allowed here: {', '.join(allowed)}.")
     if decision == "approve":
-        return Answer("approve", "approve")
+        return UserDecision("approve", "approve")
     text = given.get("plan") if decision == "edit" else given.get("comment", given.get("answer"))
     if text is None and decision == "reject":
-        return Answer("reject")
+        return UserDecision("reject")
     if not isinstance(text, str):
         raise QuestionRefused(f"The decision {decision!r} needs its words as text, not {type(text).__name__}.")
     text = clean(text).strip()
     if fault := "" if decision == "reject" and not text else fault_in(text, max_characters):
         raise QuestionRefused(fault)
-    return Answer(decision, text)
+    return UserDecision(decision, text)
 
 
 def _decided(decisions: Any) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _decided(decisions: Any) -> dict[str, Any]:
     return {"action": decisions[0].get("type"), "plan": plan, "comment": decisions[0].get("message")}
 
 
-def reviewed(plan: Plan, answer: Answer, max_steps: int) -> Plan:
+def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
     """Return the plan as the answer leaves it: approved, edited, or rejected with a comment.
 
     Of words, an approval approves, a numbered list is an edited plan, and anything else is a comment. An edited plan

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from ...tools.results import Result
 from ..evidence.checking.proof import Known, prove, stands_in
 from ..evidence.checking.source_text import SourceText, words_and_figures
-from ..evidence.checking.units import Unit, units_of
+from ..evidence.checking.units import ReportUnit, units_of
 from ..evidence.citations.citing import Edit, with_edits
 from ..evidence.text.quantities import Calculation, numbers_in
 from ..evidence.text.words import names
@@ -39,7 +39,7 @@ def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
     return with_edits(text, [Edit(unit.end, unit.end, f" [{number}]") for unit, number in found if number])
 
 
-def _source_of(unit: Unit, sources: Mapping[int, Known]) -> int | None:
+def _source_of(unit: ReportUnit, sources: Mapping[int, Known]) -> int | None:
     for number, known in sources.items():
         if any(stands_in(unit.text.rstrip(" .!"), text.text) for text in known.texts):
             return number
@@ -50,7 +50,7 @@ def _source_of(unit: Unit, sources: Mapping[int, Known]) -> int | None:
     return holding[0] if len(holding) == 1 else None
 
 
-def _holds(unit: Unit, known: Known, own: list[str]) -> bool:
+def _holds(unit: ReportUnit, known: Known, own: list[str]) -> bool:
     for text in known.texts:
         windows = text.windows
         wanted = words_and_figures(unit.text)

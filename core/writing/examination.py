@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.proof import Place, has_something_to_look_up, not_stated, unproved
+from ..evidence.checking.proof import ProofPassage, has_something_to_look_up, not_stated, unproved
 from ..evidence.checking.source_text import SourceText, words_and_figures
-from ..evidence.checking.units import Unit, states_figures, units_of
+from ..evidence.checking.units import ReportUnit, states_figures, units_of
 from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, known_citations, with_edits
 from ..evidence.citations.markers import Marker
@@ -26,7 +26,7 @@ from ..records.sources import Source
 from ..run.context import Context
 from .fill_in import Filler
 from .forms import RewriteSentences
-from .judging import MORE, Evidence, Judgement, Key, Verdict, judge, judgement_on_corrected, key_of
+from .judging import MORE, Evidence, Key, UnitJudgement, Verdict, judge, judgement_on_corrected, key_of
 from .trial import is_sound
 
 SENTENCES = 40
@@ -52,7 +52,7 @@ class Fault(NamedTuple):
     """As it stands in the report."""
     start: int
     """Where it begins."""
-    wrong: tuple[tuple[Unit, Judgement], ...]
+    wrong: tuple[tuple[ReportUnit, UnitJudgement], ...]
     """Its units that are wrong, and what was said of them."""
 
     @property
@@ -112,7 +112,7 @@ def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _said(unit: Unit, said: Judgement, evidence: Evidence, sentence: str) -> dict[str, Any]:
+def _said(unit: ReportUnit, said: UnitJudgement, evidence: Evidence, sentence: str) -> dict[str, Any]:
     sources = dict.fromkeys(evidence.numbers[one.source] for one in said.places if one.source in evidence.numbers)
     return {
         **({"words": unit.raw} if unit.raw != sentence else {}),
@@ -161,7 +161,7 @@ def _markers(raw: str) -> list[int]:
     return [number for part in scan(raw) if isinstance(part, Marker) for number in part.numbers]
 
 
-def keeps_citations(units: Sequence[Unit], fault: Fault, new: Sequence[Unit]) -> bool:
+def keeps_citations(units: Sequence[ReportUnit], fault: Fault, new: Sequence[ReportUnit]) -> bool:
     """Whether each unit of a sentence that was right still cites what it cited; `units` are those of the report."""
     wrong = {unit.start for unit, _ in fault.wrong}
     right = [one for one in units if one.sentence_start == fault.start and one.is_cited and one.start not in wrong]
@@ -174,7 +174,7 @@ def _with(rewrites: Sequence[Rewrite], text: str) -> str:
     return with_edits(text, [Edit(one.fault.start, one.fault.end, one.raw) for one in rewrites])
 
 
-def new_units(rewrite: Rewrite, text: str, sources: Mapping[int, str]) -> list[Unit]:
+def new_units(rewrite: Rewrite, text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
     """Return the units of a new sentence in its place in the report.
 
     Those that cite nothing are compared with what decided on the old ones, too.
@@ -246,7 +246,7 @@ class Examination:
         self._sources = {**cited, **others, **cited}
         shown = {key: texts.get(key, ()) for key in self._sources.values()}
         self._evidence = Evidence(shown, sources, self._sources, calculations)
-        self._judged: dict[Key, Judgement] = {}
+        self._judged: dict[Key, UnitJudgement] = {}
         # Judgements that a source which could not be read may turn round are dropped.
         self._undecided = set[Key]()
         self._is_sound: bool | None = None
@@ -287,10 +287,10 @@ class Examination:
             "right from wrong when it was tried. Another can be named (setting models, role verifier)."
         ]
 
-    def _units(self) -> list[Unit]:
+    def _units(self) -> list[ReportUnit]:
         return units_of(self._text, self._sources)
 
-    async def _judge(self, units: Sequence[Unit], calls: int) -> None:
+    async def _judge(self, units: Sequence[ReportUnit], calls: int) -> None:
         """Have a model judge units, in at most `calls` calls; a unit quoted word for word needs no judgement."""
         if calls < 1 or is_extractive("verifier", self._context):
             return
@@ -314,15 +314,15 @@ class Examination:
         self._judged = {key: said for key, said in self._judged.items() if key not in self._undecided}
         self._opinions -= made + more
 
-    def _is_decided(self, key: Key, said: Judgement) -> bool:
+    def _is_decided(self, key: Key, said: UnitJudgement) -> bool:
         """Whether a judgement holds whatever a cited source says that could not be read."""
         if said.verdict in ("supported", "reasoning") or (said.verdict == "contradicted" and said.places):
             return True
         return all(one.texts for one in self._evidence.known(key[1]).values())
 
-    def _doubtful(self, units: Sequence[Unit]) -> dict[Key, Judgement]:
+    def _doubtful(self, units: Sequence[ReportUnit]) -> dict[Key, UnitJudgement]:
         """Return the judgements that a second look may change: what was not found or not proved."""
-        held, doubtful = self._held(self._units()), dict[Key, Judgement]()
+        held, doubtful = self._held(self._units()), dict[Key, UnitJudgement]()
         for unit in units:
             if said := self._judged.get(key_of(unit)):
                 said = _founded(unit, said, held)
@@ -331,7 +331,7 @@ class Examination:
                     doubtful[key_of(unit)] = said
         return doubtful
 
-    def _is_settled(self, unit: Unit) -> bool:
+    def _is_settled(self, unit: ReportUnit) -> bool:
         return key_of(unit) in self._judged or (
             bool(unit.sources) and any(self._verifier.is_quoted(unit, key) for key in unit.sources)
         )
@@ -341,7 +341,7 @@ class Examination:
         held = self._held(units)
         return [check for unit in units if (check := self._check(unit, held))]
 
-    def _verdicts(self, draft: Sequence[Unit]) -> tuple[UnitVerdict, ...]:
+    def _verdicts(self, draft: Sequence[ReportUnit]) -> tuple[UnitVerdict, ...]:
         units = self._units()
         left, held = {key_of(unit): unit for unit in units}, self._held(units)
         # Below a corrected head or label, the words of a cell are the same.
@@ -349,7 +349,7 @@ class Examination:
         kept = {key_of(old): new for old, new in zip(*cells, strict=False) if old.raw == new.raw}
         return tuple(self._verdict(unit, {**kept, **left}.get(key_of(unit)), held) for unit in draft)
 
-    def _verdict(self, draft: Unit, unit: Unit | None, held: str) -> UnitVerdict:
+    def _verdict(self, draft: ReportUnit, unit: ReportUnit | None, held: str) -> UnitVerdict:
         """Return what became of a unit of the draft; `unit`: the same as it stands now, none if it was corrected."""
         if unit is None:
             return UnitVerdict(text=draft.text, shown="corrected")
@@ -371,15 +371,15 @@ class Examination:
             operation="; ".join(said.calculation.lines),
         )
 
-    def _held(self, units: Sequence[Unit]) -> str:
+    def _held(self, units: Sequence[ReportUnit]) -> str:
         """Return what a conclusion may rest on: what was read, and what the report states that is supported."""
         return " ".join([self._evidence.reading, *(unit.text for unit in units if self._holds(unit))])
 
-    def _holds(self, unit: Unit) -> bool:
+    def _holds(self, unit: ReportUnit) -> bool:
         said = self._judged.get(key_of(unit))
         return said.verdict == "supported" if said else self._is_settled(unit)
 
-    def _check(self, unit: Unit, held: str) -> ClaimCheck | None:
+    def _check(self, unit: ReportUnit, held: str) -> ClaimCheck | None:
         """Return the check of a unit; none if it needs no source. `held`: what a conclusion may rest on."""
         said = self._judged.get(key_of(unit))
         if said is None:
@@ -414,7 +414,7 @@ class Examination:
             repair=self._repairs.get(unit.text),
         )
 
-    async def judge_parts(self, units: Sequence[Unit]) -> Mapping[Key, Judgement]:
+    async def judge_parts(self, units: Sequence[ReportUnit]) -> Mapping[Key, UnitJudgement]:
         """Return what the model says of these units of the report alone."""
         await self._judge(units, self._opinions - self._opinions // KEPT)
         return dict(self._judged)
@@ -451,7 +451,7 @@ class Examination:
                 self._note(one, units)
         return taken
 
-    def _settle(self, rewrites: Sequence[Rewrite], new: Mapping[int, Sequence[Unit]]) -> None:
+    def _settle(self, rewrites: Sequence[Rewrite], new: Mapping[int, Sequence[ReportUnit]]) -> None:
         """Judge new units by what was said of the old ones, where that proves them."""
         for one in rewrites:
             for unit in new[one.fault.start]:
@@ -459,7 +459,7 @@ class Examination:
                     if follows := judgement_on_corrected(unit, before, said, self._evidence):
                         self._judged[key_of(unit)] = follows
 
-    def _is_right(self, rewrite: Rewrite, units: Sequence[Unit]) -> bool:
+    def _is_right(self, rewrite: Rewrite, units: Sequence[ReportUnit]) -> bool:
         if is_written_in(rewrite.raw, self._language_code) is False:
             return False
         # The cells of a row whose label was corrected are judged with it, and corrected next.
@@ -467,18 +467,18 @@ class Examination:
         own = [unit for unit in units if unit.kind in kinds or not kinds <= {"label"}]
         return all(self._is_settled(unit) and not self._is_faulty(unit) for unit in own)
 
-    def _is_faulty(self, unit: Unit) -> bool:
+    def _is_faulty(self, unit: ReportUnit) -> bool:
         said = self._judged.get(key_of(unit))
         return said is not None and is_wrong(unit, said)
 
     @staticmethod
-    def _is_new(rewrite: Rewrite, units: Sequence[Unit], told: Collection[str]) -> bool:
+    def _is_new(rewrite: Rewrite, units: Sequence[ReportUnit], told: Collection[str]) -> bool:
         """Whether nothing in it stands elsewhere in the report already."""
         own = {unit.text for unit, _ in rewrite.fault.wrong}
         within = rewrite.fault.raw
         return all(unit.text in own or unit.text not in told or unit.raw in within for unit in units)
 
-    def _note(self, rewrite: Rewrite, units: Sequence[Unit]) -> None:
+    def _note(self, rewrite: Rewrite, units: Sequence[ReportUnit]) -> None:
         """Remember how the units of a sentence were corrected."""
         wrong = [unit for unit, _ in rewrite.fault.wrong]
         before, known = " ".join(unit.text for unit in wrong), {key_of(unit) for unit in wrong}
@@ -487,7 +487,7 @@ class Examination:
                 self._repairs[unit.text] = kind_of(before, unit.text)
 
 
-def _joined(place: Place, places: Iterable[Place]) -> Place:
+def _joined(place: ProofPassage, places: Iterable[ProofPassage]) -> ProofPassage:
     """Return a place that reaches to the others in its text, as far as a passage may."""
     start, end = place.start, place.end
     for other in places:
@@ -504,7 +504,7 @@ def _shared(text: str, words: str) -> tuple[int, int]:
     return len(figures_of(text) & figures_of(words)), len(words_and_figures(text) & words_and_figures(words))
 
 
-def is_wrong(unit: Unit, said: Judgement) -> bool:
+def is_wrong(unit: ReportUnit, said: UnitJudgement) -> bool:
     """Whether a unit must not stand as it is."""
     if said.verdict in ("supported", "reasoning"):
         return False
@@ -512,7 +512,7 @@ def is_wrong(unit: Unit, said: Judgement) -> bool:
     return said.verdict in ("contradicted", "wrong_source") or unit.kind not in _NAMES or has_number
 
 
-def _founded(unit: Unit, said: Judgement, held: str) -> Judgement:
+def _founded(unit: ReportUnit, said: UnitJudgement, held: str) -> UnitJudgement:
     """Return the judgement; a conclusion whose numbers its premises do not hold is not proved."""
     if said.verdict != "reasoning" or said.is_absence:
         return said
@@ -521,9 +521,9 @@ def _founded(unit: Unit, said: Judgement, held: str) -> Judgement:
     return said._replace(verdict="unproved", fault=fault) if fault else said
 
 
-def _faults(units: Sequence[Unit], judged: Mapping[Key, Judgement]) -> list[Fault]:
+def _faults(units: Sequence[ReportUnit], judged: Mapping[Key, UnitJudgement]) -> list[Fault]:
     """Return the sentences and rows with units that can be corrected: what is not proved may well be right."""
-    by_sentence: dict[int, list[tuple[Unit, Judgement]]] = {}
+    by_sentence: dict[int, list[tuple[ReportUnit, UnitJudgement]]] = {}
     for unit in units:
         said = judged.get(key_of(unit))
         if said and said.verdict != "unproved" and is_wrong(unit, said):
@@ -541,7 +541,7 @@ def _first(faults: Sequence[Fault]) -> list[Fault]:
     return [fault for fault in left if fault.wrong]
 
 
-def _reasons(said: Judgement) -> tuple[str, ...]:
+def _reasons(said: UnitJudgement) -> tuple[str, ...]:
     """Return what speaks against a unit, in words for the reader."""
     if said.verdict == "supported":
         return ()

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
 from ..evidence.text.similarity import grouped
-from ..models.request import Document, Facts, Found, Learned
+from ..models.request import Facts, ShownDocument, ShownLearning, TaskFinding
 from ..records.plan import Learning
 from ..records.sources import Source, time_of
 from ..run import tool_names
@@ -27,7 +27,7 @@ def facts_of_run(state: ResearchState, context: Context) -> Facts:
     run = state.run
     reported = max((place for place, one in enumerate(state.messages) if mark_of(one) == "report"), default=0)
     mine = [finding for finding in state.findings.values() if finding.question_id == run.id]
-    found = tuple(Found(one.task, one.numbered or one.text) for one in mine)
+    found = tuple(TaskFinding(one.task, one.numbered or one.text) for one in mine)
     return Facts(
         request=_request(state.messages),
         earlier=question_of(state.messages[:reported]),
@@ -64,11 +64,11 @@ def facts_of_step(state: StepState, results: Iterable[Result] = ()) -> Facts:
     )
 
 
-def documents_in(results: Iterable[Result]) -> tuple[Document, ...]:
+def documents_in(results: Iterable[Result]) -> tuple[ShownDocument, ...]:
     """Return the documents in results, each with all its excerpts, in the order of the results."""
-    found: dict[int, Document] = {}
+    found: dict[int, ShownDocument] = {}
     for result in results:
-        known = found.get(result["document"]) or Document(result["document"], result["title"], result["address"])
+        known = found.get(result["document"]) or ShownDocument(result["document"], result["title"], result["address"])
         texts = tuple(dict.fromkeys((*known.texts, *filter(None, result["text"].split(JOINT)))))
         # A document that was opened is shown without what the search has told of it.
         found[known.number] = known._replace(
@@ -80,9 +80,9 @@ def documents_in(results: Iterable[Result]) -> tuple[Document, ...]:
     return tuple(found.values())
 
 
-def learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[Learned, ...]:
+def learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[ShownLearning, ...]:
     """Return learnings with the numbers of their sources, which are given by key."""
-    return tuple(Learned(one.text, numbers.get(one.source)) for one in learnings)
+    return tuple(ShownLearning(one.text, numbers.get(one.source)) for one in learnings)
 
 
 def _request(messages: Sequence[AnyMessage]) -> str:
@@ -100,12 +100,12 @@ def _tried(transcript: Iterable[AnyMessage]) -> tuple[str, ...]:
     )
 
 
-def _found(state: ResearchState) -> tuple[Found, ...]:
+def _found(state: ResearchState) -> tuple[TaskFinding, ...]:
     """Return what the steps of a typed plan have learned, as findings."""
     numbers = {source.key: source.number for source in state.sources.values() if source.number}
     own = [one for one in state.learnings.values() if one.question_id == state.run.id]
     return tuple(
-        Found(
+        TaskFinding(
             step.task,
             " ".join(
                 f"{one.text} [{numbers[one.source]}]" for one in own if one.step == step.id and numbers.get(one.source)
@@ -115,7 +115,7 @@ def _found(state: ResearchState) -> tuple[Found, ...]:
     )
 
 
-def _passages(state: ResearchState) -> tuple[Document, ...]:
+def _passages(state: ResearchState) -> tuple[ShownDocument, ...]:
     """Return the sources of a question that is answered from one search, with the passages that it found."""
     own = [one for one in state.learnings.values() if one.question_id == state.run.id]
     return tuple(
@@ -124,8 +124,8 @@ def _passages(state: ResearchState) -> tuple[Document, ...]:
     )
 
 
-def _document(source: Source, number: int, texts: Iterable[str]) -> Document:
-    return Document(
+def _document(source: Source, number: int, texts: Iterable[str]) -> ShownDocument:
+    return ShownDocument(
         number,
         source.title,
         source.address,

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.proof import Known, Place, prove, stands_in
+from ..evidence.checking.proof import Known, ProofPassage, prove, stands_in
 from ..evidence.checking.source_text import SourceText, Windows
-from ..evidence.checking.units import Unit
+from ..evidence.checking.units import ReportUnit
 from ..evidence.text.quantities import Calculation
 from ..evidence.text.words import tokens
 from ..models.resolve import output_tokens, profile_of
@@ -42,11 +42,11 @@ Key = tuple[str, tuple[str, ...]]
 """What a judgement is about: the words of a unit, and the sources that it cites."""
 
 
-class Judgement(NamedTuple):
-    """What a model says of a unit, as far as it is proved."""
+class UnitJudgement(NamedTuple):
+    """A model's verdict on a unit, kept only as far as code could prove it."""
 
     verdict: Verdict
-    places: tuple[Place, ...] = ()
+    places: tuple[ProofPassage, ...] = ()
     """Where the deciding words stand, if they stand in a source."""
     right: str = ""
     """What the unit should say; empty if it is right, or nothing is known."""
@@ -63,7 +63,7 @@ class Judgement(NamedTuple):
         return " … ".join(dict.fromkeys(one.words for one in self.places))
 
 
-def key_of(unit: Unit) -> Key:
+def key_of(unit: ReportUnit) -> Key:
     """Return under what the judgement on a unit is kept."""
     return unit.text, unit.sources
 
@@ -97,21 +97,21 @@ class Evidence:
         """Whether nothing was kept of any source."""
         return not any(self._texts.values())
 
-    def nearest(self, unit: Unit) -> list[str]:
+    def nearest(self, unit: ReportUnit) -> list[str]:
         """Return the keys of the sources that a unit does not cite and that may say what it says, the best first."""
         others = [key for key in self._windows if key not in unit.sources]
         shares = {key: max((one.share(unit.text) for one in self._windows[key]), default=0.0) for key in others}
         return sorted((key for key in others if shares[key] >= SHARE), key=lambda key: -shares[key])[:NEAREST]
 
-    def shown(self, units: Iterable[tuple[Unit, Sequence[str]]], most: int) -> list[dict[str, Any]]:
+    def shown(self, units: Iterable[tuple[ReportUnit, Sequence[str]]], most: int) -> list[dict[str, Any]]:
         """Return the sources with the passages that say most about the units that are compared with them."""
-        wanted: dict[str, list[Unit]] = defaultdict(list)
+        wanted: dict[str, list[ReportUnit]] = defaultdict(list)
         for unit, keys in units:
             for key in keys:
                 wanted[key].append(unit)
         return [self._shown(key, wanted[key], most) for key in self.numbers if key in wanted]
 
-    def _shown(self, key: str, units: Sequence[Unit], most: int) -> dict[str, Any]:
+    def _shown(self, key: str, units: Sequence[ReportUnit], most: int) -> dict[str, Any]:
         source = self._sources[key]
         passages = [
             passage
@@ -122,7 +122,7 @@ class Evidence:
         date = {"date": source.date} if source.date else {}
         return {"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages}
 
-    def keys_for(self, unit: Unit, *, is_second_look: bool) -> list[str]:
+    def keys_for(self, unit: ReportUnit, *, is_second_look: bool) -> list[str]:
         """Return the keys of the sources that a unit is compared with.
 
         These are the sources that the unit cites, or else its sentence or what is around it. The nearest others are
@@ -131,7 +131,7 @@ class Evidence:
         near = self.nearest(unit) if is_second_look or not unit.sources else ()
         return list(dict.fromkeys([*(unit.sources or unit.of_sentence or unit.nearby), *near]))
 
-    def has_more(self, unit: Unit) -> bool:
+    def has_more(self, unit: ReportUnit) -> bool:
         """Whether a second look would be shown more than the first one."""
         cited = unit.sources or unit.of_sentence or unit.nearby
         has_windows = any(len(one.windows) > SHOWN for key in cited for one in self._windows.get(key, ()))
@@ -160,18 +160,18 @@ def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Seq
     return whole or texts
 
 
-def _statement(unit: Unit) -> str:
+def _statement(unit: ReportUnit) -> str:
     return unit.text if unit.text == unit.sentence else f"{unit.text} {unit.around or unit.sentence}"
 
 
 async def judge(
-    units: Sequence[Unit],
+    units: Sequence[ReportUnit],
     evidence: Evidence,
     filler: Filler,
     calls: int,
     context: Context,
-    before: Mapping[Key, Judgement] = MappingProxyType({}),
-) -> tuple[dict[Key, Judgement], int]:
+    before: Mapping[Key, UnitJudgement] = MappingProxyType({}),
+) -> tuple[dict[Key, UnitJudgement], int]:
     """Return the judgements on units and the number of calls made, at most `calls`; other units have none.
 
     With what was said of them `before`, they are judged by more passages. A model that cannot fill in the form for many
@@ -190,12 +190,12 @@ async def judge(
     return found | more, len(batches) + made
 
 
-def _batches(units: Sequence[Unit], most: int) -> list[list[Unit]]:
+def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
     """Cut units into calls, in the order of the report: what one is about is often said by the one before."""
     once = {key_of(unit): unit for unit in units}.values()
     # As many calls as it takes, and equally many units in each.
     size = -(-len(once) // -(-len(once) // most)) if once else most
-    batches, cited = list[list[Unit]](), set[str]()
+    batches, cited = list[list[ReportUnit]](), set[str]()
     for unit in once:
         keys = {*(unit.sources or unit.of_sentence or unit.nearby[:1])}
         has_others = most == FEW and cited and len(cited | keys) > FEW_SOURCES
@@ -208,8 +208,8 @@ def _batches(units: Sequence[Unit], most: int) -> list[list[Unit]]:
 
 
 async def _judge(
-    units: Sequence[Unit], evidence: Evidence, filler: Filler, before: Mapping[Key, Judgement]
-) -> dict[Key, Judgement]:
+    units: Sequence[ReportUnit], evidence: Evidence, filler: Filler, before: Mapping[Key, UnitJudgement]
+) -> dict[Key, UnitJudgement]:
     """Judge units in one call; `before`: what the first call said of them, none if this is the first."""
     against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
     knowledge = fenced_knowledge(sources=sources, units=shown)
@@ -231,8 +231,8 @@ async def _judge(
 
 
 def _prepare(
-    units: Sequence[Unit], evidence: Evidence, before: Mapping[Key, Judgement]
-) -> tuple[list[tuple[Unit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
+    units: Sequence[ReportUnit], evidence: Evidence, before: Mapping[Key, UnitJudgement]
+) -> tuple[list[tuple[ReportUnit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the units with the keys of the sources that they are compared with, and both as models are shown them."""
     against = [(unit, evidence.keys_for(unit, is_second_look=bool(before))) for unit in units]
     # What stands around several units is shown once.
@@ -242,7 +242,7 @@ def _prepare(
 
 
 def _shown(
-    number: int, unit: Unit, last: Unit | None, evidence: Evidence, before: Mapping[Key, Judgement]
+    number: int, unit: ReportUnit, last: ReportUnit | None, evidence: Evidence, before: Mapping[Key, UnitJudgement]
 ) -> dict[str, Any]:
     is_around = unit.around and unit.around != unit.text and not (last and last.around == unit.around)
     within = {"in": unit.around} if is_around else {}
@@ -253,7 +253,9 @@ def _shown(
     return {"unit": number, "says": unit.text, **within, **cites, **fault}
 
 
-def judgement_on_corrected(unit: Unit, before: Unit, said: Judgement, evidence: Evidence) -> Judgement | None:
+def judgement_on_corrected(
+    unit: ReportUnit, before: ReportUnit, said: UnitJudgement, evidence: Evidence
+) -> UnitJudgement | None:
     """Return the judgement that follows from the one on what stood there before, if that proves the new words.
 
     They are the judge's own and take the place of one stretch of words, or the unit only cites the source that says so.
@@ -272,10 +274,10 @@ def judgement_on_corrected(unit: Unit, before: Unit, said: Judgement, evidence: 
     proof = prove(unit, "\n".join(one.words for one in said.places), said.calculation, known)
     is_cited = not unit.is_cited or any(one.source in unit.sources for one in proof.places)
     is_proved = is_cited and not proof.fault
-    return Judgement("supported", proof.places, calculation=said.calculation) if is_proved else None
+    return UnitJudgement("supported", proof.places, calculation=said.calculation) if is_proved else None
 
 
-def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> Judgement:
+def _read(unit: ReportUnit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> UnitJudgement:
     """Return the judgement with what proves it; words that no source has are left out."""
     calculation = Calculation((*judged.calculations, *evidence.calculations))
     proof = prove(unit, judged.words, calculation, evidence.known(keys))
@@ -287,4 +289,4 @@ def _read(unit: Unit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str
         # It was to be the words of a source that does not exist.
         verdict = "not_found"
     fault = proof.fault if verdict == "unproved" else ""
-    return Judgement(verdict, proof.places, judged.right, calculation, judged.is_absence, fault)
+    return UnitJudgement(verdict, proof.places, judged.right, calculation, judged.is_absence, fault)

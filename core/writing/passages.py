@@ -25,7 +25,7 @@ RECALLED = 4
 """Passages of each source that bear on a further question, at most."""
 
 
-class Passage(NamedTuple):
+class SourcePassage(NamedTuple):
     """A passage of a source."""
 
     key: str
@@ -33,7 +33,7 @@ class Passage(NamedTuple):
     text: str
 
 
-async def recalled_passages(question: str, state: ResearchState, pages: Pages, characters: int) -> list[Passage]:
+async def recalled_passages(question: str, state: ResearchState, pages: Pages, characters: int) -> list[SourcePassage]:
     """Return passages of the sources that the thread has numbered, those first that hold most words of a question.
 
     They have at most so many characters together. Empty if no text is kept.
@@ -43,16 +43,16 @@ async def recalled_passages(question: str, state: ResearchState, pages: Pages, c
     return await asyncio.to_thread(_recalled, question, texts, characters)
 
 
-def _recalled(question: str, texts: Mapping[str, Sequence[SourceText]], characters: int) -> list[Passage]:
+def _recalled(question: str, texts: Mapping[str, Sequence[SourceText]], characters: int) -> list[SourcePassage]:
     windows = {key: own[0].windows for key, own in texts.items() if own}
     shares = {key: one.share(question) for key, one in windows.items()}
-    found = list[Passage]()
+    found = list[SourcePassage]()
     for key in sorted((key for key in windows if shares[key]), key=lambda key: -shares[key]):
         for text in windows[key].shown(windows[key].best(question, RECALLED)):
             characters -= len(text)
             if characters < 0:
                 return found
-            found.append(Passage(key, text))
+            found.append(SourcePassage(key, text))
     return found
 
 

@@ -107,8 +107,8 @@ class StepTurn(BranchTurn[SilentEvents]):
         return brought
 
 
-class Learned(NamedTuple):
-    """What was new in the results."""
+class NewKnowledge(NamedTuple):
+    """Learnings and observations that a round of results adds."""
 
     learnings: dict[str, Learning]
     """The learnings, by id."""
@@ -192,7 +192,7 @@ def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[st
     return tuple(query for query in dict.fromkeys(lines) if query.casefold() not in before)[:most]
 
 
-def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Learned:
+def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> NewKnowledge:
     """Return what is new, and the gaps answered by now; facts of documents that were not `shown` are left out."""
     task, open_now, numbers = state.task, gaps_of(state), set(shown)
     noted = [*task.gaps, *state.memory.values()]
@@ -218,7 +218,7 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> Lea
         if 0 < number <= len(open_now):
             closed = close_gap(open_now[number - 1], noted, task.cycle, task.step.id, state.iteration)
             memory |= {one.key: one for one in closed}
-    return Learned(learnings, memory)
+    return NewKnowledge(learnings, memory)
 
 
 def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence: float) -> dict[str, Observation]:

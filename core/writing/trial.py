@@ -19,7 +19,7 @@ LEAST_ACCEPTED = 3
 """Right statements that it has to call supported; both wrong ones it has to call something else."""
 
 
-class Statement(NamedTuple):
+class TrialStatement(NamedTuple):
     """A statement on one of the sources of the trial."""
 
     says: str
@@ -44,12 +44,12 @@ SOURCES = (
     },
 )
 STATEMENTS = (
-    Statement("In 1911 the mill ground 340 tonnes of rye.", 1, is_right=True),
-    Statement("Ilse Brandt bought the mill in 1920.", 1, is_right=False),
-    Statement("Until 1920 the mill belonged to Ilse Brandt.", 1, is_right=True),
-    Statement("The Torne bridge is 84 metres long.", 2, is_right=True),
-    Statement("The Torne bridge is 48 metres wide, and its repair is paid for.", 2, is_right=False),
-    Statement("Lorries are not allowed on the bridge.", 2, is_right=True),
+    TrialStatement("In 1911 the mill ground 340 tonnes of rye.", 1, is_right=True),
+    TrialStatement("Ilse Brandt bought the mill in 1920.", 1, is_right=False),
+    TrialStatement("Until 1920 the mill belonged to Ilse Brandt.", 1, is_right=True),
+    TrialStatement("The Torne bridge is 84 metres long.", 2, is_right=True),
+    TrialStatement("The Torne bridge is 48 metres wide, and its repair is paid for.", 2, is_right=False),
+    TrialStatement("Lorries are not allowed on the bridge.", 2, is_right=True),
 )
 
 

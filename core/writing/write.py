@@ -317,15 +317,15 @@ class TextWriter:
         return await asyncio.to_thread(report_request, state, context, asked, draft, frozenset(self.refused), passages)
 
 
-class Written(NamedTuple):
-    """What was written."""
+class WrittenText(NamedTuple):
+    """A text by a model, and whether it was cut off."""
 
     text: str
     was_cut: bool
     """Whether it is cut off, continued though it was as often as it may be."""
 
 
-async def write_silently(request: Request, context: Context, events: CallEvents) -> Written:
+async def write_silently(request: Request, context: Context, events: CallEvents) -> WrittenText:
     """Return what the model writes, continued where it is cut off, without emitting it.
 
     Its costs go on the bill of `events`. Raises what a failed call raises.
@@ -339,7 +339,7 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
         was_cut = was_cut_off(reply.message)
         if not was_cut:
             break
-    return Written(text, was_cut)
+    return WrittenText(text, was_cut)
 
 
 async def ask_to_cite(request: Request, text: str, known: Collection[int], context: Context, events: CallEvents) -> str:

@@ -15,7 +15,7 @@ from ...core.evidence.text.repetition import without_loop
 from ...core.models.ask import Reply
 from ...core.models.request import Request
 from ...core.models.resolve import EXTRACTIVE, is_small, with_model
-from ...core.records.research import Contradiction, Finding
+from ...core.records.research import ConflictingClaims, Finding
 from ...core.run.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
@@ -115,12 +115,12 @@ async def _quoted(request: Request, turn: BranchTurn[FindingEvents]) -> str:
 
 async def _ask_twice(
     state: ResearcherState, turn: BranchTurn[FindingEvents]
-) -> tuple[Request, Reply, tuple[str, ...], tuple[Contradiction, ...]]:
+) -> tuple[Request, Reply, tuple[str, ...], tuple[ConflictingClaims, ...]]:
     """Return the request, the finding, and what it declares missing and disputed by a call beside its text.
 
     An empty one is requested again, as text alone.
     """
-    declared, disputed = tuple[str, ...](), tuple[Contradiction, ...]()
+    declared, disputed = tuple[str, ...](), tuple[ConflictingClaims, ...]()
     for again in (False, True):
         request = await _request(state, turn, again)
         reply = await ask_for_prose(request, turn.context, turn.events)

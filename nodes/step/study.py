@@ -12,7 +12,7 @@ from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.events.call import iteration_packets
 from ...core.writing.forms import RecordRound
-from ...core.writing.steps import Learned, StepTurn, ask_round, asked, judged_by, learned_in, new_queries, observed
+from ...core.writing.steps import NewKnowledge, StepTurn, ask_round, asked, judged_by, learned_in, new_queries, observed
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
 
@@ -30,7 +30,7 @@ async def study(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
     broken = form if isinstance(form, Failed) else None
     said = form if isinstance(form, RecordRound) else None
     shown = {one["document"] for one in results_in(await turn.pages.fill_in(state.notes))} if said else set[int]()
-    learned = learned_in(said, state, shown) if said else Learned({}, {})
+    learned = learned_in(said, state, shown) if said else NewKnowledge({}, {})
     known = {**state.learnings, **learned.learnings}
     # The model that quotes judges nothing: words are counted instead.
     completeness = said.completeness if said and not is_extractive("researcher", context) else None

@@ -18,7 +18,7 @@ from openai_server import Received, Reply, openai_server, say
 from rich.console import Console
 
 from deep_research.app.live_view import LiveView
-from deep_research.app.progress import PlainLines, Progress
+from deep_research.app.progress import PlainLines, ProgressView
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import retry_budget_of
@@ -50,7 +50,7 @@ def lines(capsys: pytest.CaptureFixture[str], *packets: AnyPacket) -> list[str]:
     return capsys.readouterr().err.splitlines()
 
 
-def told(view: Progress, *packets: AnyPacket) -> None:
+def told(view: ProgressView, *packets: AnyPacket) -> None:
     for packet in packets:
         view(packet)
 

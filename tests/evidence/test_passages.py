@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.checking.passages import Passage, best_passage, find_quote
+from deep_research.core.evidence.checking.passages import PassageMatch, best_passage, find_quote
 from deep_research.core.evidence.checking.source_text import SourceText, Windows, unwrap
-from deep_research.core.evidence.checking.units import Unit, units_of
+from deep_research.core.evidence.checking.units import ReportUnit, units_of
 from deep_research.core.evidence.checking.verification import Verifier
 
 HARBOUR = """# Port of Ostvik, report of May 2025
@@ -38,8 +38,8 @@ LONG = {
 }
 
 
-def unit(text: str) -> Unit:
-    return Unit(text, 0, text, ("1",), True, text, 0)
+def unit(text: str) -> ReportUnit:
+    return ReportUnit(text, 0, text, ("1",), True, text, 0)
 
 
 def quote_of(text: str, source: str) -> str:
@@ -113,9 +113,9 @@ def test_the_passage_is_the_neighbouring_sentences_that_share_most() -> None:
 
 def test_of_a_text_that_shares_nothing_the_first_sentence_is_shown() -> None:
     for words in ("", "…", "Snow."):
-        assert best_passage(unit(words), SourceText("", "It rained. It was cold.")) == Passage(0, 10, 0.0)
+        assert best_passage(unit(words), SourceText("", "It rained. It was cold.")) == PassageMatch(0, 10, 0.0)
     for text in ("", "…\n"):
-        assert best_passage(unit("A tower."), SourceText("", text)) == Passage(0, 0, 0.0)
+        assert best_passage(unit("A tower."), SourceText("", text)) == PassageMatch(0, 0, 0.0)
 
 
 def test_the_head_of_a_table_is_shown_with_rows_below_it() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shelf import Place
 
 from deep_research.core.library.index import Entry, Index
-from deep_research.core.library.shelf import IndexShelf, OpenIndex, Passage
+from deep_research.core.library.shelf import IndexShelf, LibraryPassage, OpenIndex
 from deep_research.core.library.trails import LONGEST, Trail, find_trails, passages_of, telling
 from deep_research.core.records.sources import Source
 
@@ -78,11 +78,11 @@ def shelf_of(texts: Mapping[str, str]) -> Iterator[IndexShelf]:
         index.put([Entry(title, 1, 1, title, title=title, content_hash=title, text=texts[title]) for title in texts])
         with index.reading() as reader:
 
-            def passage(number: int) -> Passage:
+            def passage(number: int) -> LibraryPassage:
                 found = reader.passage(number)
                 known = Source(key=found.path, title=found.title, location=found.path, address="", kind="document")
                 source = known.model_copy(update={"content_hash": found.path})
-                return Passage(source, found.start, found.heading, found.language, found.text)
+                return LibraryPassage(source, found.start, found.heading, found.language, found.text)
 
             yield IndexShelf([OpenIndex(reader, passage)])
 

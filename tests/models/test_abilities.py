@@ -22,7 +22,7 @@ from deep_research.core.models.abilities import (
 )
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.ladder.rungs import Ability
-from deep_research.core.models.quirks import Learned
+from deep_research.core.models.quirks import ModelTraits
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import retry_budget_of
 from deep_research.core.run.context import Context
@@ -136,4 +136,4 @@ async def test_what_was_learned_about_a_server_is_known_before_the_first_call(
         kept = Ability(quirks=("single_calls", "turns"), output_tokens=8192)
         await save_ability(location_of(model, "researcher", asked.context), kept)
         assert await ability_of(asked, may_try=True, has_tools=True) == kept
-        assert model.learned == Learned(frozenset(kept.quirks), 8192)  # type: ignore[attr-defined]  # ours alone learn
+        assert model.learned == ModelTraits(frozenset(kept.quirks), 8192)  # type: ignore[attr-defined]  # ours alone learn

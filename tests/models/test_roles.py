@@ -11,18 +11,20 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
-from deep_research.core.models.request import Document, Facts, Found, Learned
+from deep_research.core.models.request import Facts, ShownDocument, ShownLearning, TaskFinding
 from deep_research.core.run import tool_names
 from deep_research.core.run.context import Role
 
 QUESTION = "Where was the captain of the Silver Heron born?"
-SHIP = Document(1, "Silver Heron", "docs:ship.md", texts=("The Silver Heron had one captain, Mara Ellingsen.",))
-CAPTAIN = Document(2, "Mara Ellingsen", "docs:captain.md", texts=("Mara Ellingsen was born in Tromsø.",))
-CUT_OFF = Document(1, "Silver Heron", "https://x.org/heron", texts=("The captain of the Silver Heron was born in …",))
+SHIP = ShownDocument(1, "Silver Heron", "docs:ship.md", texts=("The Silver Heron had one captain, Mara Ellingsen.",))
+CAPTAIN = ShownDocument(2, "Mara Ellingsen", "docs:captain.md", texts=("Mara Ellingsen was born in Tromsø.",))
+CUT_OFF = ShownDocument(
+    1, "Silver Heron", "https://x.org/heron", texts=("The captain of the Silver Heron was born in …",)
+)
 SEARCHES = ("internal_search", "web_search", "open_url")
 
 TEXT = st.text("aB ü?.:\n1)[]", max_size=30) | st.just(QUESTION)
-DOCUMENTS = st.lists(st.builds(Document, st.integers(1, 5), TEXT, texts=st.tuples(TEXT)), max_size=3).map(tuple)
+DOCUMENTS = st.lists(st.builds(ShownDocument, st.integers(1, 5), TEXT, texts=st.tuples(TEXT)), max_size=3).map(tuple)
 FACTS = st.builds(
     Facts,
     request=TEXT,
@@ -30,8 +32,8 @@ FACTS = st.builds(
     language=st.sampled_from(["", "English", "German", "Klingon"]),
     task=TEXT,
     documents=DOCUMENTS,
-    findings=st.lists(st.builds(Found, TEXT, TEXT), max_size=3).map(tuple),
-    learnings=st.lists(st.builds(Learned, TEXT, st.none() | st.integers(1, 5)), max_size=3).map(tuple),
+    findings=st.lists(st.builds(TaskFinding, TEXT, TEXT), max_size=3).map(tuple),
+    learnings=st.lists(st.builds(ShownLearning, TEXT, st.none() | st.integers(1, 5)), max_size=3).map(tuple),
     most_steps=st.integers(1, 4),
 )
 
@@ -80,9 +82,9 @@ def test_tasks_are_handed_out_three_at_a_time_until_all_are_found() -> None:
     facts = Facts(request="On Osk:\n1. its kiln\n2. its wharf\n3. its river\n4. its school", most_steps=6)
     first = tasks(facts)
     assert len(first) == 3
-    found = tuple(Found(task, "It is red. [1]") for task in first)
+    found = tuple(TaskFinding(task, "It is red. [1]") for task in first)
     assert len(last := tasks(facts._replace(findings=found))) == 1
-    assert tasks(facts._replace(findings=(*found, Found(last[0], "")))) == []
+    assert tasks(facts._replace(findings=(*found, TaskFinding(last[0], "")))) == []
 
 
 def test_a_task_that_is_never_carried_out_is_given_up() -> None:
@@ -114,7 +116,7 @@ def test_a_researcher_uses_each_search_once_opens_what_was_cut_off_and_then_writ
 def test_what_a_finding_quotes_stands_in_the_report_once_with_its_number() -> None:
     finding = turn("researcher", Facts(task=QUESTION, documents=(SHIP, CAPTAIN))).text
     assert "Mara Ellingsen was born in Tromsø. [2]" in finding
-    found = Found(QUESTION, finding)
+    found = TaskFinding(QUESTION, finding)
     report = turn("writer", Facts(request=QUESTION, language="English", findings=(found, found))).text
     assert report.count("Mara Ellingsen was born in Tromsø. [2]") == 1
 

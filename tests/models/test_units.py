@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deep_research.core.models.extractive.layout import laid_out, quotes_in, with_quotes
-from deep_research.core.models.extractive.units import Unit, units_of
+from deep_research.core.models.extractive.units import QuotableUnit, units_of
 
 WORDS = st.lists(st.sampled_from(("kiln", "river", "Osk", "salt", "42", "oven", "Brandt")), min_size=2, max_size=6)
 SENTENCE = WORDS.map(lambda words: f"The {' '.join(words)} burns oil.")
@@ -107,7 +107,7 @@ def test_sentences_items_records_and_rows_are_units(text: str, units: list[str])
 def test_a_unit_knows_its_heading_its_lead_and_the_sentence_before() -> None:
     text = "# Lamps\n\n## Tarn\n\nThe lamp is old. It was made by hand.\n\nIt comes in:\n\n- moss green\n"
     units = {unit.text: unit for unit in units_of(text)}
-    assert units["It was made by hand."] == Unit(
+    assert units["It was made by hand."] == QuotableUnit(
         "It was made by hand.", "sentence", "Lamps › Tarn", before="The lamp is old."
     )
-    assert units["moss green"] == Unit("moss green", "item", "Lamps › Tarn", "It comes in:")
+    assert units["moss green"] == QuotableUnit("moss green", "item", "Lamps › Tarn", "It comes in:")

@@ -42,6 +42,12 @@ def test_no_files_import_each_other() -> None:
     assert architecture.circles(MODULES) == []
 
 
+def test_each_public_class_has_a_name_of_its_own() -> None:
+    assert architecture.repeated_classes(MODULES) == []
+    twice = [Module("core.run.reply", "class Reply: ..."), Module("tools.reply", "class Reply: ...")]
+    assert architecture.repeated_classes(twice) == ["Reply: core.run.reply, tools.reply"]
+
+
 def test_a_node_its_file_and_its_prompt_have_one_name() -> None:
     nodes = [module for module in MODULES if module.name in NODES]
     assert [complaint for module in nodes for complaint in architecture.misnamed_node(module)] == []

@@ -11,7 +11,7 @@ import pytest_asyncio
 import web_pages
 from web import Web
 
-from deep_research.core.reading.records import Link, Unread
+from deep_research.core.reading.records import PageLink, Unread
 from deep_research.core.reading.web_page import WebReader
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
@@ -50,8 +50,8 @@ async def test_an_article_gives_title_text_date_and_where_it_was_found(web: Web,
 async def test_the_links_are_those_of_the_visible_text_absolute_and_each_once(web: Web, reader: WebReader) -> None:
     page = await reader.read(web.publish("/articles/harbour", web_pages.ARTICLE))
     assert page.links == (
-        Link("its depth", web.url("/articles/depth?unit=m")),
-        Link("other port", "http://other.example/x%20y"),
+        PageLink("its depth", web.url("/articles/depth?unit=m")),
+        PageLink("other port", "http://other.example/x%20y"),
     )
 
 
@@ -60,16 +60,16 @@ async def test_links_follow_the_base_of_the_page_and_are_limited(web: Web, reade
     body = f"<html><head><base href='/ports/'></head><body><p>{web_pages.PARAGRAPH}</p><ul>{links}</ul></body></html>"
     page = await reader.read(web.publish("/a/b", body))
     assert len(page.links) == 200
-    assert page.links[0] == Link("Berth 0", web.url("/ports/page0"))
+    assert page.links[0] == PageLink("Berth 0", web.url("/ports/page0"))
 
 
 async def test_cards_in_one_link_and_addresses_in_plain_text_are_links(web: Web, reader: WebReader) -> None:
     card = "<a href='/card'><h3>Low tide</h3><p>What it does.</p></a><a href='/image'><img alt='x'></a>"
     page = await reader.read(web.publish("/cards", web_pages.page_of(web_pages.PARAGRAPH + card)))
-    assert page.links == (Link("Low tide What it does.", web.url("/card")),)
+    assert page.links == (PageLink("Low tide What it does.", web.url("/card")),)
     text = "Deep water\n\nSee https://wiki.example/Harbour, (http://a.example/x?y=1) and http://user@b.example/ there."
     page = await reader.read(web.publish("/text", text, content_type="text/plain"))
-    assert page.links == (Link("", "https://wiki.example/Harbour"), Link("", "http://a.example/x?y=1"))
+    assert page.links == (PageLink("", "https://wiki.example/Harbour"), PageLink("", "http://a.example/x?y=1"))
 
 
 async def test_a_pdf_and_a_text_are_pages_too(web: Web, reader: WebReader) -> None:

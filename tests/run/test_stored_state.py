@@ -19,7 +19,7 @@ from langgraph.checkpoint.serde import jsonplus
 
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.app.words import STRATEGIES
-from deep_research.core.records.research import Plan, Run
+from deep_research.core.records.research import ConflictingClaims, Plan, Run
 from deep_research.core.run.errors import DatabaseUnusable, NewerVersion, RateLimited, StateUnreadable
 from deep_research.core.run.store.database import FILE_NAME, LAYOUT, open_database
 from deep_research.core.run.store.serializer import StrictSerializer
@@ -55,6 +55,12 @@ FOREIGN = {
 def test_whatever_is_not_ours_is_an_error_and_no_plain_value(stored: tuple[str, bytes]) -> None:
     with pytest.raises(StateUnreadable):
         StrictSerializer().loads_typed(stored)
+
+
+def test_a_record_that_was_renamed_is_read_under_its_earlier_name() -> None:
+    fields = {"claims": ("It was lit in 1844.", "It was lit in 1846."), "sources": ("a", "b")}
+    stored = packed(jsonplus.EXT_PYDANTIC_V2, "deep_research.core.records.research", "Contradiction", fields)
+    assert StrictSerializer().loads_typed(stored) == {"run": ConflictingClaims(**fields)}
 
 
 @pytest.mark.fault(40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..engine_client import ApiEngine, Request, day_of, plain_text, with_domains
+from ..engine_client import ApiEngine, ApiRequest, day_of, plain_text, with_domains
 
 MOST_RESULTS = 20
 """What the API gives in one answer."""
@@ -19,7 +19,7 @@ class Brave(ApiEngine):
     # A refusal for asking too often names the quota as well, so the code alone tells them apart.
     used_up = "QUOTA_LIMITED"
 
-    def request(self, query: str, count: int) -> Request:
+    def request(self, query: str, count: int) -> ApiRequest:
         """Ask for pages, without marks for the words that were found."""
         params = {
             "q": with_domains(query, self.context),
@@ -29,7 +29,7 @@ class Brave(ApiEngine):
         }
         if after := self.context.published_after:
             params["freshness"] = f"{after.isoformat()}to{self.context.clock.now().date().isoformat()}"
-        return Request("/res/v1/web/search", params, headers={"X-Subscription-Token": self.key})
+        return ApiRequest("/res/v1/web/search", params, headers={"X-Subscription-Token": self.key})
 
     def results(self, answer: Any) -> Any:
         """Return the pages; an answer without pages has no part for them."""

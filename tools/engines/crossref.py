@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..engine_client import ApiEngine, Request, doi_address, plain_text
+from ..engine_client import ApiEngine, ApiRequest, doi_address, plain_text
 
 FIELDS = "DOI,title,abstract,issued"
 
@@ -18,14 +18,14 @@ class Crossref(ApiEngine):
     # (https://crossref.org/documentation/retrieve-metadata/rest-api/access-and-authentication/).
     parallel, gap = 1, 1.0
 
-    def request(self, query: str, count: int) -> Request:
+    def request(self, query: str, count: int) -> ApiRequest:
         """Ask for works by title, author and journal."""
         params = {"query.bibliographic": query, "rows": str(count), "select": FIELDS}
         if after := self.context.published_after:
             params["filter"] = f"from-pub-date:{after.isoformat()}"
         if self.context.email:
             params["mailto"] = self.context.email
-        return Request("/works", params)
+        return ApiRequest("/works", params)
 
     def results(self, answer: Any) -> Any:
         """Return the works."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..engine_client import ApiEngine, Request, day_of, doi_address, plain_text
+from ..engine_client import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
 PAGE = "https://europepmc.org/article"
 # They have a meaning in its queries (https://europepmc.org/searchsyntax) that the words of a model do not have.
@@ -18,13 +18,13 @@ class EuropePMC(ApiEngine):
     name, title = "europepmc", "Europe PMC"
     address = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 
-    def request(self, query: str, count: int) -> Request:
+    def request(self, query: str, count: int) -> ApiRequest:
         """Ask for papers, the most relevant first."""
         words = query.translate(_PLAIN)
         if after := self.context.published_after:
             words = f"({words}) AND (FIRST_PDATE:[{after.isoformat()} TO 3000-01-01])"
         params = {"query": words, "format": "json", "resultType": "core", "pageSize": str(count)}
-        return Request("/search", params)
+        return ApiRequest("/search", params)
 
     def results(self, answer: Any) -> Any:
         """Return the papers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..engine_client import ApiEngine, Request, day_of, sent_domains, text_of
+from ..engine_client import ApiEngine, ApiRequest, day_of, sent_domains, text_of
 
 MOST_DOMAINS = 1200
 """Domains that the API takes in one list."""
@@ -17,7 +17,7 @@ class Exa(ApiEngine):
     name, title = "exa", "Exa"
     address, key_name = "https://api.exa.ai", "EXA_API_KEY"
 
-    def request(self, query: str, count: int) -> Request:
+    def request(self, query: str, count: int) -> ApiRequest:
         """Ask for pages with the passages that fit the query best."""
         context = self.context
         body: dict[str, Any] = {"query": query, "numResults": count, "contents": {"highlights": True}}
@@ -27,7 +27,7 @@ class Exa(ApiEngine):
             body["excludeDomains"] = denied
         if context.published_after:
             body["startPublishedDate"] = f"{context.published_after.isoformat()}T00:00:00.000Z"
-        return Request("/search", body=body, headers={"x-api-key": self.key})
+        return ApiRequest("/search", body=body, headers={"x-api-key": self.key})
 
     def results(self, answer: Any) -> Any:
         """Return the pages."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..engine_client import ApiEngine, Request, day_of, doi_address, plain_text
+from ..engine_client import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
 FIELDS = "id,doi,display_name,publication_date,abstract_inverted_index"
 # Wildcards and fuzzy search in OpenAlex's queries, which the words of a model do not mean.
@@ -18,12 +18,12 @@ class OpenAlex(ApiEngine):
     name, title = "openalex", "OpenAlex"
     address, key_name, needs_key = "https://api.openalex.org", "OPENALEX_API_KEY", False
 
-    def request(self, query: str, count: int) -> Request:
+    def request(self, query: str, count: int) -> ApiRequest:
         """Ask for works; without a key, OpenAlex answers a few searches a day."""
         params = {"search": query.translate(_PLAIN), "per_page": str(count), "select": FIELDS}
         if after := self.context.published_after:
             params["filter"] = f"from_publication_date:{after.isoformat()}"
-        return Request("/works", {**params, "api_key": self.key} if self.key else params)
+        return ApiRequest("/works", {**params, "api_key": self.key} if self.key else params)
 
     def results(self, answer: Any) -> Any:
         """Return the works."""

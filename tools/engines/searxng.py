@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..engine_client import ApiEngine, Request, day_of, text_of, with_domains
+from ..engine_client import ApiEngine, ApiRequest, day_of, text_of, with_domains
 
 
 class SearXNG(ApiEngine):
@@ -14,9 +14,9 @@ class SearXNG(ApiEngine):
     name, title = "searxng", "SearXNG"
     denial = "allow the format json in the server's settings.yml (search.formats)"
 
-    def request(self, query: str, count: int) -> Request:  # noqa: ARG002 - the server decides on the number
+    def request(self, query: str, count: int) -> ApiRequest:  # noqa: ARG002 - the server decides on the number
         """Ask for JSON, which the server has to allow."""
-        return Request("/search", {"q": with_domains(query, self.context), "format": "json"})
+        return ApiRequest("/search", {"q": with_domains(query, self.context), "format": "json"})
 
     def results(self, answer: Any) -> Any:
         """Return the results of all engines that the server asks."""

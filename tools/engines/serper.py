@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import Found
-from ..engine_client import ApiEngine, Request, day_of, text_of, with_domains
+from ..engine_client import ApiEngine, ApiRequest, day_of, text_of, with_domains
 
 
 class Serper(ApiEngine):
@@ -14,12 +14,12 @@ class Serper(ApiEngine):
     name, title = "serper", "Serper"
     address, key_name = "https://google.serper.dev", "SERPER_API_KEY"
 
-    def request(self, query: str, count: int) -> Request:
+    def request(self, query: str, count: int) -> ApiRequest:
         """Ask for pages; the first day of publication is written as Google's own page writes it."""
         body: dict[str, Any] = {"q": with_domains(query, self.context), "num": count}
         if after := self.context.published_after:
             body["tbs"] = f"cdr:1,cd_min:{after:%m/%d/%Y}"
-        return Request("/search", body=body, headers={"X-API-KEY": self.key})
+        return ApiRequest("/search", body=body, headers={"X-API-KEY": self.key})
 
     def results(self, answer: Any) -> Any:
         """Return the pages, without advertisements and boxes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import EngineFailed, Found
-from ..engine_client import ApiEngine, Request, text_of
+from ..engine_client import ApiEngine, ApiRequest, text_of
 
 MOST_RESULTS = 20
 """What the API gives introductions of in one request."""
@@ -17,7 +17,7 @@ class Wikipedia(ApiEngine):
     name, title = "wikipedia", "Wikipedia"
     address = "https://en.wikipedia.org/w/api.php"
 
-    def request(self, query: str, count: int) -> Request:
+    def request(self, query: str, count: int) -> ApiRequest:
         """Ask for articles and their introductions at once."""
         params = {
             "action": "query",
@@ -32,7 +32,7 @@ class Wikipedia(ApiEngine):
             "exlimit": "max",
             "inprop": "url",
         }
-        return Request(params=params)
+        return ApiRequest(params=params)
 
     def results(self, answer: Any) -> Any:
         """Return the articles, the best first; an answer without articles has no part for them."""

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .source_text import FIGURE, Sentence, SourceText, words_and_figures
-from .units import Unit
+from .source_text import FIGURE, SourceSentence, SourceText, words_and_figures
+from .units import ReportUnit
 
 LONGEST = 2000
 """Maximum number of characters of a unit that are looked for."""
@@ -27,8 +27,8 @@ _ENDS = ("", *".!?…。！？\n\r")
 _OPENS = (*_ENDS, *"'\"”»]#*_`-•>|")
 
 
-class Passage(NamedTuple):
-    """A part of a source."""
+class PassageMatch(NamedTuple):
+    """A part of a source, and how much of a unit it contains."""
 
     start: int
     """Where it begins in the text, in characters."""
@@ -39,7 +39,7 @@ class Passage(NamedTuple):
     """Whether it says the unit word for word."""
 
 
-def best_passage(unit: Unit, source: SourceText) -> Passage:
+def best_passage(unit: ReportUnit, source: SourceText) -> PassageMatch:
     """Return the passage that says a unit word for word, else the sentences that share most with it.
 
     Of a text that shares nothing with it that is the first sentence; of one without a sentence it is empty.
@@ -49,8 +49,8 @@ def best_passage(unit: Unit, source: SourceText) -> Passage:
     wanted = words_and_figures(unit.text[:LONGEST])
     total, counts = len(source.sentences), source.counts
     weights = {key: math.log(1 + total / (counts[key] or 1)) * (FIGURE if key[0].isdigit() else 1) for key in wanted}
-    opening = source.sentences[0] if source.sentences else Sentence(0, 0, frozenset())
-    best, whole = Passage(opening.start, opening.end, 0.0), sum(weights.values())
+    opening = source.sentences[0] if source.sentences else SourceSentence(0, 0, frozenset())
+    best, whole = PassageMatch(opening.start, opening.end, 0.0), sum(weights.values())
     for first, sentence in enumerate(source.sentences):
         held = frozenset[str]()
         for size, last in enumerate(source.sentences[first : first + WIDEST]):
@@ -58,11 +58,11 @@ def best_passage(unit: Unit, source: SourceText) -> Passage:
             # Sums of the same numbers differ in their last digit.
             share = min(1.0, math.fsum(weights[key] for key in held) / whole) - WIDER * size if held else 0.0
             if share > best.share:
-                best = Passage(sentence.start, last.end, share)
+                best = PassageMatch(sentence.start, last.end, share)
     return _with_rows(best, source.text)
 
 
-def _with_rows(passage: Passage, text: str) -> Passage:
+def _with_rows(passage: PassageMatch, text: str) -> PassageMatch:
     """Return a passage that ends in the head of a table with the rows below it: a head alone proves nothing."""
     below = _ROWS.match(text, passage.end)
     if not below:
@@ -71,7 +71,7 @@ def _with_rows(passage: Passage, text: str) -> Passage:
     return passage._replace(end=end if end <= last else text.rindex("\n", passage.end, last))
 
 
-def find_quote(unit: Unit, source: SourceText) -> Passage | None:
+def find_quote(unit: ReportUnit, source: SourceText) -> PassageMatch | None:
     """Return where a source says a unit word for word, as a whole sentence, line or row of a table; none if nowhere.
 
     White space and emphasis do not matter. A quote may begin with its heading or title: "Report of May: It rained."
@@ -113,12 +113,12 @@ def _pattern(words: str) -> str:
     return pattern
 
 
-def _found(pattern: str, words: str, text: str) -> Iterator[Passage]:
+def _found(pattern: str, words: str, text: str) -> Iterator[PassageMatch]:
     if len(words) <= LONGEST and _HAS_WORD.search(words):
-        yield from (Passage(*found.span(), 1.0, is_quote=True) for found in re.finditer(pattern, text))
+        yield from (PassageMatch(*found.span(), 1.0, is_quote=True) for found in re.finditer(pattern, text))
 
 
-def _is_whole(quote: Passage, text: str) -> bool:
+def _is_whole(quote: PassageMatch, text: str) -> bool:
     """Whether a quote begins where a sentence or line does, and ends where one does."""
     before = text[max(0, quote.start - AROUND) : quote.start].rstrip(" \t")
     behind = text[quote.end : quote.end + AROUND].lstrip(" \t*_`|")

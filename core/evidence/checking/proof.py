@@ -20,7 +20,7 @@ from ..text.quantities import (
 )
 from ..text.words import QUOTED, dates_in, stems, tokens
 from .source_text import SourceText, comparable
-from .units import Unit
+from .units import ReportUnit
 
 SHORTEST_QUOTATION = 3
 """Words between quotation marks from which on they must stand in a source as they are."""
@@ -32,8 +32,8 @@ LIKELIEST = 12
 """Windows of a source that share most with words, among which these are looked for."""
 
 
-class Place(NamedTuple):
-    """Sentences or rows of a source among which deciding words stand."""
+class ProofPassage(NamedTuple):
+    """Sentences or rows of a source that contain the words on which a verdict rests."""
 
     source: str
     """Key of the source."""
@@ -52,7 +52,7 @@ class Place(NamedTuple):
 class Proof(NamedTuple):
     """What sources say on a unit."""
 
-    places: tuple[Place, ...] = ()
+    places: tuple[ProofPassage, ...] = ()
     """Where the deciding words stand, those of sources that the unit cites first."""
     fault: str = ""
     """Why they prove nothing, for the reader; empty if they do."""
@@ -71,7 +71,7 @@ class Known(NamedTuple):
     """Its title and its date."""
 
 
-def prove(unit: Unit, words: str, calculation: Calculation, sources: Mapping[str, Known]) -> Proof:
+def prove(unit: ReportUnit, words: str, calculation: Calculation, sources: Mapping[str, Known]) -> Proof:
     """Return what proves a unit: words that stand in one of these sources and hold, or lead to, all its numbers.
 
     The words of several places are separated by line breaks or an ellipsis. `sources` by key, those that the unit
@@ -93,7 +93,7 @@ def prove(unit: Unit, words: str, calculation: Calculation, sources: Mapping[str
     return Proof(places, fault or _misquoted(unit, sources))
 
 
-def not_stated(unit: Unit, sources: Mapping[str, Known]) -> str:
+def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
     """Return which number, month or quotation of a unit none of these sources states near its words; empty if none."""
     texts = [text for known in sources.values() for text in known.texts]
     near = (words for text in texts for _, words in text.windows.runs(text.windows.best(unit.text, LIKELIEST)))
@@ -101,13 +101,13 @@ def not_stated(unit: Unit, sources: Mapping[str, Known]) -> str:
     return unproved(unit, evidence, Calculation(), texts=texts) or _misquoted(unit, sources)
 
 
-def has_something_to_look_up(unit: Unit) -> bool:
+def has_something_to_look_up(unit: ReportUnit) -> bool:
     """Whether a unit states a number or quotes somebody."""
     return bool(numbers_in(unit.text) or QUOTED.search(unit.text))
 
 
 def unproved(
-    unit: Unit, evidence: str, calculation: Calculation, around: str = "", texts: Sequence[SourceText] = ()
+    unit: ReportUnit, evidence: str, calculation: Calculation, around: str = "", texts: Sequence[SourceText] = ()
 ) -> str:
     """Return what a unit states that the evidence does not hold, in words; empty if it holds all.
 
@@ -174,16 +174,18 @@ def _holds(text: SourceText, words: str) -> bool:
     return bool(tokens(words)) and comparable(words) in text.comparable
 
 
-def _found(piece: str, sources: Mapping[str, Known], cited: Collection[str]) -> list[Place]:
+def _found(piece: str, sources: Mapping[str, Known], cited: Collection[str]) -> list[ProofPassage]:
     """Return where a piece stands: in all sources that are cited, or else in the first of the others."""
     texts = ((key, text) for key, known in sources.items() for text in known.texts if _holds(text, piece))
     places = {key: _place(piece, key, text) for key, text in texts}
-    places = places or {key: Place(key, piece) for key, known in sources.items() if stands_in(piece, known.about)}
+    places = places or {
+        key: ProofPassage(key, piece) for key, known in sources.items() if stands_in(piece, known.about)
+    }
     own = [place for key, place in places.items() if key in cited]
     return own or [*places.values()][:1]
 
 
-def _place(piece: str, key: str, text: SourceText) -> Place:
+def _place(piece: str, key: str, text: SourceText) -> ProofPassage:
     """Return the fewest sentences of a window among which a piece stands; the words alone, if it spans windows."""
     windows = text.windows
     for window in (windows.windows[number] for number in windows.best(piece, LIKELIEST)):
@@ -196,12 +198,12 @@ def _place(piece: str, key: str, text: SourceText) -> Place:
                 start, end = spans[first][0], spans[first + size - 1][1]
                 if stands_in(piece, text.text[start:end]):
                     words = " ".join(text.text[start:end].split())
-                    return Place(key, words, window.head, around, text.content_hash, start, end)
-        return Place(key, around, window.head, around, text.content_hash, window.start, window.end)
-    return Place(key, piece)
+                    return ProofPassage(key, words, window.head, around, text.content_hash, start, end)
+        return ProofPassage(key, around, window.head, around, text.content_hash, window.start, window.end)
+    return ProofPassage(key, piece)
 
 
-def _misquoted(unit: Unit, sources: Mapping[str, Known]) -> str:
+def _misquoted(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
     for quoted in QUOTED.finditer(unit.text):
         words = quoted[1].rstrip(" .,;:!?…")
         if len(tokens(words)) >= SHORTEST_QUOTATION and not any(

@@ -185,7 +185,7 @@ def _goes_on(line: str, following: str, width: int) -> bool:
     return len(plain) >= FULL and len(plain) + 1 + len(first) > width
 
 
-class Sentence(NamedTuple):
+class SourceSentence(NamedTuple):
     """A sentence of a source."""
 
     start: int
@@ -220,10 +220,10 @@ class SourceText:
         return Windows(self.text)
 
     @cached_property
-    def sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> tuple[SourceSentence, ...]:
         """Its sentences, in order, without those that have no word and no figure."""
         spans = ((start, end, words_and_figures(self.text[start:end])) for start, end in _short_spans(self.text))
-        return tuple(Sentence(*span) for span in spans if span[2])
+        return tuple(SourceSentence(*span) for span in spans if span[2])
 
     @cached_property
     def counts(self) -> Counter[str]:

@@ -37,7 +37,7 @@ _CLOSING = re.compile(r"[)\]]*(?:[.!?…。！？][\"'”’»)]*\s*$)?")
 _EMPHASIS = re.compile(r"[*`]{1,3}(?=\S)|(?<=\S)[*`]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
 
 
-class Unit(NamedTuple):
+class ReportUnit(NamedTuple):
     """A part of a report that is checked against sources."""
 
     raw: str
@@ -79,7 +79,7 @@ class Unit(NamedTuple):
         return self.start + len(self.raw)
 
 
-def units_of(text: str, sources: Mapping[int, str]) -> list[Unit]:
+def units_of(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
     """Return all that a report states, in order.
 
     Left out are rules, questions, code, and the lines that say that nothing was found. `sources` are the keys by the
@@ -96,7 +96,7 @@ def units_of(text: str, sources: Mapping[int, str]) -> list[Unit]:
     return _with_surroundings(sorted(units, key=lambda unit: unit.start), settled)
 
 
-def _with_surroundings(units: Sequence[Unit], text: str) -> list[Unit]:
+def _with_surroundings(units: Sequence[ReportUnit], text: str) -> list[ReportUnit]:
     """Return the units with what is around them, and the sources that are cited near those that cite none."""
     gaps = [found.start() for found in re.finditer(r"\n[ \t]*\n|\n(?=#)", text)]
     bounds = [0, *gaps, len(text) + 1]
@@ -129,7 +129,7 @@ def _plain(sentence: Sentence) -> str:
     return _EMPHASIS.sub("", ", ".join(cell for cell in cells if cell))
 
 
-def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[Unit]:
+def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportUnit]:
     whole = _plain(sentence)
     if not tokens(whole) or whole.endswith(("?", "？")):
         return
@@ -139,7 +139,9 @@ def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[Unit]:
         begin = hashes.end() if hashes else 0
         raw, start = sentence.raw[begin:], sentence.start + begin
         is_cited = bool(sentence.numbers)
-        yield Unit(raw, start, whole, of_sentence, is_cited, sentence.raw, sentence.start, of_sentence, kind="heading")
+        yield ReportUnit(
+            raw, start, whole, of_sentence, is_cited, sentence.raw, sentence.start, of_sentence, kind="heading"
+        )
         return
     bounds = _bounds(sentence.raw)
     for start, end in bounds:
@@ -149,7 +151,7 @@ def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[Unit]:
             # The number of an item of a list.
             continue
         cited = _keys(numbers, sources)
-        yield Unit(
+        yield ReportUnit(
             raw,
             sentence.start + start,
             words,
@@ -196,7 +198,7 @@ def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
         yield rows
 
 
-def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Iterator[Unit]:
+def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Iterator[ReportUnit]:
     (head_place, head_line), *places = [row for row in rows if not _RULE.fullmatch(row[1])]
     head, *body = [list(_cut(line)) for _, line in (rows[0], *places)]
     of_columns = [_numbers(raw) for _, raw in head]
@@ -207,7 +209,7 @@ def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Itera
     of_head = _keys([number for numbers in of_columns for number in numbers], sources)
     raw_head = head_line[start:end]
     if tokens(_words(raw_head)):
-        yield Unit(
+        yield ReportUnit(
             raw_head, head_place + start, quoted_head, of_head, bool(of_head), head_line, head_place, kind="head"
         )
     for (place, line), cells in zip(places, body, strict=True):
@@ -223,7 +225,7 @@ def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Itera
             name = _words(head[column][1]) if column < len(head) else ""
             above = "" if is_label else ", ".join(part for part in (label, name) if part)
             cited = _keys(numbers, sources)
-            yield Unit(
+            yield ReportUnit(
                 raw,
                 place + start,
                 f"{above}: {words}" if above else words,

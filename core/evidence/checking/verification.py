@@ -8,9 +8,9 @@ from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, SupportVer
 from ...records.sources import Source
 from ..text.sentences import page_of, printed_page
 from .passages import best_passage, find_quote
-from .proof import Place
+from .proof import ProofPassage
 from .source_text import SourceText
-from .units import Unit
+from .units import ReportUnit
 
 NO_TEXT = "no text of the source is kept"
 
@@ -38,27 +38,27 @@ class Verifier:
         self._texts = texts
         self._passages: dict[tuple[str, str], CitedPassage] = {}
 
-    def passage(self, unit: Unit, source: str) -> CitedPassage:
+    def passage(self, unit: ReportUnit, source: str) -> CitedPassage:
         """Return the passage of a source that fits a unit best."""
         if (unit.text, source) not in self._passages:
             self._passages[unit.text, source] = self._found(unit, source)
         return self._passages[unit.text, source]
 
-    def check(self, unit: Unit) -> ClaimCheck:
+    def check(self, unit: ReportUnit) -> ClaimCheck:
         """Return the verdict on a unit, and the passages it rests on."""
         passages = tuple(self.passage(unit, source) for source in unit.sources)
         return ClaimCheck(start=unit.start, end=unit.end, verdict=_verdict(unit, passages), passages=passages)
 
-    def at(self, place: Place) -> CitedPassage:
+    def at(self, place: ProofPassage) -> CitedPassage:
         """Return the passage at a place of a source."""
         text = next(one for one in self._texts[place.source] if one.content_hash == place.content_hash)
         return _passage(place.source, text, place.start, place.end, "supported")
 
-    def is_quoted(self, unit: Unit, source: str) -> bool:
+    def is_quoted(self, unit: ReportUnit, source: str) -> bool:
         """Whether a source says a unit word for word, as a whole sentence, line or row."""
         return any(find_quote(unit, text) for text in self._texts.get(source, ()))
 
-    def _found(self, unit: Unit, source: str) -> CitedPassage:
+    def _found(self, unit: ReportUnit, source: str) -> CitedPassage:
         found = [(best_passage(unit, text), text) for text in self._texts.get(source, ())]
         if not found:
             return CitedPassage(
@@ -82,7 +82,7 @@ def _passage(source: str, text: SourceText, start: int, end: int, verdict: Suppo
     )
 
 
-def _verdict(unit: Unit, passages: Sequence[CitedPassage]) -> ClaimVerdict:
+def _verdict(unit: ReportUnit, passages: Sequence[CitedPassage]) -> ClaimVerdict:
     """Return the verdict over all sources of a unit."""
     if not passages:
         # It cited something, if only a source that does not exist.

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ....state import ResearchState
 from ...records.plan import Fact, Learning, Observation
-from ...records.research import Contradiction, Finding
+from ...records.research import ConflictingClaims, Finding
 from ...records.sources import Source
 from ..citations.scanner import KnownMarkers
 from ..text.sentences import Sentence, sentences_of
@@ -169,7 +169,7 @@ def notice_findings(
     return {one.id: one for one in said}, {one.key: one for one in noted}
 
 
-def _disputed(found: Contradiction, finding: Finding) -> tuple[list[Learning], Observation]:
+def _disputed(found: ConflictingClaims, finding: Finding) -> tuple[list[Learning], Observation]:
     """Return both claims as learnings, and the contradiction between them."""
     asked, step = finding.question_id, finding.id
     pair = [

@@ -74,17 +74,17 @@ def printed_page(text: str, page: int) -> str:
     return label
 
 
-class Span(NamedTuple):
-    """Where a passage stands in the text, and the headings above it."""
+class TextSpan(NamedTuple):
+    """Start and end of a passage in the text, and the headings above it."""
 
     start: int
     end: int
     heading: str
 
 
-def split_passages(text: str) -> list[Span]:
+def split_passages(text: str) -> list[TextSpan]:
     """Split the text into passages of up to `MOST` characters, between paragraphs where possible."""
-    passages: list[Span] = []
+    passages: list[TextSpan] = []
     headings: list[str] = []
     start = end = 0
     above = ""
@@ -93,14 +93,14 @@ def split_passages(text: str) -> list[Span]:
         length = end - start
         is_full = block_end - start > MOST or bool(found and length >= LEAST)
         if length and is_full:
-            passages.append(Span(start, end, above))
+            passages.append(TextSpan(start, end, above))
             length = 0
         if found:
             _enter(headings, found)
         if not length:
             start, above = block_start, " › ".join(headings)
         end = block_end
-    return [*passages, Span(start, end, above)] if end > start else passages
+    return [*passages, TextSpan(start, end, above)] if end > start else passages
 
 
 def _enter(headings: list[str], found: re.Match[str]) -> None:

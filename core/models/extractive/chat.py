@@ -21,14 +21,14 @@ from ...run import tool_names
 from ...run.context import Role
 from ..request import Facts
 from . import roles
-from .roles import Arguments, Call
+from .roles import Arguments, ExtractiveCall
 
 TITLE_CHARACTERS = 60
 EMPTY: Mapping[str, Any] = {"string": "", "array": [], "boolean": False, "number": 0, "integer": 0, "object": {}}
 WINDOW = 10_000_000
 CALLED = tool_names.OURS | {tool_names.GENERATE_PLAN, tool_names.LOOK_UP, tool_names.RESEARCH_AGENT}
 """Tools that a role calls by its own choice; any other one is a form that is to be filled in."""
-ANSWERS: dict[Role, Callable[[Facts], str | list[Call]]] = {
+ANSWERS: dict[Role, Callable[[Facts], str | list[ExtractiveCall]]] = {
     "clarifier": roles.clarify,
     "planner": roles.plan,
     "orchestrator": roles.next_tasks,
@@ -140,12 +140,12 @@ class ExtractiveChatModel(BaseChatModel):
             message = AIMessage(content="", tool_calls=calls, response_metadata={"finish_reason": "tool_calls"})
         return ChatResult(generations=[ChatGeneration(message=message)])
 
-    def _reply(self, facts: Facts, tools: Mapping[str, Mapping[str, Any]]) -> str | list[Call]:
+    def _reply(self, facts: Facts, tools: Mapping[str, Mapping[str, Any]]) -> str | list[ExtractiveCall]:
         # A form is the only tool of its call; beside tools of a run stand those that an app has passed.
         if tools and CALLED.isdisjoint(tools):
             name, form = next(iter(tools.items()))
             known = FORMS.get(name)
-            return [Call(name, known(facts) if known else _empty(form.get("parameters", {})))]
+            return [ExtractiveCall(name, known(facts) if known else _empty(form.get("parameters", {})))]
         if self.role == "researcher" and tools:
             return roles.next_round(facts, tools)
         reply = ANSWERS[self.role](facts)

@@ -19,9 +19,9 @@ from ...evidence.standing import asks_for_draft
 from ...evidence.text.similarity import mentions, rarity, subject_of
 from ...evidence.text.stems import QuestionWords, bare, sought_words
 from ...evidence.text.words import GENERIC_WORDS, dates_in, names, stem, sure_month_names, tokens
-from ..request import Document
+from ..request import ShownDocument
 from .parts import PASTED, Part, content_words
-from .units import Unit, units_of
+from .units import QuotableUnit, units_of
 
 FEWEST_LETTERS, ALIKE = 5, 0.88
 """Letters and likeness from which on a word that stands nowhere is taken for another spelling of one that does."""
@@ -54,7 +54,7 @@ _APART = re.compile(r"[/_\-.]+")
 class Chooser:
     """Weighs the units of documents for one part of a request, and chooses among them."""
 
-    def __init__(self, documents: Sequence[Document], part: Part) -> None:
+    def __init__(self, documents: Sequence[ShownDocument], part: Part) -> None:
         """Take the documents in the order in which the search showed them."""
         self._part, self._documents = part, {one.number: one for one in documents}
         # A short topic may be a single word that other requests are made of, as "research".
@@ -96,11 +96,11 @@ class Chooser:
             for rank, one in enumerate(documents)
         }
 
-    def choose(self, budget: int, further: int) -> tuple[list[Unit], list[Unit]]:
+    def choose(self, budget: int, further: int) -> tuple[list[QuotableUnit], list[QuotableUnit]]:
         """Return what answers in at most `budget` words, and what leads through the chain, in `further` more."""
         if len(self._part.text.split()) > PASTED:
             return self._one_of_each(budget), []
-        kept: list[Unit] = []
+        kept: list[QuotableUnit] = []
         if self._part.is_question:
             self._fill(kept, budget, NEAR, most=CHAIN)
         is_chain = len({one.number for one in kept}) > 1
@@ -111,15 +111,15 @@ class Chooser:
             self._fill(kept, whole, -math.inf, most=len(kept) + OF_LEADING - own, only=number)
         return self._in_order(answer), kept[len(answer) :]
 
-    def _one_of_each(self, budget: int) -> list[Unit]:
+    def _one_of_each(self, budget: int) -> list[QuotableUnit]:
         """Return the best short unit of each document, in the order in which the search showed them."""
         most = 1.25 * budget / max(1, len(self._documents))
-        best: dict[int, Unit] = {}
+        best: dict[int, QuotableUnit] = {}
         for one in sorted(self._all, key=lambda one: (one.words > most, -self._worth(one))):
             best.setdefault(one.number, one)
         return [best[number] for number in self._documents if number in best]
 
-    def missing(self, chosen: Sequence[Unit]) -> list[str]:
+    def missing(self, chosen: Sequence[QuotableUnit]) -> list[str]:
         """Return the names that stand in no document, or the part if nothing answers it; empty if it may be."""
         text = self._part.text
         if not chosen:
@@ -141,18 +141,18 @@ class Chooser:
         # What one of several questions lacks in words, the others may have named.
         return [text] if (is_missing or is_elsewhere) and not self._part.context else []
 
-    def open_words(self, one: Unit) -> list[str]:
+    def open_words(self, one: QuotableUnit) -> list[str]:
         """Return the words of the part that a unit does not hold."""
         return [word for own, word in self._words.items() if own in self._own - self._all[one]]
 
     @cached_property
-    def names(self) -> dict[Unit, frozenset[str]]:
+    def names(self) -> dict[QuotableUnit, frozenset[str]]:
         """The names in each unit and the subject of its document, in plain words, without those of the request."""
         known = {*tokens(self._part.text)}
         told = {one: map(tokens, (*names(one.text), self._subjects[one.number])) for one in self._units}
         return {one: frozenset(" ".join(words) for words in told[one] if not known.issuperset(words)) for one in told}
 
-    def _fill(self, kept: list[Unit], budget: int, least: float, most: int = 0, only: int = 0) -> None:
+    def _fill(self, kept: list[QuotableUnit], budget: int, least: float, most: int = 0, only: int = 0) -> None:
         """Add the units that are worth most beside those that are kept, up to a chain of `most`; of a document only."""
         room = budget - sum(one.words for one in kept)
         first = max(map(self._worth, kept), default=0.0)
@@ -178,12 +178,12 @@ class Chooser:
                         room -= one.words
                         kept.append(one)
 
-    def _worth(self, one: Unit, told: Counter[tuple[int, str]] = NOTHING) -> float:
+    def _worth(self, one: QuotableUnit, told: Counter[tuple[int, str]] = NOTHING) -> float:
         """Return what a unit is worth beside what has been told."""
         worth = self._share(one, told) + self._standing[one.number] - LONG * one.words
         return worth + FIGURE * any(map(str.isdigit, one.text))
 
-    def _share(self, one: Unit, told: Counter[tuple[int, str]] = NOTHING) -> float:
+    def _share(self, one: QuotableUnit, told: Counter[tuple[int, str]] = NOTHING) -> float:
         """Return the share of the request that a unit holds, less for words that its document, or any, has told."""
         return math.fsum(
             value * FADING ** (told[0, word] + told[one.number, word]) for word, value in self._values[one].items()
@@ -194,7 +194,7 @@ class Chooser:
         found = self._inflections.stems(text, self._languages[number])
         return frozenset(self._spelt.get(word, word) for word in found) & self._words.keys()
 
-    def _name_of(self, document: Document) -> str:
+    def _name_of(self, document: ShownDocument) -> str:
         """Return the title and the path of a document, in words; of one in another language, all that it says.
 
         Only names and numbers meet across languages: a document that holds them may answer in any unit.
@@ -220,7 +220,7 @@ class Chooser:
                 found.update((stem(other), own) for other in alike)
         return found
 
-    def _in_order(self, units: Sequence[Unit]) -> list[Unit]:
+    def _in_order(self, units: Sequence[QuotableUnit]) -> list[QuotableUnit]:
         """Return the rows of the best unit's table first, in the order asked, then the others document by document.
 
         What is outdated comes last, the newest of it first.
@@ -231,7 +231,7 @@ class Chooser:
         first = (units[0].number, units[0].header) if units else (0, ())
         places = {word: place for place, word in enumerate(self._words)}
 
-        def key(one: Unit) -> tuple[bool, bool, int, list[int], int]:
+        def key(one: QuotableUnit) -> tuple[bool, bool, int, list[int], int]:
             is_table = bool(one.header) and (one.number, one.header) == first and rows[first] > 1
             asked = sorted(places[word] for word in self._all[one]) if is_table else []
             place = units.index(one) if self._part.is_question else one.place
@@ -239,7 +239,7 @@ class Chooser:
 
         return sorted(units, key=key)
 
-    def _link(self, one: Unit, before: Sequence[Unit]) -> float:
+    def _link(self, one: QuotableUnit, before: Sequence[QuotableUnit]) -> float:
         """Return how names lead from units of other documents to this one."""
         if not before or any(other.number == one.number for other in before):
             return 0.0
@@ -268,7 +268,7 @@ class Chooser:
         return 3 * most < 2 * len(telling)
 
 
-def older_editions(documents: Sequence[Document], request: str) -> frozenset[int]:
+def older_editions(documents: Sequence[ShownDocument], request: str) -> frozenset[int]:
     """Return the documents that are not in force, and the editions that are not meant.
 
     Editions have like names. The one of the time that is named is meant, or the newest.
@@ -288,14 +288,14 @@ def older_editions(documents: Sequence[Document], request: str) -> frozenset[int
     return frozenset(found)
 
 
-def _words_of_names(document: Document) -> list[set[str]]:
+def _words_of_names(document: ShownDocument) -> list[set[str]]:
     """Return the words of a document's file name and of its title, without numbers and months."""
     file = document.address.rpartition("/")[2].rpartition(".")[0]
     found = [tokens(_APART.sub(" ", text)) for text in (file, document.title)]
     return [{word for word in words if word.isalpha()} - sure_month_names() for words in found]
 
 
-def _units_of(document: Document) -> list[Unit]:
+def _units_of(document: ShownDocument) -> list[QuotableUnit]:
     title = document.title.strip(" .")
     units = dict.fromkeys(unit for text in document.texts for unit in units_of(text) if unit.text.strip(" .") != title)
     return [one._replace(number=document.number, place=place) for place, one in enumerate(units)]

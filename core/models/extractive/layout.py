@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ...evidence.text.words import dates_in
-from .units import Unit
+from .units import QuotableUnit
 
 FEW_WORDS = 4
 """Words of an item up to which it is shown behind what leads in its list."""
@@ -16,8 +16,8 @@ _QUOTE_END = re.compile(r"\[\d+\](?: \|)?$")
 _BEHIND_MARKER = re.compile(r"(?<=\d\]) ")
 
 
-class Quote(NamedTuple):
-    """A unit as a reader sees it."""
+class QuotedUnit(NamedTuple):
+    """A unit as a reader sees it, with the number of its document."""
 
     text: str
     """The words; of a row, the cells between bars."""
@@ -28,7 +28,7 @@ class Quote(NamedTuple):
     is_item: bool = False
 
 
-def laid_out(chosen: Sequence[Unit], source: str) -> str:
+def laid_out(chosen: Sequence[QuotableUnit], source: str) -> str:
     """Return Markdown with a marker behind each unit; `source` heads the column of the markers in a table."""
     blocks, quotes = list[str](), _quotes(chosen)
     for (header, is_item), group in groupby(quotes, key=lambda one: (one.header, one.is_item)):
@@ -57,19 +57,19 @@ def _pieces(block: str) -> list[str]:
     return block.split("\n") if "\n" in block else _BEHIND_MARKER.split(block)
 
 
-def _quotes(chosen: Sequence[Unit]) -> list[Quote]:
+def _quotes(chosen: Sequence[QuotableUnit]) -> list[QuotedUnit]:
     """Return the units with what is needed to understand them."""
-    found, said = list[Quote](), set[tuple[int, str]]()
+    found, said = list[QuotedUnit](), set[tuple[int, str]]()
     for unit in chosen:
         text, number = unit.text, unit.number
         if unit.cells:
             cells = (*unit.cells, *("" for _ in unit.header))[: len(unit.header)]
-            found.append(Quote(" | ".join(cells), number, " | ".join(unit.header)))
+            found.append(QuotedUnit(" | ".join(cells), number, " | ".join(unit.header)))
             continue
         if (number, text) in said:
             continue
         if unit.meant and (number, unit.meant) not in said:
-            found.append(Quote(unit.meant, number))
+            found.append(QuotedUnit(unit.meant, number))
         said |= {(number, unit.meant), (number, text)}
         is_item = unit.kind != "sentence"
         if is_item and unit.lead and len(text.split()) <= FEW_WORDS:
@@ -81,5 +81,5 @@ def _quotes(chosen: Sequence[Unit]) -> list[Quote]:
         if heading and (is_named or not any(map(str.isalpha, text))):
             text = f"{heading}: {text}"
             said.add((number, heading))
-        found.append(Quote(text, number, is_item=is_item))
+        found.append(QuotedUnit(text, number, is_item=is_item))
     return found

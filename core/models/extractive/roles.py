@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 from ...evidence.citations.labels import Labels, labels_of_named
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, tokens
 from ...run import tool_names
-from ..request import Facts, Found
+from ..request import Facts, TaskFinding
 from .choosing import Chooser
 from .layout import laid_out, quotes_in, with_quotes
 from .parts import Part, split
-from .units import Unit, has_pronoun
+from .units import QuotableUnit, has_pronoun
 
 Arguments: TypeAlias = dict[str, Any]
 
@@ -44,8 +44,8 @@ WHICH = """I would be glad to look into this. Could you please tell me a little 
 With this I can search for what you need."""
 
 
-class Call(NamedTuple):
-    """A tool call of the model's answer."""
+class ExtractiveCall(NamedTuple):
+    """A tool call that the extractive model makes."""
 
     name: str
     arguments: Arguments
@@ -70,17 +70,23 @@ def read_task(words: str) -> Part:
     return Part(" ".join(found["text"].split()), found["context"] or "", int(found["place"]), int(found["count"]))
 
 
-def clarify(facts: Facts) -> str | list[Call]:
+def clarify(facts: Facts) -> str | list[ExtractiveCall]:
     """Go on, unless the request names nothing that could be searched for."""
-    return [Call(tool_names.GENERATE_PLAN, {})] if any(map(str.isalnum, _telling_words(facts.request))) else WHICH
+    return (
+        [ExtractiveCall(tool_names.GENERATE_PLAN, {})]
+        if any(map(str.isalnum, _telling_words(facts.request)))
+        else WHICH
+    )
 
 
-def look_up(facts: Facts, tools: Collection[str]) -> list[Call]:
+def look_up(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
     """Search for each part; where research is offered as well, only for a single question."""
     parts = parts_of(facts)
     if tool_names.GENERATE_PLAN in tools and not (len(parts) == 1 and parts[0].is_question):
-        return [Call(tool_names.GENERATE_PLAN, {})]
-    return [Call(tool_names.LOOK_UP, {"queries": [queries_for(read_task(task))[0] for task in _tasks(facts)]})]
+        return [ExtractiveCall(tool_names.GENERATE_PLAN, {})]
+    return [
+        ExtractiveCall(tool_names.LOOK_UP, {"queries": [queries_for(read_task(task))[0] for task in _tasks(facts)]})
+    ]
 
 
 def plan(facts: Facts) -> str:
@@ -107,15 +113,18 @@ def _telling_words(request: str) -> list[str]:
     return [word for word in tokens(request) if word not in STOP_WORDS | GENERIC_WORDS]
 
 
-def next_tasks(facts: Facts) -> list[Call]:
+def next_tasks(facts: Facts) -> list[ExtractiveCall]:
     """Hand out the tasks that are open, then have the report written."""
     # What is said meanwhile may change what a part is about, but not which part it is.
     done = {read_task(found.task).text for found in facts.findings}
     tried = [read_task(task).text for task in facts.tried]
     tasks = {read_task(task).text: task for task in _tasks(facts)}
     open_tasks = [tasks[text] for text in tasks if text not in done and tried.count(text) < MOST_REFUSALS]
-    calls = [Call(tool_names.RESEARCH_AGENT, {"task": one, "title": one.partition(" (")[0]}) for one in open_tasks[:3]]
-    return calls or [Call(tool_names.GENERATE_REPORT, {})]
+    calls = [
+        ExtractiveCall(tool_names.RESEARCH_AGENT, {"task": one, "title": one.partition(" (")[0]})
+        for one in open_tasks[:3]
+    ]
+    return calls or [ExtractiveCall(tool_names.GENERATE_REPORT, {})]
 
 
 def _tasks(facts: Facts) -> list[str]:
@@ -124,20 +133,20 @@ def _tasks(facts: Facts) -> list[str]:
     return tasks_of([read_task(step) for step in facts.steps] if is_edited else parts_of(facts))
 
 
-def next_round(facts: Facts, tools: Collection[str]) -> list[Call]:
+def next_round(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
     """Search with every search tool once, open what was cut off, follow names on the web; then write the finding."""
     searches = [name for name in SEARCHES if name in tools]
     used = [name for name, _ in facts.used if name in (*SEARCHES, tool_names.OPEN_URL)]
     part = read_task(facts.task)
     if searches and len(used) < MOST_CALLS:
         if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL] and (cut := _cut_off(facts)):
-            return [Call(tool_names.OPEN_URL, {"urls": cut})]
+            return [ExtractiveCall(tool_names.OPEN_URL, {"urls": cut})]
         if unused := [name for name in searches if name not in used]:
-            return [Call(unused[0], {"queries": queries_for(part)})]
+            return [ExtractiveCall(unused[0], {"queries": queries_for(part)})]
         followed = sum(name in SEARCHES for name in used) - len(searches)
         if tool_names.WEB_SEARCH in searches and followed < MOST_FOLLOWED and (queries := _leads(facts, part)):
-            return [Call(tool_names.WEB_SEARCH, {"queries": queries})]
-    return [Call(tool_names.GENERATE_REPORT, {})]
+            return [ExtractiveCall(tool_names.WEB_SEARCH, {"queries": queries})]
+    return [ExtractiveCall(tool_names.GENERATE_REPORT, {})]
 
 
 def _cut_off(facts: Facts) -> list[str]:
@@ -163,7 +172,7 @@ def queries_for(part: Part) -> list[str]:
     return list(dict.fromkeys(" ".join(text.split())[:QUERY_CHARACTERS] for text in (whole, part.text)))
 
 
-def answer_to(facts: Facts) -> tuple[list[Unit], list[Unit], list[str]]:
+def answer_to(facts: Facts) -> tuple[list[QuotableUnit], list[QuotableUnit], list[str]]:
     """Return the units that answer a task, further units that lead to it, and the names that no document holds."""
     part = read_task(facts.task)
     chooser, stated = Chooser(facts.documents, part), _LENGTH.search(f"{part.text} {part.context}")
@@ -187,7 +196,7 @@ def write_report(facts: Facts) -> str:
     """Put the findings together: part by part, each thing once, and what was not found named at its place."""
     labels, findings = labels_of_named(facts.language), facts.findings
     if facts.documents:
-        findings = tuple(Found(task, write_finding(facts._replace(task=task))) for task in _tasks(facts))
+        findings = tuple(TaskFinding(task, write_finding(facts._replace(task=task))) for task in _tasks(facts))
     found = [(read_task(one.task), one.text.split("\n\n")) for one in findings if one.text]
     found.sort(key=lambda one: one[0].place)
     firsts = [quotes_in(next((one for one in blocks if one[:1] != "#"), "")) for _, blocks in found]

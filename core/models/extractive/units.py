@@ -60,8 +60,8 @@ def has_pronoun(text: str) -> bool:
     return not THIRD_PERSONS.isdisjoint(tokens(text)) or any(sign in text for sign in _OPENING)
 
 
-class Unit(NamedTuple):
-    """What can be quoted, in one line, without markup."""
+class QuotableUnit(NamedTuple):
+    """A sentence, list item, row or record that can be quoted: one line, without markup."""
 
     text: str
     kind: Kind = "sentence"
@@ -91,7 +91,7 @@ class Unit(NamedTuple):
 
 
 @lru_cache(maxsize=2000)
-def units_of(text: str) -> tuple[Unit, ...]:
+def units_of(text: str) -> tuple[QuotableUnit, ...]:
     """Return the units of a text in their order; headings, titles and questions are none of their own."""
     found = _Reader().read(text)
     # A row of empty cells says nothing.
@@ -119,7 +119,7 @@ class _Reader:
         self._kind: Literal["", "item", "message", "below heading"] = ""
         self._header: tuple[str, ...] = ()
 
-    def read(self, text: str) -> Iterator[Unit]:
+    def read(self, text: str) -> Iterator[QuotableUnit]:
         raw = [line for line in _BULLETS.sub("\n- ", text).splitlines() if not _CODE_MARK.match(line)]
         lines = [_QUOTED.sub("", line) for line in raw]
         numbers = {found["number"] for line in lines if (found := _ITEM.match(line))}
@@ -162,28 +162,28 @@ class _Reader:
         self._headings[level - 1 :] = [plain(heading)]
         self._lead = ""
 
-    def _row(self, cells: tuple[str, ...]) -> Unit:
+    def _row(self, cells: tuple[str, ...]) -> QuotableUnit:
         named = [f"{name}: {cell}" if name else cell for name, cell in zip(self._header, cells, strict=False) if cell]
         text = "; ".join([*named, *filter(None, cells[len(self._header) :])])
-        return Unit(text, "row", " › ".join(self._headings), cells=cells, header=self._header)
+        return QuotableUnit(text, "row", " › ".join(self._headings), cells=cells, header=self._header)
 
-    def _flush(self) -> Iterator[Unit]:
+    def _flush(self) -> Iterator[QuotableUnit]:
         lines, kind, self._block = self._block, self._kind, []
         if not lines:
             return
         self._kind = ""
         heading, line = " › ".join(self._headings), plain(" ".join(lines))
         if kind == "message":
-            yield Unit(line, "sentence", heading)
+            yield QuotableUnit(line, "sentence", heading)
         elif kind == "item":
-            yield from _sentences(line, Unit("", "item", heading, self._lead))
+            yield from _sentences(line, QuotableUnit("", "item", heading, self._lead))
         elif len(lines) > 1 and all(map(_FIELD.match, lines)):
-            yield from (Unit(plain(one), "record", heading, self._lead) for one in lines)
+            yield from (QuotableUnit(plain(one), "record", heading, self._lead) for one in lines)
         elif len(lines) == 1 and _is_title(line) and not (kind == "below heading" and any(map(str.isdigit, line))):
             self._enter(2, line)
         else:
             self._lead = line if line.endswith((":", "：")) else ""
-            yield from _sentences(line, Unit("", "sentence", heading, self._attribution))
+            yield from _sentences(line, QuotableUnit("", "sentence", heading, self._attribution))
 
 
 def _cells(line: str) -> tuple[str, ...]:
@@ -208,7 +208,7 @@ def _is_title(line: str) -> bool:
     return is_short and not (_ENDS.search(line) or _FIELD.match(line) or _FIGURE.match(line))
 
 
-def _sentences(line: str, like: Unit) -> Iterator[Unit]:
+def _sentences(line: str, like: QuotableUnit) -> Iterator[QuotableUnit]:
     """Yield the sentences of a block; a question, and a first sentence of few words, only lead in the others."""
     before = ""
     found = split_sentences(line)

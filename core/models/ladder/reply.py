@@ -15,7 +15,7 @@ from ...run.conversation import clean_nested
 from ...run.transcripts import REASONING, UNREAD_FORM, was_cut_off
 from .lenient import object_in
 from .rungs import Offer, coerce, how_to_tag
-from .written_calls import Stretch, Written, answer_in, find_calls
+from .written_calls import CallInText, Stretch, answer_in, find_calls
 
 _BEFORE_MENTION = " \t(\"'“‘`"
 """What stands before a tag that a sentence only mentions."""
@@ -58,8 +58,8 @@ def _summary(parts: list[Any]) -> str:
     return "\n\n" if begins_next else words
 
 
-class Block(NamedTuple):
-    """A pair of tags that encloses something other than the answer."""
+class TagPair(NamedTuple):
+    """Tags that enclose something other than the answer."""
 
     kind: Literal["thought", "call"]
     openers: tuple[str, ...]
@@ -71,15 +71,15 @@ class Block(NamedTuple):
     """Whether the tags are tokens that nobody would write into a sentence."""
 
 
-_THOUGHT = Block("thought", (), noise=("<answer>", "</answer>"), is_special=False)
+_THOUGHT = TagPair("thought", (), noise=("<answer>", "</answer>"), is_special=False)
 _THOUGHT_TAG = r"</?(?:\w{1,20}:)?[a-z_-]{0,20}(?:think|thinking|thoughts?|reason|reasoning)>"
 _BEGUN_TAG = re.compile(r"</?[\w:-]{0,60}\Z", re.ASCII)
 BLOCKS = (
     _THOUGHT,
-    Block("thought", ("[THINK]",), ("[/THINK]",), is_special=False),
-    Block("thought", ("◁think▷",), ("◁/think▷",)),
-    Block("thought", ("<|channel>thought", "<|channel>analysis"), ("<channel|>",)),
-    Block(
+    TagPair("thought", ("[THINK]",), ("[/THINK]",), is_special=False),
+    TagPair("thought", ("◁think▷",), ("◁/think▷",)),
+    TagPair("thought", ("<|channel>thought", "<|channel>analysis"), ("<channel|>",)),
+    TagPair(
         "thought",
         (),
         noise=(
@@ -87,26 +87,26 @@ BLOCKS = (
             *("<|eom_id|>", "<|user|>", "<|assistant|>", "<｜end▁of▁sentence｜>", "[EOS]"),
         ),
     ),
-    Block(
+    TagPair(
         "thought",
         ("<|channel|>analysis<|message|>",),
         ("<|channel|>final<|message|>", "assistantfinal"),
         noise=("<|end|>", "<|return|>", "<|start|>assistant", "<|channel|>commentary<|message|>"),
     ),
     *(
-        Block("call", (f"<{name}>",), (f"</{name}>",), is_special=False)
+        TagPair("call", (f"<{name}>",), (f"</{name}>",), is_special=False)
         for name in ("tool_call", "tool_calls", "function_call", "function_calls", "tool_use", "minimax:tool_call")
     ),
-    Block("call", ("<tool name=",), ("</tool>",)),
-    Block("call", ("<function=",), ("</function>",)),
-    Block("call", ("<invoke name=",), ("</invoke>",)),
-    Block("call", ("[TOOL_CALLS]",)),
-    Block("call", ("<|python_tag|>",), ("<|eom_id|>", "<|eot_id|>")),
-    Block("call", ("<|channel|>commentary to=",), ("<|call|>",)),
-    Block("call", ("<|tool_call>", "<|tool_call|>"), ("<tool_call|>", "<|/tool_call|>")),
-    Block("call", ("<|tool_calls_section_begin|>",), ("<|tool_calls_section_end|>",)),
-    Block("call", ("<|tool_call_begin|>",), ("<|tool_call_end|>",)),
-    Block("call", ("<｜tool▁calls▁begin｜>",), ("<｜tool▁calls▁end｜>",)),
+    TagPair("call", ("<tool name=",), ("</tool>",)),
+    TagPair("call", ("<function=",), ("</function>",)),
+    TagPair("call", ("<invoke name=",), ("</invoke>",)),
+    TagPair("call", ("[TOOL_CALLS]",)),
+    TagPair("call", ("<|python_tag|>",), ("<|eom_id|>", "<|eot_id|>")),
+    TagPair("call", ("<|channel|>commentary to=",), ("<|call|>",)),
+    TagPair("call", ("<|tool_call>", "<|tool_call|>"), ("<tool_call|>", "<|/tool_call|>")),
+    TagPair("call", ("<|tool_calls_section_begin|>",), ("<|tool_calls_section_end|>",)),
+    TagPair("call", ("<|tool_call_begin|>",), ("<|tool_call_end|>",)),
+    TagPair("call", ("<｜tool▁calls▁begin｜>",), ("<｜tool▁calls▁end｜>",)),
 )
 
 
@@ -142,7 +142,7 @@ class ThoughtFilter:
         self._held = ""
         self._line = self._fence = ""
         self._undecided: list[str] | None = [] if begins_inside else None
-        self._open: Block | None = None
+        self._open: TagPair | None = None
         self._pieces: list[Piece] = []
         self._has_block = self._has_words = self._has_thought = self._is_thinking = False
 
@@ -195,7 +195,7 @@ class ThoughtFilter:
         elif role == "closer" and not block.is_special and (self._has_words or not self._has_block):
             self._say(tag)
 
-    def _is_mentioned(self, block: Block) -> bool:
+    def _is_mentioned(self, block: TagPair) -> bool:
         """Whether a tag that comes next is a word of the sentence on this line."""
         before = self._line[-1:] if self._line.strip() else ""
         return before == "`" or (before != "" and before in _BEFORE_MENTION and not block.is_special)
@@ -237,7 +237,7 @@ class ThoughtFilter:
         return [Piece(kind, "".join(piece.words for piece in group)) for kind, group in groups]
 
 
-def _tags_of(block: Block) -> list[tuple[str, str]]:
+def _tags_of(block: TagPair) -> list[tuple[str, str]]:
     roles = (("opener", block.openers), ("closer", block.closers), ("noise", block.noise))
     return [(role, tag) for role, tags in roles for tag in tags]
 
@@ -304,7 +304,7 @@ def _native(message: AIMessage, offer: Offer) -> AIMessage:
     return message.model_copy(update={"content": words, "tool_calls": calls, "invalid_tool_calls": broken})
 
 
-def _valid(calls: list[Written]) -> list[ToolCall]:
+def _valid(calls: list[CallInText]) -> list[ToolCall]:
     return [
         tool_call(name=call.name, args=clean_nested(call.arguments), id=f"call-{number}")
         for number, call in enumerate(calls, 1)
@@ -312,7 +312,7 @@ def _valid(calls: list[Written]) -> list[ToolCall]:
     ]
 
 
-def _broken(calls: list[Written], offer: Offer, is_cut: bool) -> list[InvalidToolCall]:
+def _broken(calls: list[CallInText], offer: Offer, is_cut: bool) -> list[InvalidToolCall]:
     return [
         _invalid(call.name, call.raw, number, CUT if is_cut else _fault_in(call, offer))
         for number, call in enumerate(calls, 1)
@@ -320,7 +320,7 @@ def _broken(calls: list[Written], offer: Offer, is_cut: bool) -> list[InvalidToo
     ]
 
 
-def _fault_in(call: Written, offer: Offer) -> str:
+def _fault_in(call: CallInText, offer: Offer) -> str:
     if not call.is_form_unread:
         return NOT_AN_OBJECT
     meant = offer.find(call.name)

@@ -66,8 +66,8 @@ _CALL = re.compile(
 _MAY_BE_CALL = re.compile(rf"{_OBJECT}|\[?\s*\Z|`{{1,3}}\w*\Z")
 
 
-class Written(NamedTuple):
-    """A call as a text holds it."""
+class CallInText(NamedTuple):
+    """A tool call that was found in a text."""
 
     name: str
     """Name of the tool as offered; as written where there is no such tool."""
@@ -84,7 +84,7 @@ class Stretch(NamedTuple):
 
     start: int
     end: int
-    calls: list[Written]
+    calls: list[CallInText]
 
 
 def find_calls(text: str, offer: Offer) -> list[Stretch]:
@@ -121,7 +121,7 @@ def _tagged(text: str, offer: Offer) -> Iterator[Stretch]:
         if to_object := _TO_OBJECT.match(text, place):
             value = value_at(text, to_object.end())
             place, raw = value.end, text[to_object.end() : value.end]
-            call = Written(name, None, raw) if value.is_cut else _written(tool, name, value.value)
+            call = CallInText(name, None, raw) if value.is_cut else _written(tool, name, value.value)
         elif to_parameters := _TO_PARAMETERS.match(text, place):
             place, arguments = to_parameters.end(), dict[str, Any]()
             while parameter := _PARAMETER.match(text, place):
@@ -133,7 +133,7 @@ def _tagged(text: str, offer: Offer) -> Iterator[Stretch]:
         else:
             end = text.find("\n", place)
             start, place = place, end if end >= 0 else len(text)
-            call = Written(name, None, text[start:place])
+            call = CallInText(name, None, text[start:place])
         yield Stretch(head.start(), place, [call])
 
 
@@ -158,7 +158,7 @@ def _in_json(text: str, offer: Offer) -> Iterator[Stretch]:
         broken += not (calls or value.is_sound)
 
 
-def _calls_of(value: Any, offer: Offer, *, is_marked: bool, is_all: bool) -> list[Written]:
+def _calls_of(value: Any, offer: Offer, *, is_marked: bool, is_all: bool) -> list[CallInText]:
     if isinstance(value, dict):
         value = next((value[key] for key in _LISTS if isinstance(value.get(key), list | dict)), value)
     entries = value if isinstance(value, list) else [value]
@@ -166,7 +166,7 @@ def _calls_of(value: Any, offer: Offer, *, is_marked: bool, is_all: bool) -> lis
     return [call for call in calls if call]
 
 
-def _entry(entry: dict[str, Any], offer: Offer, is_marked: bool, is_all: bool) -> Written | None:
+def _entry(entry: dict[str, Any], offer: Offer, is_marked: bool, is_all: bool) -> CallInText | None:
     if isinstance(entry.get("function"), dict):
         entry = entry["function"]
     name = next((entry[key] for key in _NAMES if isinstance(entry.get(key), str)), "")
@@ -185,14 +185,14 @@ def _entry(entry: dict[str, Any], offer: Offer, is_marked: bool, is_all: bool) -
     return _written(only, only.name, entry) if fits and (entry or is_all) else None
 
 
-def _written(tool: Tool | None, name: str, arguments: Any) -> Written:
+def _written(tool: Tool | None, name: str, arguments: Any) -> CallInText:
     """Return a call by any name; `arguments` are an object, or a text that should hold one."""
     if isinstance(arguments, str):
         read, raw = object_in(arguments) if arguments.strip() else {}, arguments
     else:
         read = {} if arguments is None else arguments
         raw = json.dumps(read, ensure_ascii=False, default=str)
-    return Written(tool.name if tool else name, coerce(read, tool) if isinstance(read, dict) else None, raw)
+    return CallInText(tool.name if tool else name, coerce(read, tool) if isinstance(read, dict) else None, raw)
 
 
 def _unread(text: str, offer: Offer) -> list[Stretch]:
@@ -211,7 +211,7 @@ def _unread(text: str, offer: Offer) -> list[Stretch]:
         return []
     raw = text[found.start() :]
     name = next((name for name in offer.tools if name in raw), "")
-    return [Stretch(found.start(), len(text), [Written(name, None, raw, is_form_unread=True)])]
+    return [Stretch(found.start(), len(text), [CallInText(name, None, raw, is_form_unread=True)])]
 
 
 class CallGuard:

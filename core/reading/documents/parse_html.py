@@ -15,7 +15,7 @@ from lxml import etree
 
 from ...evidence.dating import statements
 from ..addresses import doi_in, join_address, parse_address
-from ..records import Extract, Link, Sign, Unread, Unreadable
+from ..records import Extract, PageLink, Sign, Unread, Unreadable
 from .decode import clean, decode
 from .main_part import drop_around
 from .page_text import sign_raised, text_of, write_links
@@ -143,16 +143,16 @@ def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
     return tuple(sign for sign, is_found in found.items() if is_found)
 
 
-def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[Link]:
+def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[PageLink]:
     """Return the first links of a page that have words, absolute."""
     for element in islice(root.iter("a"), LOOKED_AT):
         words = _link_words(element)
         there = _address(base, element.get("href", "").partition("#")[0])
         if words and there:
-            yield Link(words, there)
+            yield PageLink(words, there)
 
 
-def ordered_links(links: Iterable[Link], text: str, address: str) -> tuple[Link, ...]:
+def ordered_links(links: Iterable[PageLink], text: str, address: str) -> tuple[PageLink, ...]:
     """Return these links, first those whose words stand in the text, and the addresses that are written out there.
 
     Each leads to another page than `address`, and no two lead to the same.
@@ -163,8 +163,8 @@ def ordered_links(links: Iterable[Link], text: str, address: str) -> tuple[Link,
     written = (
         _address("", found.group().rstrip(_AFTER_ADDRESS)) for found in islice(_VISIBLE.finditer(text), LOOKED_AT)
     )
-    unique: dict[str, Link] = {}
-    for link in (*shown, *(Link("", there) for there in written if there)):
+    unique: dict[str, PageLink] = {}
+    for link in (*shown, *(PageLink("", there) for there in written if there)):
         unique.setdefault(link.address, link)
     unique.pop(str(parse_address(address)), None)
     return tuple(unique.values())[:MOST_LINKS]

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import IO, Any, NamedTuple, Self
 
-from ..records import Extract, Kind, Link, Unreadable
+from ..records import Extract, Kind, PageLink, Unreadable
 from .decode import clean
 from .recognition import PAGES
 from .worker import SCANS, receive, send
@@ -300,5 +300,5 @@ def _noted(file: _File, extract: Extract | Unreadable) -> Extract | Unreadable:
 def _extract(answer: dict[str, Any]) -> Extract | Unreadable:
     if "reason" in answer:
         return Unreadable(answer["reason"], answer["words"], str(answer.get("trace", "")))
-    links = tuple(Link(*link) for link in answer["links"])
+    links = tuple(PageLink(*link) for link in answer["links"])
     return Extract(**{**answer, "links": links, "signs": tuple(answer["signs"])})

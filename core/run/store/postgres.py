@@ -25,7 +25,7 @@ from ..errors import DatabaseUnusable, NewerVersion, StateUnreadable
 from ..limits import DATABASE
 from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import TEXT, packed, unpacked
-from .saver import Dialect, Place, RunSaver, config_of
+from .saver import CheckpointKey, Dialect, RunSaver, config_of
 from .serializer import StrictSerializer
 
 CONNECT_SECONDS = 10
@@ -238,17 +238,20 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
                     raise psycopg.IntegrityError(FENCED)
             yield cursor
 
-    async def unreadable(self, thread_id: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
+    async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
         """Return the checkpoints of a thread that are lost, whether by themselves or by what was written on them."""
-        lost, seen = set[Place](), set[Place]()
+        lost, seen = set[CheckpointKey](), set[CheckpointKey]()
         for namespace, checkpoint_id, parent in await self.rows(_CHAIN, thread_id):
-            place, above = Place(thread_id, namespace, checkpoint_id), Place(thread_id, namespace, parent)
+            place, above = (
+                CheckpointKey(thread_id, namespace, checkpoint_id),
+                CheckpointKey(thread_id, namespace, parent),
+            )
             seen.add(place)
             if (parent and (above in lost or above not in seen)) or not await self._is_readable(place):
                 lost.add(place)
         return lost, set()
 
-    async def _is_readable(self, place: Place) -> bool:
+    async def _is_readable(self, place: CheckpointKey) -> bool:
         try:
             return bool(await self.aget_tuple(config_of(place)))
         except NewerVersion:

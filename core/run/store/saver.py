@@ -70,8 +70,8 @@ INSERT INTO store (prefix, key, value) SELECT ?, key, value FROM store WHERE pre
 """
 
 
-class Place(NamedTuple):
-    """Where a checkpoint stands."""
+class CheckpointKey(NamedTuple):
+    """The key of a checkpoint."""
 
     thread_id: str
     checkpoint_ns: str
@@ -228,7 +228,7 @@ class RunSaver(BaseCheckpointSaver[str]):
         """
         given = json.dumps([str(run_id) for run_id in run_ids])
         query = _OF_RUNS.format(run_id=self.dialect.run_id, given=self.dialect.members)
-        await self._drop({Place(*row) for row in await self.rows(query, given, given)})
+        await self._drop({CheckpointKey(*row) for row in await self.rows(query, given, given)})
 
     @shielded
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
@@ -237,7 +237,7 @@ class RunSaver(BaseCheckpointSaver[str]):
             if strategy in ("delete", "delete_all"):
                 await self.adelete_thread(thread_id)
             elif strategy == "keep_latest":
-                places = {Place(*row) for row in await self.rows(_OF_THREAD, thread_id)}
+                places = {CheckpointKey(*row) for row in await self.rows(_OF_THREAD, thread_id)}
                 await self._drop(places - await self._needed(thread_id, {place.checkpoint_ns for place in places}))
             else:
                 raise ValueError(f"Unknown strategy {strategy!r}; there are 'keep_latest' and 'delete'.")
@@ -254,27 +254,27 @@ class RunSaver(BaseCheckpointSaver[str]):
         _, writes, *_ = self.dialect.tables
         await self.change((f"DELETE FROM {writes} WHERE {condition}", tasks))  # noqa: S608 - constants
         await self._drop(lost)
-        return len(lost | {Place(*task[:3]) for task in tasks})
+        return len(lost | {CheckpointKey(*task[:3]) for task in tasks})
 
     @abstractmethod
-    async def unreadable(self, thread_id: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
+    async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
         """Return the checkpoints of a thread that are lost, and the tasks of others whose writes are unreadable."""
 
-    async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[Place]:
+    async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[CheckpointKey]:
         """Return each namespace's latest checkpoint and its ancestors, back to where all delta channels are whole."""
-        needed = set[Place]()
+        needed = set[CheckpointKey]()
         for namespace in namespaces:
-            config: RunnableConfig | None = config_of(Place(thread_id, namespace, ""))
+            config: RunnableConfig | None = config_of(CheckpointKey(thread_id, namespace, ""))
             missing: set[str] | None = None
             while config and missing != set() and (found := await self.aget_tuple(config)):
-                needed.add(Place(thread_id, namespace, found.checkpoint["id"]))
+                needed.add(CheckpointKey(thread_id, namespace, found.checkpoint["id"]))
                 if missing is None:
                     missing = set(found.metadata.get("counters_since_delta_snapshot", ()))
                 missing -= found.checkpoint["channel_values"].keys()
                 config = found.parent_config
         return needed
 
-    async def _drop(self, places: Set[Place]) -> None:
+    async def _drop(self, places: Set[CheckpointKey]) -> None:
         """Delete checkpoints and what was written on them."""
         checkpoints, writes, *_ = self.dialect.tables
         condition = "WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
@@ -311,7 +311,7 @@ class RunSaver(BaseCheckpointSaver[str]):
         return {str(row[0]): row[1:] for row in await self.rows(query, json.dumps(thread_ids))}
 
 
-def config_of(place: Place) -> RunnableConfig:
+def config_of(place: CheckpointKey) -> RunnableConfig:
     """Return the config that names a checkpoint."""
     return {"configurable": {**place._asdict()}}
 

@@ -18,13 +18,15 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Send
 from pydantic import ValidationError
 
-from ...records.research import Run
+from ...records.research import ConflictingClaims, Run
 from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
 
 _CHECKED = "msgpack:"
 """Beginning of the type under which a value stands that has a checksum."""
 _RAW = ("null", "bytes", "bytearray")
+_RENAMED: dict[str, type] = {"Contradiction": ConflictingClaims}
+"""Records by the names under which earlier versions stored them."""
 
 
 @cache
@@ -48,7 +50,7 @@ class StrictSerializer(JsonPlusSerializer):
         """`has_checksums`: values are written with a checksum, which only this serializer reads."""
         super().__init__(pickle_fallback=False, allowed_msgpack_modules=record_types())
         self._has_checksums = has_checksums
-        self._records = {record.__name__: record for record in record_types()}
+        self._records = _RENAMED | {record.__name__: record for record in record_types()}
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """Serialize a value; of an error only its reason: its text may quote a key."""

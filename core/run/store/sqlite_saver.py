@@ -17,7 +17,7 @@ from langgraph.checkpoint.sqlite.utils import search_where
 
 from ..errors import NewerVersion, StateUnreadable
 from .lease import SqliteLeases
-from .saver import Dialect, Place, RunSaver, config_of
+from .saver import CheckpointKey, Dialect, RunSaver, config_of
 from .serializer import StrictSerializer
 from .sqlite_store import is_damage, unusable
 
@@ -94,7 +94,7 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
             found = await self.rows(_LATEST, thread, namespace)
             if not found:
                 return None
-            config = config_of(Place(thread, namespace, found[0][0]))
+            config = config_of(CheckpointKey(thread, namespace, found[0][0]))
         return await super().aget_tuple(config)
 
     async def alist(
@@ -118,20 +118,23 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
             "ORDER BY rowid DESC LIMIT ?"
         )
         for row in await self.rows(query, *parameters, -1 if limit is None else limit):
-            if found := await self.aget_tuple(config_of(Place(*row))):
+            if found := await self.aget_tuple(config_of(CheckpointKey(*row))):
                 yield found
 
-    async def unreadable(self, thread_id: str) -> tuple[set[Place], set[tuple[str, str, str, str]]]:
+    async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
         """Return the checkpoints of a thread that are lost, and the tasks of others whose writes are unreadable."""
-        lost, tasks = set[Place](), set[tuple[str, str, str, str]]()
+        lost, tasks = set[CheckpointKey](), set[tuple[str, str, str, str]]()
         async with self.lock, self.conn.execute(_WRITES, (thread_id,)) as writes:
             async for namespace, checkpoint_id, task, kind, value in writes:
                 if not self._is_readable(kind, value):
                     tasks.add((thread_id, namespace, checkpoint_id, task))
-        torn, seen = {Place(*task[:3]) for task in tasks}, set[Place]()
+        torn, seen = {CheckpointKey(*task[:3]) for task in tasks}, set[CheckpointKey]()
         async with self.lock, self.conn.execute(_CHAIN, (thread_id,)) as checkpoints:
             async for namespace, checkpoint_id, parent, kind, value, metadata in checkpoints:
-                place, above = Place(thread_id, namespace, checkpoint_id), Place(thread_id, namespace, parent)
+                place, above = (
+                    CheckpointKey(thread_id, namespace, checkpoint_id),
+                    CheckpointKey(thread_id, namespace, parent),
+                )
                 seen.add(place)
                 is_torn = bool(parent) and (above in lost | torn or above not in seen)
                 if is_torn or not self._is_readable(kind, value, metadata):
