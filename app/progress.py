@@ -238,11 +238,11 @@ class PlainLines(ProgressView):
                 await self.clock.sleep(WAIT_SECONDS)
                 self.print(self.pending or "still at work")
 
-        telling = asyncio.create_task(tell())
+        ticking = asyncio.create_task(tell())
         try:
             return await work
         finally:
-            telling.cancel()
+            ticking.cancel()
 
     def take(self, packet: AnyPacket) -> None:
         """Print what a packet says."""

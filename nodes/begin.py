@@ -52,7 +52,7 @@ from ..tools.passed import load_servers
 from ..tools.run_engines import choose_engines, stand_ins
 from ..tools.shown import note_user
 
-TOLD = 100
+MAX_PROGRESS_PACKETS = 100
 """Times at most that the progress of indexing is emitted."""
 LISTED = 20
 """Documents left out that are named one by one."""
@@ -202,14 +202,14 @@ async def _index_attached(
     folder = await asyncio.to_thread(lambda: thread_folder(attachments_folder(context.data_dir), thread))
     status = await _prepare_documents(context.model_copy(update={"docs": (folder,)}), runtime)
     unread = {one.path: {"reason": one.reason, "code": one.code} for one in status.left_out}
-    told = list[AnyMessage]()
+    updated = list[AnyMessage]()
     for message in messages:
         files = attached_to(message)
         new = {one.name: unread.get(one.name, {"reason": "", "code": ""}) for one in files if one.code == NEW}
         known = [one.model_copy(update=new.get(one.name, {})) for one in files]
-        told.append(with_attached(message, known) if new else message)
+        updated.append(with_attached(message, known) if new else message)
     docs = dict.fromkeys((*context.docs, folder)) if status.documents else context.docs
-    return context.model_copy(update={"docs": tuple(docs)}), told, status
+    return context.model_copy(update={"docs": tuple(docs)}), updated, status
 
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:
@@ -223,7 +223,7 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
             # The run was cancelled: raising is what stops the thread.
             raise asyncio.CancelledError
         changed = total
-        if done < total and done % max(1, total // TOLD) == 0:
+        if done < total and done % max(1, total // MAX_PROGRESS_PACKETS) == 0:
             packet = DocumentsIndexed(placement=place, done=done, total=total)
             loop.call_soon_threadsafe(emitter.emit, packet)
 

@@ -172,8 +172,8 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
         }
     )
     nudges = ", ".join(order.progress.nudges) or "nothing"
-    told = (state.run.id, progress.cycle, order.decision, len(order.tasks), nudges)
-    logging.getLogger(__name__).info("%s decides in cycle %d: %s, %d tasks, reminded of %s", *told)
+    logged = (state.run.id, progress.cycle, order.decision, len(order.tasks), nudges)
+    logging.getLogger(__name__).info("%s decides in cycle %d: %s, %d tasks, reminded of %s", *logged)
     update = StateUpdate(progress=progress, transcript=[steering, transcript], tasks=[])
     if order.decision == "research":
         update |= _send_out(order.tasks, progress, state, turn, transcript)

@@ -52,17 +52,17 @@ def fenced_knowledge(*, fence_name: str = "", **parts: Any) -> str:
 
 def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return facts as JSON entries, numbered from 1, with the numbers of their sources; an analysis has none."""
-    told: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for number, fact in enumerate(facts, 1):
         documents = [numbers.get(source) for source in fact.sources] or [None]
         document = documents if len(documents) > 1 else documents[0]
-        told.append({"number": number, "text": fact.text, "document": document, "step": fact.learnings[0].step})
-    return told
+        entries.append({"number": number, "text": fact.text, "document": document, "step": fact.learnings[0].step})
+    return entries
 
 
 def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return sources as JSON entries with date and standing; unknown fields are left out."""
-    told = (
+    entries = (
         {
             "document": numbers.get(source.key),
             "title": source.title,
@@ -74,7 +74,7 @@ def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[di
         }
         for source in sources
     )
-    return [{name: value for name, value in one.items() if value} for one in told]
+    return [{name: value for name, value in one.items() if value} for one in entries]
 
 
 def as_gaps(gaps: Iterable[Observation]) -> list[dict[str, Any]]:

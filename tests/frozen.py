@@ -145,24 +145,24 @@ class Frozen:
             ending = "killed"
         except (DeepResearchError, ValueError) as error:
             ending = f"stopped: {type(error).__name__}: {error}"
-        told = [read_packet(one) for one in self.run.packets[before:]]
+        streamed = [read_packet(one) for one in self.run.packets[before:]]
         snapshot = await self.run.graph.aget_state(thread_config(self.run.thread))
         question = ResearchState(**snapshot.values).run
         if question and question.id not in self.questions:
             self.questions.append(question.id)
             self.heard = []
-        self.heard += told
+        self.heard += streamed
         asked = [json.dumps(one.value, ensure_ascii=False) for one in snapshot.interrupts]
         waits = " ".join(["next:", *snapshot.next, *asked]) if snapshot.next else ""
         said = json.dumps(plain(message.update or message.resume) if isinstance(message, Command) else message)
-        self.parts.append("\n".join([f"# Said: {said}\n", *lines_of(told), *filter(None, (ending, waits))]))
+        self.parts.append("\n".join([f"# Said: {said}\n", *lines_of(streamed), *filter(None, (ending, waits))]))
 
     async def text(self) -> str:
         """The whole run."""
         state = await self.run.state()
-        *told, stop = await self.run.replayed()
+        *streamed, stop = await self.run.replayed()
         heard = [one for one in self.heard if not isinstance(one, OverallStop)]
-        differs = [line for line in ndiff(lines_of(heard), lines_of(told)) if line[0] in "+-"]
+        differs = [line for line in ndiff(lines_of(heard), lines_of(streamed)) if line[0] in "+-"]
         channels = {one.name: plain(getattr(state, one.name)) for one in fields(ResearchState)}
         # Its keys are random, and the order must not depend on the size of requests.
         channels["spending"] = sorted(channels["spending"].values(), key=lambda spent: named(json.dumps(spent), *NAMED))

@@ -32,7 +32,7 @@ class Peer:
     def __init__(self, session: ClientSession, session_id: str = "") -> None:
         self.session, self.session_id = session, session_id
         self.progress: list[str] = []
-        self.is_told = asyncio.Event()
+        self.has_progress = asyncio.Event()
 
     async def call(self, tool: str, **arguments: Any) -> CallToolResult:
         """Call a tool, noting its progress."""
@@ -65,7 +65,7 @@ class Peer:
         call = asyncio.create_task(
             self.session.send_request(ClientRequest(request), CallToolResult, progress_callback=self._note)
         )
-        await self.told(words)
+        await self.progress_line(words)
         if meanwhile:
             await meanwhile()
         note = CancelledNotification(params=CancelledNotificationParams(requestId=number))
@@ -76,12 +76,12 @@ class Peer:
             return str(error)
         raise AssertionError("the call came to its end")
 
-    async def told(self, words: str) -> str:
+    async def progress_line(self, words: str) -> str:
         """The first line of progress with these words, once it is there."""
         async with asyncio.timeout(SECONDS):
             while not (found := [line for line in self.progress if words in line]):
-                self.is_told.clear()
-                await self.is_told.wait()
+                self.has_progress.clear()
+                await self.has_progress.wait()
         return found[0]
 
     async def until(self, status: str, thread: str) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Peer:
 
     async def _note(self, progress: float, total: float | None, message: str | None) -> None:
         self.progress.append(message or "")
-        self.is_told.set()
+        self.has_progress.set()
 
 
 def text_of(result: CallToolResult) -> str:

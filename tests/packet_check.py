@@ -79,15 +79,15 @@ class Books:
 
     def __init__(self) -> None:
         self._question = ""
-        self._told: list[dict[str, Any]] = []
+        self._calls: list[dict[str, Any]] = []
 
     def fault(self, packets: Iterable[dict[str, Any]], state: ResearchState) -> str:
         """How they differ once there is a report; empty if they do not. `packets` are those since the last time."""
-        told = [packet for packet in packets if packet["type"] == "call_finished"]
+        calls = [packet for packet in packets if packet["type"] == "call_finished"]
         question = state.run.id if state.run else ""
-        self._told = told if question != self._question else self._told + told
+        self._calls = calls if question != self._question else self._calls + calls
         self._question = question
-        said = tuple(sum(packet[name] for packet in self._told) for name in ("input_tokens", "output_tokens"))
+        said = tuple(sum(packet[name] for packet in self._calls) for name in ("input_tokens", "output_tokens"))
         kept = total(state.spending)
         is_right = not state.report or said == (kept.input_tokens, kept.output_tokens)
         return "" if is_right else f"tokens {said} were told, {kept} is kept"
@@ -177,18 +177,18 @@ class Check:
 
 def merged(packets: Iterable[AnyPacket]) -> dict[Place, list[tuple[str, Any]]]:
     """What each place says: deltas joined, the passing left out, in the order of the places."""
-    told: dict[Place, list[tuple[str, Any]]] = {}
+    contents: dict[Place, list[tuple[str, Any]]] = {}
     for packet in packets:
         if not isinstance(packet, PASSING):
-            _add(told.setdefault(place_of(packet), []), packet)
-    return {place: told[place] for place in sorted(told)}
+            _add(contents.setdefault(place_of(packet), []), packet)
+    return {place: contents[place] for place in sorted(contents)}
 
 
-def _add(told: list[tuple[str, Any]], packet: AnyPacket) -> None:
+def _add(contents: list[tuple[str, Any]], packet: AnyPacket) -> None:
     left_out = {"type", "placement", "elapsed_seconds", "is_resumable"}
     fields = packet.model_dump(exclude=left_out)
     if packet.type.endswith("_delta") and isinstance(text := next(iter(fields.values())), str):
-        said = told.pop()[1] if told and told[-1][0] == packet.type else ""
-        told.append((packet.type, said + text))
+        said = contents.pop()[1] if contents and contents[-1][0] == packet.type else ""
+        contents.append((packet.type, said + text))
         return
-    told.append((packet.type, fields))
+    contents.append((packet.type, fields))

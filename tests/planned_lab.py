@@ -302,14 +302,14 @@ class PlannedLab(Lab):
         places = enumerate(self.packets)
         return next(place for place, packet in places if packet["type"] == kind and packet.get("step_id") == step_id)
 
-    async def is_told_again(self) -> bool:
+    async def replays_alike(self) -> bool:
         """Whether the replay of the thread says the same in the same places as its stream."""
         # Each pause has a stop of its own.
-        told = merged(read_packet(packet) for packet in self.packets if packet["type"] != "stop")
+        streamed = merged(read_packet(packet) for packet in self.packets if packet["type"] != "stop")
         *packets, stop = await self.replayed()
         again = merged(packets)
         assert self.packets[-1] == stop.model_dump(mode="json")
-        assert again == told
+        assert again == streamed
         return True
 
 

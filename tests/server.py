@@ -107,8 +107,8 @@ class Server:
         known = "You are configuring a custom long-term memory store at deep_research.app.server.graphs.open_store"
         contacts = self.contacts.read_text("utf-8").splitlines() if self.contacts.exists() else []
         outside = [f"outside: {place}" for place in contacts if not HERE.fullmatch(place)]
-        told = [line for line in lines if bad.search(line) and known not in line and not _MEASURED.search(line)]
-        return told + outside
+        leaked = [line for line in lines if bad.search(line) and known not in line and not _MEASURED.search(line)]
+        return leaked + outside
 
     def _environment(self) -> dict[str, str]:
         return {

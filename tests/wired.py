@@ -95,7 +95,7 @@ async def error_of(reply: Reply, monkeypatch: pytest.MonkeyPatch, **settings: An
         return await error_at(server.url, monkeypatch, **settings)
 
 
-def told(error: Exception) -> DeepResearchError:
+def explained(error: Exception) -> DeepResearchError:
     """The error as the user reads it: one line without the key."""
     ours = explain(error, "planner", "fake-1")
     assert ours is not None

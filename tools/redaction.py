@@ -41,9 +41,9 @@ class Redacted(NamedTuple):
 class Redactor:
     """Redacts the queries of one question."""
 
-    def __init__(self, pages: Pages, question_id: str, context: Context, told_to: str = "") -> None:
-        """`told_to`: plain name of the retriever that alone is asked; its own results count as public."""
-        self._pages, self._context, self._told_to = pages, context, told_to
+    def __init__(self, pages: Pages, question_id: str, context: Context, receiver: str = "") -> None:
+        """`receiver`: plain name of the retriever that alone is asked; its own results count as public."""
+        self._pages, self._context, self._receiver = pages, context, receiver
         self._name = f"unseen words sent {question_id}"
 
     async def redact(self, queries: Iterable[str]) -> dict[str, Redacted]:
@@ -67,10 +67,10 @@ class Redactor:
         self, queries: list[str], said: Mapping[str, Any], shown: Sequence[str], sent: dict[str, int]
     ) -> dict[str, Redacted]:
         language, limit = said.get("language", ""), self._context.limits.max_unseen_characters
-        results = [_forms_in_results(text, language, self._told_to) for text in shown]
+        results = [_forms_in_results(text, language, self._receiver) for text in shown]
         known = [_forms_in(text, language) for text in said.get("said", [])] + [public for public, _ in results]
-        told = [_forms_in(text, language) for text in said.get("documents", [])] + [secret for _, secret in results]
-        public, secret = _union(known), _union(told)
+        secrets = [_forms_in(text, language) for text in said.get("documents", [])] + [secret for _, secret in results]
+        public, secret = _union(known), _union(secrets)
         texts = {query: clean(unicodedata.normalize("NFKC", query)) for query in queries}
         words = {word for text in texts.values() for _, _, of_piece in _pieces(text) for word in of_piece}
         unknown = {one for one in words if not _is_everyday(one, language) and public.isdisjoint(_forms(one, language))}
@@ -135,13 +135,13 @@ def _forms_in(text: str, language: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=128)
-def _forms_in_results(text: str, language: str, told_to: str) -> tuple[frozenset[str], frozenset[str]]:
+def _forms_in_results(text: str, language: str, receiver: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words of a tool's results: those of public ones, and those of documents."""
     sides: tuple[list[str], list[str]] = ([], [])
     for result in read_results(text):
         address = result.get("address", "")
         links = (f"{link.get('words', '')} {link['address']}" for link in result.get("links", []))
-        is_private = address.startswith(PRIVATE) and not (told_to and address.endswith(f"/{told_to}"))
+        is_private = address.startswith(PRIVATE) and not (receiver and address.endswith(f"/{receiver}"))
         sides[is_private].append("\n".join([result["title"], address, result.get("date", ""), result["text"], *links]))
     return _forms_in("\n".join(sides[False]), language), _forms_in("\n".join(sides[True]), language)
 

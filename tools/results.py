@@ -207,11 +207,11 @@ def _is_kept(call: ToolCall) -> bool:
 
 
 def _write(results: list[Result], problems: list[str], nonce: str = "", again: Sequence[int] = ()) -> str:
-    told: dict[str, Any] = {"shown_before": again} if again else {}
+    extra: dict[str, Any] = {"shown_before": again} if again else {}
     if again and not results:
         # Small models read an empty list as: there is nothing.
-        told["found"] = f"Nothing new: what was found stands above, as document {', '.join(map(str, again))}."
-    result = {**told, "results": results, "problems": problems}
+        extra["found"] = f"Nothing new: what was found stands above, as document {', '.join(map(str, again))}."
+    result = {**extra, "results": results, "problems": problems}
     return fence(json.dumps(result, ensure_ascii=False), nonce)
 
 

@@ -109,7 +109,7 @@ class SearchRound:
             self._use(name, {"queries": [query]}, ToolContext(self.pages, self.task.question_id, own))
             for query, own in zip(queries, meters, strict=True)
         ]
-        outcomes = await self._told(name, queries, calls, meters)
+        outcomes = await self._run_call(name, queries, calls, meters)
         return list(zip(queries, outcomes, strict=True))
 
     async def read_all(self) -> tuple[str, str, Outcome]:
@@ -117,7 +117,7 @@ class SearchRound:
         meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
         name, documents = tool_names.READ_DOCUMENTS, list(self.task.scope.whole)
         call = self._use(name, {"documents": documents}, ToolContext(self.pages, self.task.question_id, meter))
-        [outcome] = await self._told(name, documents, [call], [meter])
+        [outcome] = await self._run_call(name, documents, [call], [meter])
         return self.task.step.title, name, outcome
 
     async def read(self, outcomes: Sequence[tuple[str, str, Outcome]]) -> list[tuple[str, str, Outcome]]:
@@ -141,7 +141,7 @@ class SearchRound:
         )
         await Addresses(self.pages, self.task.question_id).allow(hit.source.address for hit in hits)
         call = self._use(tool_names.OPEN_URL, {"urls": addresses}, tool_context)
-        [opened] = await self._told(tool_names.OPEN_URL, addresses, [call], [meter])
+        [opened] = await self._run_call(tool_names.OPEN_URL, addresses, [call], [meter])
         read = {hit.source.key: hit for hit in opened.hits}
         found = {hit.source.key for _, _, outcome in outcomes for hit in outcome.hits}
         others = opened._replace(hits=tuple(hit for hit in opened.hits if hit.source.key not in found))
@@ -153,7 +153,7 @@ class SearchRound:
         time = min(Time(self.context.limits.tool_seconds, "tool_seconds"), left)
         return await use_tool(name, arguments, self.context, tool_context, time)
 
-    async def _told(
+    async def _run_call(
         self,
         name: str,
         inputs: Sequence[str],

@@ -80,8 +80,8 @@ class WebSearch:
         asked = queries_of(self.name, [self._cut(query) for query in given])
         engines = self._engines[: self._tool_context.meter.most_searches]
         taken, left_out = self._take(asked, len(engines))
-        told_to = plain_name(engines[0].name) if len(engines) == 1 and isinstance(engines[0], PassedEngine) else ""
-        redactor = Redactor(self._tool_context.pages, self._tool_context.question_id, self._context, told_to)
+        receiver = plain_name(engines[0].name) if len(engines) == 1 and isinstance(engines[0], PassedEngine) else ""
+        redactor = Redactor(self._tool_context.pages, self._tool_context.question_id, self._context, receiver)
         sent = await redactor.redact(taken)
         dropped = _dropped(sent)
         redacted = tuple(distinct([word for one in sent.values() for word in one.private], str.casefold))

@@ -269,8 +269,8 @@ class ResearchServer(FastMCP[Any]):
     async def search_earlier(self, call: Call[Any, Any], query: Query, passages: Passages = 10) -> SearchResult:
         """Search what the user's finished researches have read: passages with their sources, the best first."""
         found = await self._runs(call).search(query, passages)
-        told = [(page, {"read_at": page.source.read_at, "thread": page.thread}) for page in found]
-        return SearchResult(passages=[_passage(page.source, page.passage, **more) for page, more in told])
+        origins = [(page, {"read_at": page.source.read_at, "thread": page.thread}) for page in found]
+        return SearchResult(passages=[_passage(page.source, page.passage, **more) for page, more in origins])
 
     async def check_report(
         self, call: Call[Any, Any], report: ReportText, form: ReportForm = "markdown"

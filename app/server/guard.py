@@ -246,9 +246,9 @@ class WithoutTraceback(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Take the traceback out of what is logged of an error of ours."""
-        told = record.msg
-        if isinstance(told, dict) and f"<class '{UserMistake.__module__}." in str(told.get("event")):
-            told.pop("exception", None)
+        logged = record.msg
+        if isinstance(logged, dict) and f"<class '{UserMistake.__module__}." in str(logged.get("event")):
+            logged.pop("exception", None)
         return True
 
 

@@ -109,9 +109,9 @@ def _rarest(rarities: Mapping[str, float]) -> dict[str, float]:
 
 def _words(text: str) -> dict[str, tuple[str, ...]]:
     content = [token for token in tokens(text) if token not in STOP_WORDS]
-    telling = [token for token in content if token not in GENERIC_WORDS and stem(token) not in GENERIC_WORDS]
+    distinctive = [token for token in content if token not in GENERIC_WORDS and stem(token) not in GENERIC_WORDS]
     forms: dict[str, list[str]] = {}
-    for token in telling or content or tokens(text):
+    for token in distinctive or content or tokens(text):
         forms.setdefault(stem(token), []).append(token)
     return {own: tuple(dict.fromkeys((*found, *MEMBERS.get(own, ())))) for own, found in forms.items()}
 
@@ -210,8 +210,8 @@ def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for part in parts:
         found.setdefault(run_of(part), part)
-    return {run: name for run, name in found.items() if _is_telling(run)}
+    return {run: name for run, name in found.items() if _is_distinctive(run)}
 
 
-def _is_telling(name: str) -> bool:
+def _is_distinctive(name: str) -> bool:
     return len(name) >= SHORTEST_NAME and not name.isdigit() and not NO_NAMES.issuperset(name.split())

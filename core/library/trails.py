@@ -83,7 +83,7 @@ class Links:
     def __init__(self, query: Query, shelf: IndexShelf) -> None:
         self._question = query.plain
         self._shelf = shelf
-        self._telling: dict[str, float] = {}
+        self._distinctiveness: dict[str, float] = {}
         self._known: dict[tuple[Candidate, Candidate], float] = {}
 
     def between(self, one: Candidate, other: Candidate) -> float:
@@ -108,15 +108,15 @@ class Links:
         is_title = run in one.title_run or (in_title and 2 * len(name) >= len(other.subject))
         worth = BY_TITLE if is_title else BY_MENTION
         worth *= 1 if in_title or " " in name else ONE_WORD
-        return worth * (IN_QUESTION if run in self._question else 1) * self._tells(one.names[name])
+        return worth * (IN_QUESTION if run in self._question else 1) * self._distinctiveness_of(one.names[name])
 
-    def _tells(self, name: str) -> float:
-        if name not in self._telling:
-            self._telling[name] = telling(self._shelf.size, self._shelf.holders(name))
-        return self._telling[name]
+    def _distinctiveness_of(self, name: str) -> float:
+        if name not in self._distinctiveness:
+            self._distinctiveness[name] = distinctiveness(self._shelf.size, self._shelf.holders(name))
+        return self._distinctiveness[name]
 
 
-def telling(size: int, holders: int) -> float:
+def distinctiveness(size: int, holders: int) -> float:
     """Return how distinctive a name is: 0 if all passages hold it, towards 1 if hardly any does."""
     size = max(10, size)
     if not holders:

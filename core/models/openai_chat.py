@@ -95,13 +95,13 @@ class OpenAIChat(ChatOpenAI):
             except APIStatusError as error:  # raised before the first part only
                 sent = min(filter(None, (settings.get("max_tokens"), known.output_tokens)), default=None)
                 # Another call may have learned the same in the meantime.
-                told = learn(error, sent)
-                self._learned |= told
+                traits = learn(error, sent)
+                self._learned |= traits
                 room = room_in(error)
                 if room and sent and room < sent:
                     # It holds for this prompt alone.
                     settings = {**settings, "max_tokens": room}
-                elif known | told == known:
+                elif known | traits == known:
                     raise
 
     async def _complete(

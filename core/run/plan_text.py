@@ -98,15 +98,15 @@ def read_steps(text: str, most: int) -> list[PlanStep]:
     for number, lines in _numbered(split_plan(text).steps)[:most]:
         title, task = lines[0], " ".join(lines[1:]) or lines[0]
         remark = _REMARK.search(task)
-        told = remark.group() if remark else ""
-        task = task.removesuffix(told).strip() or title
-        builds_on = _NUMBER.findall(told.partition("builds on")[2])
+        suffix = remark.group() if remark else ""
+        task = task.removesuffix(suffix).strip() or title
+        builds_on = _NUMBER.findall(suffix.partition("builds on")[2])
         steps.append(
             PlanStep(
                 id=str(len(steps) + 1),
-                title=title.removesuffix(told).strip()[:80] or task[:80],
+                title=title.removesuffix(suffix).strip()[:80] or task[:80],
                 task=task,
-                requires_search="thought alone" not in told,
+                requires_search="thought alone" not in suffix,
                 depends_on=tuple(ids[one] for one in builds_on if one in ids),
             )
         )

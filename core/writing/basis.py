@@ -95,11 +95,11 @@ def framing_packets(state: ResearchState, place: Placement) -> list[ReportFramin
     ordered = sorted(state.sources.values(), key=lambda source: (not source.number, source.number, source.key))
     documents = [final_document(source) for source in ordered]
     cited = [source.key for source in ordered if source.number]
-    told: list[ReportFraming | Sources] = []
+    packets: list[ReportFraming | Sources] = []
     if concluded := _conclusions(state):
         message, *reasons = concluded
-        told.append(ReportFraming(placement=place, main_message=message, reasoning=" ".join(reasons)))
-    return [*told, Sources(placement=place, documents=documents, cited=cited)]
+        packets.append(ReportFraming(placement=place, main_message=message, reasoning=" ".join(reasons)))
+    return [*packets, Sources(placement=place, documents=documents, cited=cited)]
 
 
 def _conclusions(state: ResearchState) -> list[str]:

@@ -441,13 +441,13 @@ class Examination:
         # Below another head or label, a cell says something else.
         changed = [unit for unit in units_of(_with(handed_in, self._text), self._sources) if key_of(unit) not in known]
         await self._judge([*changed, *(unit for units in new.values() for unit in units)], self._opinions)
-        taken, told = list[Rewrite](), {unit.text for unit in before}
+        taken, present = list[Rewrite](), {unit.text for unit in before}
         for one in handed_in:
             units = new[one.fault.start]
             is_whole = keeps_citations(before, one.fault, units)
-            if is_whole and self._is_right(one, units) and self._is_new(one, units, told):
+            if is_whole and self._is_right(one, units) and self._is_new(one, units, present):
                 taken.append(one)
-                told |= {unit.text for unit in units}
+                present |= {unit.text for unit in units}
                 self._note(one, units)
         return taken
 
@@ -472,11 +472,11 @@ class Examination:
         return said is not None and is_wrong(unit, said)
 
     @staticmethod
-    def _is_new(rewrite: Rewrite, units: Sequence[ReportUnit], told: Collection[str]) -> bool:
+    def _is_new(rewrite: Rewrite, units: Sequence[ReportUnit], present: Collection[str]) -> bool:
         """Whether nothing in it stands elsewhere in the report already."""
         own = {unit.text for unit, _ in rewrite.fault.wrong}
         within = rewrite.fault.raw
-        return all(unit.text in own or unit.text not in told or unit.raw in within for unit in units)
+        return all(unit.text in own or unit.text not in present or unit.raw in within for unit in units)
 
     def _note(self, rewrite: Rewrite, units: Sequence[ReportUnit]) -> None:
         """Remember how the units of a sentence were corrected."""

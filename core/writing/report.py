@@ -74,8 +74,8 @@ def report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded 
 
 def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
     """Return the packets that hand over the report, and the end of the run; the check is the turn that is under way."""
-    told = list[Packet](report_packets(state))
-    return [*told, stop_packet(state.run, state.progress.turn - (not told and not was_checked))]
+    packets = list[Packet](report_packets(state))
+    return [*packets, stop_packet(state.run, state.progress.turn - (not packets and not was_checked))]
 
 
 class ReportEvents(ProseEvents):

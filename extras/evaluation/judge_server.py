@@ -575,13 +575,13 @@ class Judge:
         passages = [text for one in sources for text in one["passages"]]
         passages += [one["source_says"] for one in item.get("wrong", ()) if one.get("source_says")]
         corpus = self.corpus_of([*sources, *({"passages": [text]} for text in passages)], raw, item.get("in", ""))
-        told = any(one.get("right") for one in item.get("wrong", ()))
+        has_correction = any(one.get("right") for one in item.get("wrong", ()))
         if "|" in raw:
             keys = [key for key, units in self.sentences.items() if units[0]["corpus"] == corpus and units[0]["sentence"] == raw.strip()]
             for key in keys:
                 units = self.sentences[key]
                 bad = [u for u in units if u["label"] in BAD or u["label"] == "dependent"]
-                if not bad or self.by_passage and not told and not any(self.is_shown(u, passages) for u in bad):
+                if not bad or self.by_passage and not has_correction and not any(self.is_shown(u, passages) for u in bad):
                     return ""
                 if bad[0]["kind"] == "table_header":
                     return raw.replace(bad[0]["text"], bad[0]["true_text"], 1)
@@ -600,7 +600,7 @@ class Judge:
         for unit in self.by_corpus.get(corpus, ()):
             if "edit" not in unit or unit["kind"] in ("table_cell", "row_label", "table_header") or unit["text"] not in text:
                 continue
-            if self.by_passage and not told and not self.is_shown(unit, passages):
+            if self.by_passage and not has_correction and not self.is_shown(unit, passages):
                 continue
             if plain(unit["true_text"]):
                 text = text.replace(unit["text"], unit["true_text"], 1)

@@ -42,12 +42,12 @@ async def test_an_agent_gets_the_report_and_what_it_took(tmp_path: Path, how: st
 def test_a_plan_can_be_executed_inside_an_agent_as_well(tmp_path: Path) -> None:
     tool = tool_of(lab(tmp_path), models="extractive", strategy="planned")
     parts: Any = list(agent(tool).stream(ASKED, stream_mode=["custom", "values"]))
-    told = [part for mode, part in parts if mode == "custom"]
+    custom = [part for mode, part in parts if mode == "custom"]
     [answer] = answers(parts[-1][1])
     assert all(map(stands_in_its_file, quotations(answer.text)))
     assert answer.artifact["sources"] and answer.artifact["status"].startswith("completed")
-    assert {"step_started", "step_done"} <= {part["packet"]["type"] for part in told[:-1]}
-    searches = [part for part in told[:-1] if part["packet"]["type"] == "search_tool_queries_delta"]
+    assert {"step_started", "step_done"} <= {part["packet"]["type"] for part in custom[:-1]}
+    searches = [part for part in custom[:-1] if part["packet"]["type"] == "search_tool_queries_delta"]
     assert answer.artifact["tool_calls"] == sum(len(part["packet"]["queries"]) for part in searches)
 
 
@@ -76,12 +76,12 @@ async def test_what_two_calls_at_once_tell_can_be_told_apart(tmp_path: Path) -> 
     parts: dict[str, list[Any]] = {"custom": [], "values": []}
     async for mode, part in graph.astream(ASKED, stream_mode=["custom", "values"]):
         parts[str(mode)].append(part)
-    told, [*_, state] = parts["custom"], parts["values"]
+    custom, [*_, state] = parts["custom"], parts["values"]
     first, second = answers(state)
     assert "1844" in first.text and "Tralee" in second.text
     assert first.artifact["thread"] != second.artifact["thread"]
     for answer in (first, second):
-        own = [part for part in told if part["tool_call_id"] == answer.tool_call_id]
+        own = [part for part in custom if part["tool_call_id"] == answer.tool_call_id]
         assert [part["type"] for part in own[-2:]] == ["deep_research", "tool_done"]
         assert own[-1]["tool_calls"] == answer.artifact["tool_calls"]
 

@@ -168,7 +168,7 @@ def test_ctrl_c_during_the_live_view_gives_the_terminal_back(wire: WireDesk) -> 
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
 
 
-def told(wire: WireDesk) -> list[bool]:
+def decisions_with_words(wire: WireDesk) -> list[bool]:
     """Of each decision of the orchestrator, whether it was made in view of the words."""
     return [WORDS in request.prompt for request in wire.lab.models.requests if role_of(request) == "orchestrator"]
 
@@ -183,7 +183,7 @@ def test_what_is_typed_steers_the_research_and_nothing_that_was_found_is_lost(wi
     terminal.wait_for(f"The researchers are told: {WORDS}")
     assert terminal.end() == 0
     assert "too late" not in terminal.seen
-    decisions = told(wire)
+    decisions = decisions_with_words(wire)
     assert True in decisions and decisions == sorted(decisions), "from then on they are made in view of it"
     assert len(research(wire.desk)) == 3
     written = [request for request in wire.lab.models.requests if role_of(request) == "finding"]
@@ -196,7 +196,7 @@ def test_words_given_to_a_stopped_run_steer_it(wire: WireDesk) -> None:
         wait_for_second_round(wire, process)
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=SECONDS)
-    assert not any(told(wire))
+    assert not any(decisions_with_words(wire))
     ended = wire.desk.call("resume", "light", WORDS)
-    assert (ended.code, told(wire)[-1]) == (0, True)
+    assert (ended.code, decisions_with_words(wire)[-1]) == (0, True)
     assert wire.desk.call("resume", "light", WORDS).code == 2, "of a finished run nobody is left to steer"

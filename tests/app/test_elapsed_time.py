@@ -23,7 +23,7 @@ def timed(tmp_path: Path, clock: HandClock, **scripts: Any) -> Lab:
     return run
 
 
-async def told(run: Lab, into: list[AnyPacket]) -> list[AnyPacket]:
+async def stream_into(run: Lab, into: list[AnyPacket]) -> list[AnyPacket]:
     async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context):
         into.append(packet)
     return into
@@ -37,7 +37,7 @@ def seconds(heard: list[AnyPacket]) -> list[float]:
 async def test_seconds_that_pass_at_once_are_told_one_by_one_before_what_follows_them(tmp_path: Path) -> None:
     clock = HandClock()
     run = timed(tmp_path, clock, planner=[clock.after(2.5, PLAN)], writer=[clock.after(0.6, "Lit in 1844. [1]")])
-    heard = await told(run, [])
+    heard = await stream_into(run, [])
     types = [packet.type for packet in heard if not isinstance(packet, p.CallFinished)]
     assert seconds(heard) == [1.0, 2.0, 3.0]
     plan, report = types.index("deep_research_plan_start"), types.index("message_start")
@@ -52,10 +52,10 @@ async def test_nothing_is_told_after_the_stop_of_a_run_that_fails_or_waits_or_is
     failing = timed(tmp_path, clock, planner=[clock.after(1, ""), clock.after(1, "")])
     heard = list[AnyPacket]()
     with pytest.raises(NoPlan):
-        await told(failing, heard)
+        await stream_into(failing, heard)
     assert [(packet.type, getattr(packet, "stop_reason", "")) for packet in heard[-1:]] == [("stop", "failed")]
     assert getattr(heard[-1], "elapsed_seconds", None) == 2.0
-    heard = await told(timed(tmp_path, clock, clarifier=[clock.after(4, "Which light?")]), [])
+    heard = await stream_into(timed(tmp_path, clock, clarifier=[clock.after(4, "Which light?")]), [])
     assert (seconds(heard), getattr(heard[-1], "stop_reason", "")) == ([1.0, 2.0, 3.0, 4.0], "waiting_for_user")
 
     async def never(*_: Any) -> str:
@@ -63,7 +63,7 @@ async def test_nothing_is_told_after_the_stop_of_a_run_that_fails_or_waits_or_is
         return PLAN
 
     run, heard, before = timed(tmp_path, clock, planner=[never]), list[AnyPacket](), asyncio.all_tasks()
-    task = asyncio.create_task(told(run, heard))
+    task = asyncio.create_task(stream_into(run, heard))
     while not run.calls("planner"):
         await asyncio.sleep(0)
     clock.time += 1
@@ -80,6 +80,6 @@ async def test_nothing_is_told_after_the_stop_of_a_run_that_fails_or_waits_or_is
 
 async def test_the_orchestrated_strategy_keeps_silent_about_the_time(tmp_path: Path) -> None:
     clock = HandClock()
-    heard = await told(lab(tmp_path, clock=clock, planner=[clock.after(3, PLAN)]), [])
+    heard = await stream_into(lab(tmp_path, clock=clock, planner=[clock.after(3, PLAN)]), [])
     assert seconds(heard) == []
     assert getattr(heard[-1], "elapsed_seconds", None) == 3.0

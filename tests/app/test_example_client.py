@@ -64,8 +64,8 @@ async def test_thoughts_and_failures_are_rebuilt_too(tmp_path: Path) -> None:
         },
         writer=[reasoned("Lit in 1844. [1]", "How to put it?")],
     )
-    told = apackets(run.graph, QUESTION, run.thread, context=run.context)
-    seen = rebuilt("\n".join([packet.model_dump_json() async for packet in told]))
+    received = apackets(run.graph, QUESTION, run.thread, context=run.context)
+    seen = rebuilt("\n".join([packet.model_dump_json() async for packet in received]))
     state = await run.state()
     assert state.plan and seen["plan"] == state.plan.text
     assert seen["thoughts"] == ["What is asked?", "Enough.", "How to put it?"]

@@ -46,14 +46,14 @@ def test_in_short_an_export_lists_what_was_corrected_marked_or_not_verified() ->
 
 
 def test_a_document_for_word_shows_as_much_as_is_wanted() -> None:
-    told = {}
+    texts = {}
     for evidence in ("none", "short", "full"):
         document = docx.Document(BytesIO(report_docx(finished(), evidence)))
         tables = [cell.text for table in document.tables for row in table.rows for cell in row.cells]
-        told[evidence] = "\n".join([*(paragraph.text for paragraph in document.paragraphs), *tables])
-    assert QUOTE in told["full"] and QUOTE not in told["short"] + told["none"]
-    assert "Statements corrected" in told["short"] and "Audit" not in told["none"]
-    assert all("It was electrified in 1937." in text for text in told.values())
+        texts[evidence] = "\n".join([*(paragraph.text for paragraph in document.paragraphs), *tables])
+    assert QUOTE in texts["full"] and QUOTE not in texts["short"] + texts["none"]
+    assert "Statements corrected" in texts["short"] and "Audit" not in texts["none"]
+    assert all("It was electrified in 1937." in text for text in texts.values())
 
 
 def test_a_long_list_says_how_many_more_there_are() -> None:

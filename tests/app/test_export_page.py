@@ -87,8 +87,8 @@ def test_each_citation_leads_to_its_quote_and_says_its_verdict() -> None:
         ("3", "quote-4", "cite unsupported"),
         ("1", "quote-5", "cite supported"),
     ]
-    labels_told = [one.get("aria-label") for one in page.xpath("//article//button")]
-    assert labels_told[2] == "2, not checked by a model: The keeper & her 100% {granite}"
+    button_labels = [one.get("aria-label") for one in page.xpath("//article//button")]
+    assert button_labels[2] == "2, not checked by a model: The keeper & her 100% {granite}"
     opened = {one.get("id"): words(one) for one in page.xpath("//aside[@popover]")}
     assert QUOTE in opened["quote-0"] and "no word of '38'" in opened["quote-2"]
     assert "The text of this source is not kept." in opened["quote-4"] and "openai:judge-1" in opened["quote-4"]
@@ -175,18 +175,18 @@ def test_what_is_contradicted_not_found_and_not_read_is_told() -> None:
 
 
 def test_the_audit_is_told_in_figures() -> None:
-    told = figures_of(AUDIT, labels("en"))
-    assert (told["Statements checked"], told["Supported"], told["Cost"], told["Time at work"]) == (
+    figures = figures_of(AUDIT, labels("en"))
+    assert (figures["Statements checked"], figures["Supported"], figures["Cost"], figures["Time at work"]) == (
         "7",
         "2",
         "$0.42",
         "1 min 15 s",
     )
-    assert told["Tokens read and written"] == "12\u202f345 / 678"
+    assert figures["Tokens read and written"] == "12\u202f345 / 678"
     without_model = figures_of(AUDIT.model_copy(update={"usd": 0.0, "model_calls": 0}), labels("en"))
-    assert told.keys() - without_model.keys() == {"Cost", "Model calls", "Tokens read and written"}
+    assert figures.keys() - without_model.keys() == {"Cost", "Model calls", "Tokens read and written"}
     (shown,) = at(tree(finished()), "//section[@aria-labelledby='audit']/p")
-    assert [one.rpartition(": ")[0] for one in shown.split(" · ")] == [*told]
+    assert [one.rpartition(": ")[0] for one in shown.split(" · ")] == [*figures]
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ def test_a_verdict_bears_the_name_of_the_model_that_gave_it(language: str, judge
     checked = claim("Some 4,000 ships passed in 1905.", "supported", passage(1, "supported", QUOTE, judge=judge))
     page = tree(finished(language_code=language, report=REPORT.model_copy(update={"claims": (checked,)})))
     said = labels(language)
-    told = f"{said.supported} {said.judge} {judge}" if judge else said.supported
-    assert words(page.find(".//tr[@id='evidence-0']/td[2]")) == told
-    assert words(page.find(".//aside[@id='quote-0']/p[2]")) == told
+    expected = f"{said.supported} {said.judge} {judge}" if judge else said.supported
+    assert words(page.find(".//tr[@id='evidence-0']/td[2]")) == expected
+    assert words(page.find(".//aside[@id='quote-0']/p[2]")) == expected
 
 
 @pytest.mark.parametrize("language", ["en", "de", "zh"])

@@ -61,10 +61,10 @@ def test_lists_and_emphasis_are_real_ones() -> None:
     styles = {p.text: p.style.name for p in found.paragraphs}
     assert (styles["one"], styles["b"], styles["Said."]) == ("List Bullet", "List Number", "Quote")
     (mixed,) = [p for p in found.paragraphs if p.text.startswith("Then")]
-    told = {run.text: (run.bold, run.italic, run.font.name) for run in mixed.runs}
-    assert told["bold"] == (True, None, None)
-    assert told["leaning"] == (None, True, None)
-    assert told["code"] == (None, None, "Consolas")
+    formats = {run.text: (run.bold, run.italic, run.font.name) for run in mixed.runs}
+    assert formats["bold"] == (True, None, None)
+    assert formats["leaning"] == (None, True, None)
+    assert formats["code"] == (None, None, "Consolas")
 
 
 def test_lines_of_a_paragraph_are_joined_and_those_of_code_are_kept() -> None:

@@ -71,7 +71,7 @@ def leases(folder: Path) -> int:
         return count
 
 
-def told_of(pid: int, ended: Ended) -> bool:
+def names_process(pid: int, ended: Ended) -> bool:
     """Whether a command says, in one line and by its exit code, that this process runs the thread."""
     line = ended.err.splitlines()[-1]
     return (ended.code, ended.out) == (4, "") and line.startswith(
@@ -118,7 +118,7 @@ def test_a_process_that_was_taken_for_dead_writes_nothing_when_it_wakes(wire: Wi
     with wire.desk.started("ask", QUESTION, "--thread", "light") as process:
         assert writer.asked.wait(SECONDS)
         process.send_signal(signal.SIGSTOP)
-        assert told_of(process.pid, wire.desk.call("resume", "light"))
+        assert names_process(process.pid, wire.desk.call("resume", "light"))
         with closing(sqlite3.connect(wire.desk.data / "runs.sqlite")) as connection, connection:
             connection.execute("UPDATE leases SET renewed = renewed - ?", (EXPIRY_SECONDS,))
         resumed = wire.desk.call("resume", "light")
@@ -191,11 +191,11 @@ def server(wire: WireDesk) -> Iterator[Server]:
     server.stop()
 
 
-def is_told_to_commands(wire: WireDesk, thread: str, pid: int) -> bool:
+def commands_name_process(wire: WireDesk, thread: str, pid: int) -> bool:
     """Whether every command says that this process is at work on the thread, and changes nothing."""
     report = wire.desk.folder / "report.md"
-    assert told_of(pid, wire.desk.call("resume", thread))
-    assert told_of(pid, wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--out", str(report)))
+    assert names_process(pid, wire.desk.call("resume", thread))
+    assert names_process(pid, wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--out", str(report)))
     packets = wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--json")
     assert (packets.code, json.loads(packets.out)["type"]) == (4, "stop")
     assert "  running in another process " in wire.desk.call("runs").out
@@ -220,7 +220,7 @@ def test_who_is_at_work_on_a_run_is_told_by_command_and_server_and_no_question_i
     with wire.desk.started("ask", QUESTION, "--thread", thread) as process:
         assert writer.asked.wait(SECONDS)
         paid = wire.paid()
-        assert is_told_to_commands(wire, thread, process.pid)
+        assert commands_name_process(wire, thread, process.pid)
         refused = asyncio.run(run_on_server())["__error__"]
         assert refused["error"] == "ThreadBusy"
         assert refused["message"].startswith(f"This run is at work in another process ({process.pid}) since ")

@@ -112,16 +112,16 @@ async def test_a_cancelled_call_stops_the_run_which_goes_on_where_it_was(wires: 
     async with over_streams(wires.desk, "--limit", "heartbeat_seconds=0.2") as peer:
 
         async def hear() -> None:
-            await peer.told("still at work")
+            await peer.progress_line("still at work")
             async with asyncio.timeout(SECONDS):
                 while len(wires.holds.held) < len(ROUNDS[0]):
                     await asyncio.sleep(0.02)
-            thread = (await peer.told("Research ")).removeprefix("Research ")
+            thread = (await peer.progress_line("Research ")).removeprefix("Research ")
             assert (await peer.data("read_report", thread=thread))["status"] == "running"
 
         coast = {"question": "What is on the coast?"}
         assert "cancelled" in await peer.cancelled("research", "researching: light", meanwhile=hear, **coast)
-        thread = (await peer.told("Research ")).removeprefix("Research ")
+        thread = (await peer.progress_line("Research ")).removeprefix("Research ")
         stopped = await peer.until("stopped", thread)
         assert stopped["report"] == ""
         # Whatever the run might do still, it would do before this is answered.

@@ -46,11 +46,11 @@ def stop() -> AnyPacket:
 
 def lines(capsys: pytest.CaptureFixture[str], *packets: AnyPacket) -> list[str]:
     """What the packets print in a pipe."""
-    told(PlainLines(""), *packets)
+    feed(PlainLines(""), *packets)
     return capsys.readouterr().err.splitlines()
 
 
-def told(view: ProgressView, *packets: AnyPacket) -> None:
+def feed(view: ProgressView, *packets: AnyPacket) -> None:
     for packet in packets:
         view(packet)
 
@@ -58,7 +58,7 @@ def told(view: ProgressView, *packets: AnyPacket) -> None:
 def seen(*packets: AnyPacket) -> str:
     """What the view on a terminal shows after the packets."""
     view, screen = LiveView(""), StringIO()
-    told(view, *packets)
+    feed(view, *packets)
     Console(file=screen, width=100).print(view)
     return screen.getvalue()
 
@@ -82,7 +82,7 @@ def test_on_a_terminal_the_words_that_are_written_are_shown_and_no_more_than_a_s
     words = [p.MessageDelta(placement=TOP, content=f"Sentence {number} of a long report. ") for number in range(400)]
     for packets in (plan, [*plan, step_start()], [*plan, step_start(), report, *words], [report, *words]):
         view, screen = LiveView(""), StringIO()
-        told(view, *packets)
+        feed(view, *packets)
         Console(file=screen, width=60, height=20, force_terminal=True).print(view)
         assert len(screen.getvalue().splitlines()) <= 19
         assert ("Sentence 399" in screen.getvalue()) == (packets[-1] is words[-1])
@@ -131,9 +131,9 @@ def test_on_a_terminal_steps_are_shown_as_researchers_are() -> None:
     assert view[2:] == ["● 2 Its keeper", "  starts", "● 2 Its keeper", "  Digging deeper"]
     assert "1 source" in seen(step, found)
     live = LiveView("")
-    told(live, step, error)
+    feed(live, step, error)
     assert not live.researchers[1, 1].is_done, "a step goes on after an error"
-    told(live, sp.StepDone(placement=AGENT, step_id="2", status="completed", reason=""))
+    feed(live, sp.StepDone(placement=AGENT, step_id="2", status="completed", reason=""))
     assert live.researchers[1, 1].is_done
 
 
@@ -213,10 +213,10 @@ def test_a_command_whose_model_is_slow_says_that_it_waits(desk: Desk, command: t
 def test_words_are_taken_by_researchers_at_work_and_neither_before_nor_in_a_quick_answer_nor_in_the_report() -> None:
     view = PlainLines("")
     view.typed.append("Mind the gannets.")
-    told(view, p.PlanStart(placement=TOP), p.ResearchAgentStart(placement=AGENT, research_task="The light"))
+    feed(view, p.PlanStart(placement=TOP), p.ResearchAgentStart(placement=AGENT, research_task="The light"))
     assert view.steering() == ""
-    told(view, p.ResearchAgentTitle(placement=AGENT, title="The light"))
+    feed(view, p.ResearchAgentTitle(placement=AGENT, title="The light"))
     assert (view.steering(), view.steering()) == ("Mind the gannets.", "")
     view.typed.append("And the terns.")
-    told(view, p.MessageStart(placement=TOP, final_documents=[], pre_answer_processing_seconds=1.0))
+    feed(view, p.MessageStart(placement=TOP, final_documents=[], pre_answer_processing_seconds=1.0))
     assert (view.steering(), view.typed) == ("", ["And the terns."])

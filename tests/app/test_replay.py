@@ -26,8 +26,8 @@ async def live(run: Lab, message: Any = QUESTION) -> list[AnyPacket]:
     return [packet async for packet in apackets(run.graph, message, run.thread, context=run.context)]
 
 
-def last(told: list[AnyPacket]) -> tuple[str, bool]:
-    stop = told[-1]
+def last(packets: list[AnyPacket]) -> tuple[str, bool]:
+    stop = packets[-1]
     assert isinstance(stop, p.OverallStop)
     return stop.stop_reason, stop.is_resumable
 
@@ -39,9 +39,9 @@ def last(told: list[AnyPacket]) -> tuple[str, bool]:
 def test_a_stored_run_is_told_again_in_the_same_places(tmp_path: Path, script: Script) -> None:
     async def both() -> None:
         run = script.lab(tmp_path)
-        told = await live(run)
+        streamed = await live(run)
         again = await run.replayed()
-        assert merged(again) == merged(told)
+        assert merged(again) == merged(streamed)
         assert faults(again) == []
 
     asyncio.run(both())
@@ -54,9 +54,9 @@ async def test_a_question_back_is_told_again_while_it_waits_and_afterwards(tmp_p
     assert [packet.type for packet in asked] == ["message_start", "message_delta", "stop"]
     assert last(asked) == ("waiting_for_user", True)
     await live(run, "The Skerry Light")
-    told = await run.replayed()
-    assert [packet.type for packet in told[:3]] == ["message_start", "message_delta", "deep_research_plan_start"]
-    assert last(told) == ("completed", False)
+    replayed = await run.replayed()
+    assert [packet.type for packet in replayed[:3]] == ["message_start", "message_delta", "deep_research_plan_start"]
+    assert last(replayed) == ("completed", False)
 
 
 @pytest.mark.behaviour("O-88")
@@ -68,11 +68,11 @@ async def test_a_step_after_a_call_that_failed_keeps_its_place(tmp_path: Path) -
         orchestrator=[research("light task"), REPORT],
         researcher=[search("Skerry Light"), store.losing(search("Ada Moran"), 1), reasoned("Lit. [1]", "I sum up.")],
     )
-    told, again = await live(run), await run.replayed()
+    streamed, again = await live(run), await run.replayed()
     (thought,) = [packet for packet in again if isinstance(packet, p.ReasoningDelta)]
     assert (thought.reasoning, place_of(thought)) == ("I sum up.", (1, 0, 2)), "the call that failed took step 1"
     assert {place: said for place, said in merged(again).items() if place[2] >= 0} == {
-        place: said for place, said in merged(told).items() if place[2] >= 0
+        place: said for place, said in merged(streamed).items() if place[2] >= 0
     }
 
 
@@ -100,20 +100,23 @@ async def test_a_run_that_was_stopped_is_told_as_far_as_it_went(tmp_path: Path) 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    told = await run.replayed()
-    assert last(told) == ("failed", True)
-    assert faults(told, is_whole=False) == []
-    places = {packet.type: place_of(packet) for packet in told if packet.placement.turn_index == 2}
+    replayed = await run.replayed()
+    assert last(replayed) == ("failed", True)
+    assert faults(replayed, is_whole=False) == []
+    places = {packet.type: place_of(packet) for packet in replayed if packet.placement.turn_index == 2}
     assert places["top_level_branching"] == (2, 0, -1)
-    assert [packet.type for packet in told if place_of(packet) == (2, 0, -1)][-2:] == ["research_agent_title", "stop"]
+    assert [packet.type for packet in replayed if place_of(packet) == (2, 0, -1)][-2:] == [
+        "research_agent_title",
+        "stop",
+    ]
     assert places["intermediate_report_cited_docs"] == (2, 1, -1), "what a finished sibling found is there"
 
 
 def test_an_app_names_the_thread(tmp_path: Path) -> None:
     run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
-    told = list(packets(run.graph, QUESTION, "light", context=run.context))
+    streamed = list(packets(run.graph, QUESTION, "light", context=run.context))
     again = list(replay_thread(run.graph, "light"))
-    assert merged(again) == merged(told)
+    assert merged(again) == merged(streamed)
 
     async def once_more() -> list[AnyPacket]:
         return [packet async for packet in areplay_thread(run.graph, "light")]

@@ -249,9 +249,9 @@ async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraph
     values = await talk.ask(None, command={"resume": QUESTION})
     assert "was lit for the first time in 1844." in values["report"]["text"]
     assert {step["status"] for step in values["steps"]} == {"completed"}
-    told = [read_packet(packet) for packet in talk.packets()]
-    assert isinstance(told[-1], OverallStop) and told[-1].stop_reason == "completed"
-    types = {packet.type for packet in told}
+    packets = [read_packet(packet) for packet in talk.packets()]
+    assert isinstance(packets[-1], OverallStop) and packets[-1].stop_reason == "completed"
+    types = {packet.type for packet in packets}
     assert {"activity", "step_started", "step_learnings", "step_done", "report_framing", "sources"} <= types
     metadata: Any = (await client.threads.get_state(talk.thread))["metadata"]
     assert metadata["research_strategy"] == "planned"

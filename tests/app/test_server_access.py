@@ -322,8 +322,8 @@ async def test_a_client_may_repeat_the_conversation_and_change_nothing_in_it(
     by_role = [{"role": "user", **question}, {"role": "assistant", "id": report["id"], "content": report["content"]}]
     answer = await send({"role": "system", "content": "Answer in one sentence."}, *by_role, further)
     assert answer.status_code == 200, answer.text
-    asked, told, rules, again, last = (await talk.values())["messages"]
-    assert (asked, told) == (question, report)
+    asked, reported, rules, again, last = (await talk.values())["messages"]
+    assert (asked, reported) == (question, report)
     assert (rules["type"], again["id"], again["content"]) == ("system", further["id"], further["content"])
     assert "38 metres" in last["content"]
 

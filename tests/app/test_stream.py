@@ -21,7 +21,7 @@ from deep_research.core.run.events import packets as p
 from deep_research.core.run.events.packets import AnyPacket, OverallStop, Placement
 
 
-async def told(run: Lab, message: Any = QUESTION, into: list[AnyPacket] | None = None) -> list[AnyPacket]:
+async def packets_of(run: Lab, message: Any = QUESTION, into: list[AnyPacket] | None = None) -> list[AnyPacket]:
     """All packets of a run, also where it raises: then they are in `into`."""
     heard = [] if into is None else into
     async for packet in apackets(run.graph, message, run.thread, context=run.context):
@@ -46,28 +46,28 @@ def stops(heard: Sequence[AnyPacket]) -> tuple[str, str, bool]:
 @settings(max_examples=15, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(script=scripts())
 def test_whatever_a_run_does_its_stream_is_in_order(tmp_path: Path, script: Script) -> None:
-    assert faults(asyncio.run(told(script.lab(tmp_path)))) == []
+    assert faults(asyncio.run(packets_of(script.lab(tmp_path)))) == []
 
 
 @pytest.mark.behaviour("O-79")
 async def test_a_run_that_ends_well_says_so(tmp_path: Path) -> None:
-    assert stops(await told(lab(tmp_path))) == ("completed", "", False)
+    assert stops(await packets_of(lab(tmp_path))) == ("completed", "", False)
 
 
 @pytest.mark.behaviour("O-79")
 async def test_a_run_that_fails_says_why_and_raises(tmp_path: Path) -> None:
     run, heard = lab(tmp_path, planner=["", "", PLAN]), list[AnyPacket]()
     with pytest.raises(NoPlan) as error:
-        await told(run, into=heard)
+        await packets_of(run, into=heard)
     assert stops(heard) == ("failed", str(error.value), True)
-    assert stops(await told(run, None))[0] == "completed"
+    assert stops(await packets_of(run, None))[0] == "completed"
 
 
 @pytest.mark.fault("R19")
 async def test_of_a_foreign_error_only_the_kind_is_told(tmp_path: Path) -> None:
     run, heard = lab(tmp_path, writer=[ValueError("sk-secret")], graph=build_graph(), clarify="off"), list[AnyPacket]()
     with pytest.raises(ValueError, match="sk-secret"):
-        await told(run, into=heard)
+        await packets_of(run, into=heard)
     assert stops(heard) == ("failed", "An error stopped the run (ValueError).", False)
 
 
@@ -79,14 +79,14 @@ async def test_a_cancelled_task_hears_the_stop_and_is_cancelled(tmp_path: Path) 
         return PLAN
 
     run, heard = lab(tmp_path, planner=[never, PLAN]), list[AnyPacket]()
-    task = asyncio.create_task(told(run, into=heard))
+    task = asyncio.create_task(packets_of(run, into=heard))
     while not run.calls("planner"):
         await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert stops(heard) == ("user_cancelled", "", True)
-    assert stops(await told(run, None))[0] == "completed"
+    assert stops(await packets_of(run, None))[0] == "completed"
 
 
 @pytest.mark.fault(45)
@@ -109,7 +109,7 @@ async def test_silence_brings_heartbeats_and_nothing_is_lost_by_them(tmp_path: P
         return PLAN
 
     heard = list[AnyPacket]()
-    await told(lab(tmp_path, planner=[slow], limits={"heartbeat_seconds": 0.05}), into=heard)
+    await packets_of(lab(tmp_path, planner=[slow], limits={"heartbeat_seconds": 0.05}), into=heard)
     # On a busy machine silence may come before the run's own first sign of life, which bears no time.
     beats = [packet for packet in heard if isinstance(packet, p.ChatHeartbeat)]
     assert beats[0] == heard[0]
@@ -119,7 +119,7 @@ async def test_silence_brings_heartbeats_and_nothing_is_lost_by_them(tmp_path: P
     assert {beat.placement for beat in beats} == {Placement(turn_index=0)}
     assert faults(heard) == []
     assert "".join(packet.content for packet in heard if isinstance(packet, p.PlanDelta)) == PLAN
-    quick = await told(lab(tmp_path))
+    quick = await packets_of(lab(tmp_path))
     assert quick[0] == first
     assert [packet for packet in quick if isinstance(packet, p.ChatHeartbeat)] == [first]
 
@@ -127,12 +127,12 @@ async def test_silence_brings_heartbeats_and_nothing_is_lost_by_them(tmp_path: P
 @pytest.mark.fault(46)
 async def test_a_finished_thread_that_is_asked_to_go_on_says_that_it_is_finished(tmp_path: Path) -> None:
     run = lab(tmp_path)
-    await told(run)
-    assert [packet.type for packet in await told(run, None)] == ["stop"]
+    await packets_of(run)
+    assert [packet.type for packet in await packets_of(run, None)] == ["stop"]
 
 
 async def test_the_check_of_streams_finds_what_is_wrong(tmp_path: Path) -> None:
-    heard = await told(lab(tmp_path))
+    heard = await packets_of(lab(tmp_path))
     assert faults(heard) == []
     assert faults([*heard, heard[-1]])
     for kind in (p.SectionEnd, p.PlanStart, p.ResearchAgentStart, p.CitationInfo):

@@ -87,8 +87,8 @@ async def test_every_way_out_says_the_same_of_every_part(seed: int) -> None:
     sources = [source(key) for key in report.sources]
     figures = figures_of(audit, labels("en"))
     assert [figures.get(name, "0") for name in FIGURES] == [str(one) for one in (audit.checked, *parts)]
-    told = json.loads(run_json(standing(report, sources)))["claims"]
-    assert [one["verdict"] for one in told] == verdicts
+    claims = json.loads(run_json(standing(report, sources)))["claims"]
+    assert [one["verdict"] for one in claims] == verdicts
     page = tree(finished(report=report, cited=report.cited({one.key: one for one in sources})))
     assert all(plain(f"{name}: {value}") in plain(words(page)) for name, value in figures.items())
     badges = page.xpath("//tr[starts-with(@id, 'evidence-')]//span[contains(@class, 'badge')]/@class")

@@ -72,9 +72,9 @@ def test_names_quotations_and_addresses_in_a_question_do_not_count(question: str
 def test_questions_full_of_names_are_never_taken_for_another_language() -> None:
     if not QUESTIONS.exists():
         pytest.skip("the shared questions are not there")
-    told = [detect_language(json.loads(line)["question"]) for line in QUESTIONS.read_text("utf-8").splitlines()]
-    assert set(told) <= {"en", ""}
-    assert told.count("en") >= 0.9 * len(told)
+    detected = [detect_language(json.loads(line)["question"]) for line in QUESTIONS.read_text("utf-8").splitlines()]
+    assert set(detected) <= {"en", ""}
+    assert detected.count("en") >= 0.9 * len(detected)
 
 
 @given(st.text(max_size=80))
@@ -107,9 +107,9 @@ def test_a_language_is_known_by_name_or_code(words: str, name: str, code: str) -
 def test_a_word_that_names_no_language_is_refused_with_the_ways_to_name_one(words: str) -> None:
     with pytest.raises(UnknownSetting) as refused:
         named_language(words)
-    told = str(refused.value)
-    assert told.startswith(f"{words!r} is no language that is known (setting language)") and "\n" not in told
-    assert all(way in told for way in ("'de'", "'German'", "'plain English for children'"))
+    message = str(refused.value)
+    assert message.startswith(f"{words!r} is no language that is known (setting language)") and "\n" not in message
+    assert all(way in message for way in ("'de'", "'German'", "'plain English for children'"))
 
 
 @given(st.lists(st.text(st.characters(categories=["L"]), min_size=1), min_size=2, max_size=4).map(" ".join))
@@ -159,13 +159,13 @@ async def test_an_answer_in_another_language_does_not_change_that_of_the_questio
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"), [("klingon", "'Klingon'"), ("rhymed verse", "'rhymed verse'"), ("de", ""), ("", "")]
+    ("wanted", "named"), [("klingon", "'Klingon'"), ("rhymed verse", "'rhymed verse'"), ("de", ""), ("", "")]
 )
-async def test_the_reader_is_told_of_a_language_that_nothing_can_check(tmp_path: Path, wanted: str, told: str) -> None:
+async def test_the_reader_is_told_of_a_language_that_nothing_can_check(tmp_path: Path, wanted: str, named: str) -> None:
     run = (await lab(tmp_path, language=wanted).ask(QUESTION)).run
     assert run
     notes = [note for note in run.notices if note.startswith("The models are told to write in ")]
-    assert len(notes) == bool(told) and all(told in note for note in notes)
+    assert len(notes) == bool(named) and all(named in note for note in notes)
 
 
 def test_a_command_with_no_known_language_ends_in_one_line_and_leaves_no_trace(tmp_path: Path) -> None:

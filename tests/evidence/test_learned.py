@@ -101,8 +101,8 @@ def test_learnings_come_together_by_source_and_thoughts_stay_apart() -> None:
         ("So it stays.", ""),
     ]
     learnings = [Learning(text=text, source=source, step="1", question_id="q") for text, source in facts]
-    told = [(source, [fact.text for fact in facts]) for source, facts in merged_by_source(learnings)]
-    assert told == [("b", ["It is tall.", "It is old."]), ("a", ["It is lit."])]
+    by_source = [(source, [fact.text for fact in facts]) for source, facts in merged_by_source(learnings)]
+    assert by_source == [("b", ["It is tall.", "It is old."]), ("a", ["It is lit."])]
     assert [thought.text for thought in thoughts(learnings)] == ["So it is seen.", "So it stays."]
 
 

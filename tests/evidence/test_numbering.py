@@ -18,11 +18,11 @@ from deep_research.core.records.research import Finding, merge_by_id, merge_find
 from deep_research.core.records.sources import Source, merge_sources
 
 KEYS = ["a", "b", "c", "d", "e"]
-Told = tuple[str, dict[int, str]]
+LocalFinding = tuple[str, dict[int, str]]
 
 found = st.lists(st.sampled_from(KEYS), max_size=4)
 markers = st.lists(st.integers(min_value=0, max_value=5), min_size=1, max_size=3)
-told = st.tuples(
+local_findings = st.tuples(
     st.lists(markers, max_size=5).map(lambda lists: " and ".join(str(numbers) for numbers in lists)),
     found.map(lambda keys: dict(enumerate(keys, 1))),
 )
@@ -37,7 +37,7 @@ def finding(name: str, position: int = 0, **fields: Any) -> Finding:
     return Finding(id=name, **{**given_fields, **fields})
 
 
-def collected(findings: list[Told]) -> tuple[list[str], dict[str, int]]:
+def collected(findings: list[LocalFinding]) -> tuple[list[str], dict[str, int]]:
     written, numbers = [], dict[str, int]()
     for text, local in findings:
         numbered, numbers, _ = number_finding(text, local, numbers)
@@ -98,8 +98,8 @@ def test_a_source_keeps_its_number_over_rounds_and_researchers() -> None:
 
 
 @pytest.mark.behaviour("O-68", "O-69")
-@given(st.lists(told, max_size=5))
-def test_merging_never_changes_a_number_that_was_given(findings: list[Told]) -> None:
+@given(st.lists(local_findings, max_size=5))
+def test_merging_never_changes_a_number_that_was_given(findings: list[LocalFinding]) -> None:
     before: dict[str, int] = {}
     for text, local in findings:
         numbered = number_finding(text, local, before)
@@ -111,16 +111,16 @@ def test_merging_never_changes_a_number_that_was_given(findings: list[Told]) -> 
 
 
 @pytest.mark.behaviour("O-68")
-@given(st.lists(told, max_size=5), st.randoms())
-def test_the_order_of_completion_makes_no_difference(findings: list[Told], chance: random.Random) -> None:
+@given(st.lists(local_findings, max_size=5), st.randoms())
+def test_the_order_of_completion_makes_no_difference(findings: list[LocalFinding], chance: random.Random) -> None:
     completed = [*enumerate(findings)]
     chance.shuffle(completed)
     in_call_order = [call for _, call in sorted(completed, key=lambda pair: pair[0])]
     assert collected(in_call_order) == collected(findings)
 
 
-@given(told)
-def test_numbering_a_numbered_text_changes_nothing(call: Told) -> None:
+@given(local_findings)
+def test_numbering_a_numbered_text_changes_nothing(call: LocalFinding) -> None:
     once = number_finding(*call, {"z": 1})
     again = number_finding(once.text, {number: key for key, number in once.numbers.items()}, once.numbers)
     assert again == (once.text, once.numbers, 0)

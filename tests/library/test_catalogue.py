@@ -26,8 +26,8 @@ def test_many_documents_are_told_by_their_folders(tmp_path: Path) -> None:
         (folder / f"{number}.md").write_text(f"# Paper {number}\n\nIt is one of many.", "utf-8")
     library = Library(Context(docs=(tmp_path / "papers",), data_dir=tmp_path / "data"))
     count = library.refresh().documents
-    told = catalogue(library, count)
-    assert told.splitlines()[1:-1] == ["- docs:papers/new: 130 documents", "- docs:papers/old: 30 documents"]
+    listed = catalogue(library, count)
+    assert listed.splitlines()[1:-1] == ["- docs:papers/new: 130 documents", "- docs:papers/old: 30 documents"]
     assert catalogue(Library(Context(data_dir=tmp_path / "data")), 0) == ""
 
 

@@ -60,7 +60,7 @@ async def test_a_step_of_a_plan_reads_short_documents_whole_and_is_one_call(tmp_
     assert len(asked.results) == len(DOCUMENTS) and all(result["is_whole"] for result in asked.results)
     assert {action.tool for finding in state.findings.values() for action in finding.actions} == {"read_documents"}
     assert [len(outcome.iterations) for outcome in state.outcomes.values()] == [1, 1]
-    assert state.report and await run.is_told_again()
+    assert state.report and await run.replays_alike()
 
 
 @pytest.mark.parametrize("limits", [{"whole_characters": 200}, {"whole_characters": 0}])

@@ -14,7 +14,7 @@ from shelf import Place
 
 from deep_research.core.library.index import Entry, Index
 from deep_research.core.library.shelf import IndexShelf, LibraryPassage, OpenIndex
-from deep_research.core.library.trails import LONGEST, Trail, find_trails, passages_of, telling
+from deep_research.core.library.trails import LONGEST, Trail, distinctiveness, find_trails, passages_of
 from deep_research.core.records.sources import Source
 
 QUESTION = (
@@ -115,10 +115,10 @@ def test_a_folder_of_documents_is_followed_along_the_trail(texts: dict[str, str]
 
 
 def test_a_name_tells_the_less_the_more_passages_hold_it() -> None:
-    told_by = [telling(1_000, holders) for holders in (2, 10, 100, 999)]
-    assert told_by[0] == 1.0
-    assert told_by == sorted(set(told_by), reverse=True)
-    assert (telling(1_000, 1_000), telling(1_000, 0)) == (0.0, 0.0)
+    weights = [distinctiveness(1_000, holders) for holders in (2, 10, 100, 999)]
+    assert weights[0] == 1.0
+    assert weights == sorted(set(weights), reverse=True)
+    assert (distinctiveness(1_000, 1_000), distinctiveness(1_000, 0)) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -79,10 +79,12 @@ async def test_a_report_whose_stream_breaks_is_made_whole_by_one_more_call(
         assert wire.asked() == WITHOUT_TROUBLE | {"writer": 2}
         shown = "".join(packet["content"] for packet in wire.of_type("message_delta"))
         assert shown == REPORT
-        told = wire.of_type("call_continued")
-        assert len(told) == (end.after > 1)
+        continued = wire.of_type("call_continued")
+        assert len(continued) == (end.after > 1)
         assert len(wire.of_type("call_delayed")) == (end.after < 2)
-        assert all(packet["reason"] == f"the connection to {urlsplit(wire.models.url).netloc} broke" for packet in told)
+        assert all(
+            packet["reason"] == f"the connection to {urlsplit(wire.models.url).netloc} broke" for packet in continued
+        )
         # Half an answer is paid as well.
         assert total(state.spending).calls == len(wire.requests()) - (end.after < 2)
 

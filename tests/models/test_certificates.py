@@ -34,8 +34,8 @@ async def test_a_certificate_of_an_unknown_authority_is_named_with_the_variable(
         port = listening.getsockname()[1]
         error = await error_at(f"https://127.0.0.1:{port}/v1", monkeypatch)
         thread.join()
-    told = str(explain(error, "planner", "fake-1"))
-    assert f"vouches for the certificate of 127.0.0.1:{port}" in told and "SSL_CERT_FILE" in told
+    message = str(explain(error, "planner", "fake-1"))
+    assert f"vouches for the certificate of 127.0.0.1:{port}" in message and "SSL_CERT_FILE" in message
 
 
 async def test_a_server_without_https_is_named_with_the_address_that_may_be_meant(

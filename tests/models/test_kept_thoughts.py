@@ -23,10 +23,10 @@ async def test_the_thought_of_a_plan_that_was_rejected_takes_no_place_in_the_rep
     await run.ask()
     await run.ask(Command(resume="no, do it differently please"))
     await run.ask(Command(resume="yes"))
-    told = [(packet.type, packet.placement.turn_index) for packet in await run.replayed()]
-    assert ("deep_research_plan_start", 0) in told
-    assert ("research_agent_start", 1) in told
-    assert ("message_start", 2) in told
+    replayed = [(packet.type, packet.placement.turn_index) for packet in await run.replayed()]
+    assert ("deep_research_plan_start", 0) in replayed
+    assert ("research_agent_start", 1) in replayed
+    assert ("message_start", 2) in replayed
 
 
 async def test_a_server_that_wants_earlier_thoughts_back_is_given_them(

@@ -9,7 +9,7 @@ from email.utils import format_datetime
 import pytest
 from langchain_core.messages import HumanMessage
 from openai_server import Received, Reply, fail, openai_server, say, send
-from wired import KEY, Wire, error_at, error_of, told
+from wired import KEY, Wire, error_at, error_of, explained
 
 from deep_research.core.models.caller import timed_parts
 from deep_research.core.models.faults import (
@@ -44,7 +44,7 @@ async def test_a_wrong_key_is_named_by_its_setting_and_never_shown(
 ) -> None:
     with openai_server(echo) as server:
         error = await error_at(server.url, monkeypatch, responses_api=responses_api)
-    ours = told(error)
+    ours = explained(error)
     assert type(ours) is KeyRefused
     assert isinstance(ours, UserMistake)
     assert "OPENAI_API_KEY" in str(ours)
@@ -70,7 +70,7 @@ async def test_a_mistake_in_the_settings_is_named(
     monkeypatch: pytest.MonkeyPatch, reply: Reply, kind: type[UserMistake], names: str
 ) -> None:
     error = await error_of(reply, monkeypatch)
-    ours = told(error)
+    ours = explained(error)
     assert type(ours) is kind
     assert names in str(ours)
     assert not is_transient(error)
@@ -88,16 +88,16 @@ async def test_a_mistake_in_the_settings_is_named(
 )
 async def test_a_refusal_is_told_as_one(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
     error = await error_of(reply, monkeypatch)
-    assert type(told(error)) is ContentRefused
+    assert type(explained(error)) is ContentRefused
     assert not is_transient(error)
 
 
 @pytest.mark.fault(2)
 async def test_a_long_wait_is_told_in_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     error = await error_of(fail(429, "Slow down.", retry_after=3600), monkeypatch)
-    assert type(told(error)) is RateLimited
-    assert "retry after 60 min" in str(told(error))
-    assert "retry_seconds" in str(told(error))
+    assert type(explained(error)) is RateLimited
+    assert "retry after 60 min" in str(explained(error))
+    assert "retry_seconds" in str(explained(error))
     assert asks_to_wait(error)
 
 
@@ -122,7 +122,7 @@ async def test_trouble_of_the_server_may_pass(
     monkeypatch: pytest.MonkeyPatch, reply: Reply, kind: type[DeepResearchError], has_to_wait: bool
 ) -> None:
     error = await error_of(reply, monkeypatch)
-    assert type(told(error)) is kind
+    assert type(explained(error)) is kind
     assert is_transient(error)
     assert asks_to_wait(error) is has_to_wait
     assert retry_reason(error)
@@ -142,10 +142,10 @@ async def test_trouble_of_the_server_may_pass(
 )
 async def test_broken_answers_may_come_whole_the_next_time(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
     error = await error_of(reply, monkeypatch)
-    assert type(told(error)) is ModelFailed
+    assert type(explained(error)) is ModelFailed
     assert is_transient(error)
     assert not asks_to_wait(error)
-    assert "OPENAI_BASE_URL" in str(told(error))
+    assert "OPENAI_BASE_URL" in str(explained(error))
 
 
 @pytest.mark.fault("R19")
@@ -154,9 +154,9 @@ async def test_a_server_that_is_not_there_is_named_without_its_secrets(monkeypat
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     error = await error_at(f"http://user:{KEY}@127.0.0.1:{port}/v1", monkeypatch)
-    assert type(told(error)) is ModelFailed
-    assert f"127.0.0.1:{port}" in str(told(error))
-    assert "OPENAI_BASE_URL" in str(told(error))
+    assert type(explained(error)) is ModelFailed
+    assert f"127.0.0.1:{port}" in str(explained(error))
+    assert "OPENAI_BASE_URL" in str(explained(error))
     assert is_transient(error)
 
 
@@ -176,7 +176,7 @@ async def test_a_connection_that_goes_silent_is_given_up(
             )
             async for _ in parts:
                 pass
-    assert f"was silent for 0.1 s ({limit})" in str(told(caught.value))
+    assert f"was silent for 0.1 s ({limit})" in str(explained(caught.value))
     assert is_transient(caught.value)
 
 
@@ -194,10 +194,10 @@ class APIConnectionError(Exception):
 
 
 def test_errors_of_other_providers_are_known_by_their_shape() -> None:
-    assert "the key of its provider" in str(told(StatusError(401)))
-    assert type(told(StatusError(400, "prompt is too long: 9 tokens > 8 maximum"))) is PromptTooLong
-    assert type(told(StatusError(429))) is RateLimited
-    assert type(told(APIConnectionError())) is ModelFailed
+    assert "the key of its provider" in str(explained(StatusError(401)))
+    assert type(explained(StatusError(400, "prompt is too long: 9 tokens > 8 maximum"))) is PromptTooLong
+    assert type(explained(StatusError(429))) is RateLimited
+    assert type(explained(APIConnectionError())) is ModelFailed
     assert is_transient(APIConnectionError())
 
 

@@ -68,8 +68,8 @@ def test_the_profile_of_a_known_model_is_known(monkeypatch: pytest.MonkeyPatch) 
     assert (known.window, known.is_window_known, known.reasons, known.calls_tools) == (272_000, True, True, True)
     other = profile_of("planner", Context(models="openai:llama-4"))
     assert (other.window, other.is_window_known, other.reasons, other.calls_tools) == (128_000, False, False, None)
-    told = profile_of("planner", Context(models="openai:gpt-5-mini", window=60_000, reasoning=False))
-    assert (told.window, told.is_window_known, told.reasons) == (60_000, True, False)
+    profile = profile_of("planner", Context(models="openai:gpt-5-mini", window=60_000, reasoning=False))
+    assert (profile.window, profile.is_window_known, profile.reasons) == (60_000, True, False)
     assert "window of the model llama-4 is not known" in check_models(("planner",), Context(models="openai:llama-4"))[0]
 
 
@@ -201,7 +201,7 @@ SPENT = Spent(role="writer", input_tokens=1_000_000, cached_tokens=400_000, outp
 
 
 @pytest.mark.parametrize(
-    ("model", "prices", "told", "usd"),
+    ("model", "prices", "reported", "usd"),
     [
         ("fake-1", {"fake-1": Price(1, 10)}, None, 2.0),
         ("fake-1", {"fake-1": Price(1, 10, 0.5)}, 9.0, 1.8),
@@ -214,9 +214,9 @@ SPENT = Spent(role="writer", input_tokens=1_000_000, cached_tokens=400_000, outp
     ],
 )
 def test_a_call_costs_what_the_prices_say_or_else_the_server(
-    model: str, prices: dict[str, Price], told: float | None, usd: float
+    model: str, prices: dict[str, Price], reported: float | None, usd: float
 ) -> None:
-    assert cost_of(model, SPENT, prices, told) == pytest.approx(usd)
+    assert cost_of(model, SPENT, prices, reported) == pytest.approx(usd)
 
 
 @pytest.mark.fault(24, "R19")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from openai_server import fail, send
-from wired import error_of, told
+from wired import error_of, explained
 
 from deep_research.core.models.faults import is_transient, kind_of
 from deep_research.core.run.errors import PromptTooLong
@@ -36,7 +36,7 @@ async def test_a_prompt_that_does_not_fit_is_known_by_many_wordings(
     monkeypatch: pytest.MonkeyPatch, status: int, words: str, window: str
 ) -> None:
     error = await error_of(fail(status, words), monkeypatch)
-    ours = told(error)
+    ours = explained(error)
     assert type(ours) is PromptTooLong
     assert not is_transient(error)
     assert "window" in str(ours)
@@ -50,7 +50,7 @@ async def test_the_code_alone_tells_that_a_prompt_does_not_fit(monkeypatch: pyte
         send({"error": {"message": "no", "type": "exceed_context_size_error", "n_ctx": 4096}}, status=400),
     ]
     for reply in replies:
-        assert type(told(await error_of(reply, monkeypatch))) is PromptTooLong
+        assert type(explained(await error_of(reply, monkeypatch))) is PromptTooLong
 
 
 NO_TOOLS = [
@@ -72,4 +72,4 @@ async def test_a_model_without_tool_calling_is_known_by_many_wordings(
     error = await error_of(fail(status, words), monkeypatch)
     assert kind_of(error) == "no_tools"
     assert not is_transient(error)
-    assert "tool_calls" in str(told(error))
+    assert "tool_calls" in str(explained(error))

@@ -95,8 +95,8 @@ async def test_of_counts_that_grow_with_every_chunk_the_last_holds(wire: Wire) -
     counts = [{"prompt_tokens": 90, "completion_tokens": n, "total_tokens": 90 + n} for n in (1, 5, 10)]
     choices = [{"delta": {"content": "Yes"}}, {"delta": {"content": "."}}, {"delta": {}, "finish_reason": "stop"}]
     chunks = [{"id": "x", "choices": [each], "usage": n} for each, n in zip(choices, counts, strict=True)]
-    told = [f"data: {json.dumps(chunk)}\n\n" for chunk in [*chunks, {"id": "x", "choices": [], "usage": None}]]
-    with openai_server([send("".join(told), content_type="text/event-stream")]) as server:
+    lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in [*chunks, {"id": "x", "choices": [], "usage": None}]]
+    with openai_server([send("".join(lines), content_type="text/event-stream")]) as server:
         message = await wire(server)()
     assert message.usage_metadata is not None
     assert (message.usage_metadata["output_tokens"], message.usage_metadata["total_tokens"]) == (10, 100)

@@ -92,8 +92,8 @@ async def test_what_stands_between_a_model_and_us_is_named(
             monkeypatch.setenv(name, value)
         with pytest.raises(Exception) as caught:
             await model()
-    told = str(explain(caught.value, "planner", "fake-1"))
-    assert named in told and "hunter22" not in told
+    message = str(explain(caught.value, "planner", "fake-1"))
+    assert named in message and "hunter22" not in message
 
 
 ARTICLE = {"index": 1, "title": "Light", "fullurl": "https://w.example/Light", "extract": "Lit in 1844."}

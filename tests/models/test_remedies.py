@@ -22,13 +22,13 @@ def unless(words: str, reply: Any, *, results: int = 1) -> Reply:
     """A model that refuses whatever holds these words in its results, once there are so many of these."""
 
     def answer(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
-        told = [message.text for message in messages if message.type == "tool"]
-        return AnswerRefused() if len(told) >= results and words in " ".join(told) else reply
+        texts = [message.text for message in messages if message.type == "tool"]
+        return AnswerRefused() if len(texts) >= results and words in " ".join(texts) else reply
 
     return answer
 
 
-def told(messages: Sequence[BaseMessage]) -> list[tuple[str, bool]]:
+def results_of(messages: Sequence[BaseMessage]) -> list[tuple[str, bool]]:
     """The results in the order in which they stand, and whether they are withheld."""
     return [(message.tool_call_id, message.text == WITHHELD) for message in messages if message.type == "tool"]  # type: ignore[attr-defined]
 
@@ -41,7 +41,7 @@ async def test_an_older_result_that_is_refused_stays_out_of_the_finding_too(tmp_
     state = await run.ask()
     last = run.calls("researcher")[-1].messages
     assert every_call_has_one_result(last)
-    assert [is_out for _, is_out in told(last)] == [True, False, False], "the last one is that the end was noted"
+    assert [is_out for _, is_out in results_of(last)] == [True, False, False], "the last one is that the end was noted"
     assert [type(message).__name__ for message in last[2:6]] == ["AIMessage", "ToolMessage"] * 2
     assert in_order(state)[0].withheld == 1
     assert "Left out: When was the Skerry Light lit? A result; the provider" in state.messages[-1].text

@@ -143,22 +143,22 @@ def described_call(name: RungName) -> str:
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 def test_a_model_is_told_the_fields_of_the_objects_in_a_list(name: RungName) -> None:
-    told = prepare(name, CONVERSATION[:2], [SCHEMAS[MakePlan]], "any").messages[0].text
+    instructions = prepare(name, CONVERSATION[:2], [SCHEMAS[MakePlan]], "any").messages[0].text
     fields = [
         "  steps (list of object): The steps in their order; the first has the number 1.",
         "    title (text): A few words.",
         "    description (text, optional): What the step is for, in one sentence.",
     ]
-    assert "\n".join(fields) in told
-    assert "    depends_on (list of whole number, optional): " in told
-    assert '"steps": [{"title": "…", "task": "…", "requires_search": true}]' in told
+    assert "\n".join(fields) in instructions
+    assert "    depends_on (list of whole number, optional): " in instructions
+    assert '"steps": [{"title": "…", "task": "…", "requires_search": true}]' in instructions
 
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 @pytest.mark.parametrize("form", PAPERS.values(), ids=PAPERS)
 def test_the_example_of_a_call_is_one_that_can_be_read(name: RungName, form: type[Form]) -> None:
-    told = prepare(name, CONVERSATION[:2], [SCHEMAS[form]], "any").messages[0].text
-    [example] = [line for line in told.splitlines() if line[0:1] in ("{", "<")]
+    instructions = prepare(name, CONVERSATION[:2], [SCHEMAS[form]], "any").messages[0].text
+    [example] = [line for line in instructions.splitlines() if line[0:1] in ("{", "<")]
     [(tool, arguments)] = asked(read(example, [SCHEMAS[form]]))
     assert tool == form_name(form)
     assert form.model_validate(arguments).model_dump(exclude_unset=True) == arguments

@@ -35,7 +35,7 @@ PARTS = (
 TEXTS = st.lists(st.sampled_from(PARTS), max_size=14).map("".join)
 
 
-def told(reader: ThoughtFilter, *pieces: str) -> tuple[str, str]:
+def filtered(reader: ThoughtFilter, *pieces: str) -> tuple[str, str]:
     """All text and all thought that come of the pieces of a stream."""
     parts = [part for piece in pieces for part in reader.feed(piece)] + reader.finish()
     return words(parts, "text"), words(parts, "thought")
@@ -77,14 +77,14 @@ def words(parts: list[Piece], kind: str) -> str:
     ],
 )
 def test_thoughts_are_told_from_text(text: str, visible: str, thought: str) -> None:
-    assert told(ThoughtFilter(), text) == (visible, thought)
-    assert told(ThoughtFilter(), *text) == (visible, thought)
+    assert filtered(ThoughtFilter(), text) == (visible, thought)
+    assert filtered(ThoughtFilter(), *text) == (visible, thought)
 
 
 @pytest.mark.fault(8)
 @pytest.mark.parametrize("text", ["<think>hm", "\n<think>hm", "<|channel|>analysis<|message|>hm", "[THINK]hm"])
 def test_a_thought_that_never_ends_leaves_an_empty_answer(text: str) -> None:
-    visible, thought = told(ThoughtFilter(), *text)
+    visible, thought = filtered(ThoughtFilter(), *text)
     assert (visible.strip(), thought) == ("", "hm")
 
 
@@ -107,7 +107,7 @@ def test_a_thought_that_never_ends_leaves_an_empty_answer(text: str) -> None:
 )
 def test_what_only_looks_like_a_thought_is_text(text: str) -> None:
     for reader in (ThoughtFilter(), ThoughtFilter(begins_inside=True), ThoughtFilter(hides_calls=True)):
-        assert told(reader, *text) == (text, "")
+        assert filtered(reader, *text) == (text, "")
 
 
 @given(st.data(), st.booleans(), st.booleans())
@@ -116,14 +116,14 @@ def test_no_cut_of_the_stream_changes_what_is_told(data: st.DataObject, begins_i
     text = data.draw(TEXTS)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
     pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    whole = told(ThoughtFilter(**settings), text)
-    assert told(ThoughtFilter(**settings), *pieces) == whole
-    assert told(ThoughtFilter(**settings), *text) == whole
+    whole = filtered(ThoughtFilter(**settings), text)
+    assert filtered(ThoughtFilter(**settings), *pieces) == whole
+    assert filtered(ThoughtFilter(**settings), *text) == whole
 
 
 @given(st.text(alphabet="ab <>`\n[]/|~", max_size=60))
 def test_a_text_without_tags_flows_through_unchanged(text: str) -> None:
-    assert told(ThoughtFilter(), *text) == (text, "")
+    assert filtered(ThoughtFilter(), *text) == (text, "")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_text_without_tags_flows_through_unchanged(text: str) -> None:
     ],
 )
 def test_a_text_that_begins_within_a_thought_is_told_once_that_is_known(text: str, visible: str, thought: str) -> None:
-    assert told(ThoughtFilter(begins_inside=True), *text) == (visible, thought)
+    assert filtered(ThoughtFilter(begins_inside=True), *text) == (visible, thought)
     assert split(text)[:2] == (visible, thought)
     assert split(text).began_inside == (thought != "")
 
@@ -167,9 +167,9 @@ def test_a_text_that_begins_within_a_thought_is_told_once_that_is_known(text: st
     ],
 )
 def test_calls_written_as_text_never_reach_a_report(text: str, visible: str) -> None:
-    assert told(ThoughtFilter(hides_calls=True), text) == (visible, "")
-    assert told(ThoughtFilter(hides_calls=True), *text) == (visible, "")
-    assert told(ThoughtFilter(), text)[0] != visible or visible == text
+    assert filtered(ThoughtFilter(hides_calls=True), text) == (visible, "")
+    assert filtered(ThoughtFilter(hides_calls=True), *text) == (visible, "")
+    assert filtered(ThoughtFilter(), text)[0] != visible or visible == text
 
 
 GUARDED = [

@@ -47,7 +47,7 @@ async def test_a_thought_over_nothing_is_skipped_and_no_model_is_asked(
     assert [(step.status, step.reason) for step in thoughts] == [("skipped", reason)] * 2
     assert list(done(run).values())[-2:] == [("skipped", reason)] * 2
     assert f"Not done: About {JUDGE}: {reason}." in state.messages[-1].text
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-63")
@@ -60,7 +60,7 @@ async def test_a_thought_is_given_contradictions(tmp_path: Path) -> None:
     assert TALL in contradiction and TALLER in contradiction
     assert done(run)["2"] == ("completed", "")
     assert [learning.text for learning in thoughts(state)] == [" ".join(FIRST_THOUGHT.split())]
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-64")
@@ -77,22 +77,22 @@ async def test_a_thought_is_one_call_and_is_noted_where_what_it_rests_on_is_sure
     assert len(run.asked("record_analysis")) == 1
     assert [iteration.confidence for iteration in state.outcomes["2"].iterations] == [confidence]
     assert sum(one.kind == "insight" for one in state.memory.values()) == times
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-65")
 async def test_what_was_thought_is_told_whole_and_names_no_source(tmp_path: Path) -> None:
     run, state = await finished(tmp_path, thinking(JUDGE))
     [packet] = [packet for packet in run.of_type("step_learnings") if packet["step_id"] == "2"]
-    [told] = packet["learnings"]
-    assert told["text"] == " ".join(FIRST_THOUGHT.split())
-    assert told["document_id"] == ""
+    [learning] = packet["learnings"]
+    assert learning["text"] == " ".join(FIRST_THOUGHT.split())
+    assert learning["document_id"] == ""
     assert packet["confidence"] == state.outcomes["2"].confidence > 0
     assert thoughts(state)[0].source == ""
     [report] = run.asked("report")
-    [shown_thought] = [message.text for message in report.messages if told["text"] in message.text]
+    [shown_thought] = [message.text for message in report.messages if learning["text"] in message.text]
     assert shown_thought.startswith("Analysis, not a source")
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-66")
@@ -101,7 +101,7 @@ async def test_a_thought_is_followed_up_whatever_its_verdict(tmp_path: Path) -> 
     run, state = await finished(tmp_path, thinking(JUDGE, evaluate_outcome=judging))
     assert [step.id for step in state.steps] == ["1", "2", "2.1"]
     assert not run.asked("give_verdict", JUDGE)
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-27", "A-67")
@@ -121,7 +121,7 @@ async def test_a_thought_that_fails_leaves_the_others_untouched(tmp_path: Path, 
     [error] = run.of_type("error")
     assert state.steps[1].reason in error["message"]
     assert f"Not researched to the end: {JUDGE}: {state.steps[1].reason}." in state.messages[-1].text
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_a_thought_that_says_nothing_is_over_and_not_judged(tmp_path: Path) -> None:
@@ -129,4 +129,4 @@ async def test_a_thought_that_says_nothing_is_over_and_not_judged(tmp_path: Path
     assert state.steps[1].status == "completed" and not thoughts(state)
     assert state.outcomes["2"].confidence == 0.0
     assert state.outcomes["2"].completeness is None
-    assert state.report and await run.is_told_again()
+    assert state.report and await run.replays_alike()

@@ -37,8 +37,8 @@ async def test_conclusions_reach_the_writer_with_the_numbers_of_the_sources(tmp_
     [asked] = [one for one in run.calls("orchestrator") if "record_conclusions" in one.tools]
     assert "It was lit in 1844. [1]" in asked.text and TASK in asked.text
     # A number that no finding has is taken out.
-    told = run.calls("writer")[0].text
-    assert CONCLUSION in told and "It is old." in told and "[7]" not in told
+    prompt = run.calls("writer")[0].text
+    assert CONCLUSION in prompt and "It is old." in prompt and "[7]" not in prompt
     assert state.progress.cycle == 1, "an analysis takes no cycle"
     assert len([one for one in run.types() if one == "research_agent_start"]) == 2
     assert state.run.status == "completed"
@@ -55,9 +55,9 @@ async def test_research_comes_first_and_analyses_have_a_limit(tmp_path: Path) ->
     )
     state = await run.ask()
     assert [one.is_analysis for one in state.findings.values()] == [False, False, True]
-    told = [one.text for one in run.calls("orchestrator") if "research_agent" in one.tools]
-    assert ["research comes first" in one for one in told] == [False, False, True, True, True]
-    assert "all 1 analyses (max_analyses) were made" in told[-1]
+    prompts = [one.text for one in run.calls("orchestrator") if "research_agent" in one.tools]
+    assert ["research comes first" in one for one in prompts] == [False, False, True, True, True]
+    assert "all 1 analyses (max_analyses) were made" in prompts[-1]
 
 
 @pytest.mark.parametrize("answers", [["I would rather not.", "No."], [concluded(), concluded()]])

@@ -72,8 +72,8 @@ async def test_a_consumer_that_is_cancelled_once_can_clean_up_in_peace(run: Lab)
 async def test_a_deadline_of_the_consumer_is_seen_by_it(run: Lab) -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
-            async with aclosing(apackets(run.graph, QUESTION, run.thread, context=run.context)) as told:
-                async for packet in told:
+            async with aclosing(apackets(run.graph, QUESTION, run.thread, context=run.context)) as running:
+                async for packet in running:
                     if isinstance(packet, OverallStop):
                         break
 

@@ -38,9 +38,9 @@ async def test_one_of_three_fails_and_its_siblings_keep_what_they_found(tmp_path
     )
     state = await run.ask()
     assert [finding.ended for finding in in_order(state)] == ["done", "failed", "done"]
-    told = results(run.calls("orchestrator")[1].messages)
-    assert (told["l"], told["t"]) == ("Lit in 1844. [1]", "5.2 metres. [2]")
-    assert told["k"].startswith("The research failed")
+    shown = results(run.calls("orchestrator")[1].messages)
+    assert (shown["l"], shown["t"]) == ("Lit in 1844. [1]", "5.2 metres. [2]")
+    assert shown["k"].startswith("The research failed")
     assert "sk-123" not in repr(state) + repr(run.packets)
     errors = [packet for packet in run.packets if packet["type"] == "error"]
     assert [(p["placement"]["turn_index"], p["placement"]["tab_index"]) for p in errors] == [(1, 1)]
@@ -66,9 +66,9 @@ async def test_a_researcher_that_hangs_is_cut_at_its_deadline_and_writes_from_it
     assert (light.ended, keeper.ended, tide.ended) == ("partial", "done", "done")
     assert "researcher_seconds_hard" in light.reason
     assert light.numbered == "Cut, but lit in 1844. [1]"
-    told = [asked.text for asked in run.calls("researcher") if "ended early" in asked.messages[-1].text]
-    assert len(told) == 1
-    assert "researcher_seconds_hard" in told[0]
+    shown = [asked.text for asked in run.calls("researcher") if "ended early" in asked.messages[-1].text]
+    assert len(shown) == 1
+    assert "researcher_seconds_hard" in shown[0]
 
 
 @pytest.mark.behaviour("O-35")

@@ -28,7 +28,7 @@ def open_step(**rules: Rule) -> dict[str, Rule]:
 async def followed(tmp_path: Path, **rules: Any) -> tuple[PlannedLab, ResearchState]:
     """A run whose steps have one iteration each."""
     run, state = await finished(tmp_path, open_step(**rules), limits={"max_step_iterations": 1})
-    assert state.report and await run.is_told_again()
+    assert state.report and await run.replays_alike()
     return run, state
 
 
@@ -193,7 +193,7 @@ async def test_a_follow_up_that_would_be_too_deep_is_not_made(
     assert ids(state) == ["1", "1.1", "1.1.1", "1.1.1.1"][: expected + 1]
     assert [step.depth for step in state.steps] == list(range(expected + 1))
     assert all(step.status == "completed" for step in state.steps)
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-29")

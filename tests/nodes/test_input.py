@@ -73,8 +73,8 @@ async def test_a_file_without_words_is_refused_by_name_and_the_thread_goes_on(tm
 async def test_a_system_message_becomes_house_rules_behind_those_of_the_settings(tmp_path: Path, make: Any) -> None:
     run = make(tmp_path, instructions="Be brief.")
     state = await run.ask({"messages": [SystemMessage("Write for sailors."), HumanMessage(QUESTION)]})
-    told = [call for call in prompts(run) if "Be brief.\nWrite for sailors." in call.messages[0].text]
-    assert len(told) >= 2, "the planner and the writer"
+    instructed = [call for call in prompts(run) if "Be brief.\nWrite for sailors." in call.messages[0].text]
+    assert len(instructed) >= 2, "the planner and the writer"
     assert state.run.question == QUESTION
 
 

@@ -163,8 +163,8 @@ async def test_thinking_without_end_is_stopped(tmp_path: Path) -> None:
         researcher={"When was it lit?": simple_research()},
     )
     state = await run.ask()
-    told = [m.text for m in state.transcript if isinstance(m, ToolMessage)][:5]
-    assert told[:2] == ["Noted.", "Noted."]
-    assert all("Act now" in text for text in told[2:5])
+    replies = [m.text for m in state.transcript if isinstance(m, ToolMessage)][:5]
+    assert replies[:2] == ["Noted.", "Noted."]
+    assert all("Act now" in text for text in replies[2:5])
     assert state.report
     assert run.all_used()

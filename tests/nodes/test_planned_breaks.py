@@ -75,7 +75,7 @@ async def test_what_no_step_can_get_past_stops_the_run_and_only_that_step_is_don
     assert [step.status for step in state.steps] == ["completed", "completed"]
     assert [asked.number for asked in run.asked("choose_queries")] == [1, 1]
     assert [asked.number for asked in run.asked("record_learnings", KEEPER)] == [1, 2]
-    assert state.report and await run.is_told_again()
+    assert state.report and await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-84")
@@ -92,7 +92,7 @@ async def test_a_store_that_loses_texts_costs_the_step_that_needed_them(tmp_path
     assert "OSError" in state.steps[0].reason
     assert len(run.of_type("error")) == (1 if times == 1 else 2)
     assert state.report and f"Not researched to the end: {LIGHT}" in state.messages[-1].text
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 class ForgetfulStore(InMemoryStore):
@@ -110,11 +110,11 @@ async def test_a_store_that_cannot_keep_what_calls_cost_is_told_and_the_report_i
     graph = build_graph("planned", checkpointer=InMemorySaver(), store=ForgetfulStore())
     rules: dict[str, Rule] = {"make_plan": plan(step(LIGHT), step(KEEPER, after=(1,)))}
     run, state = await finished(tmp_path, rules, graph=graph)
-    told = [packet["message"] for packet in run.of_type("error")]
+    messages = [packet["message"] for packet in run.of_type("error")]
     kept = [failure for finding in state.findings.values() for failure in finding.failures]
-    assert kept and len(told) == len(kept) and all("OSError" in message for message in told)
+    assert kept and len(messages) == len(kept) and all("OSError" in message for message in messages)
     assert all("OSError" in step.reason for step in state.steps)
-    assert state.report and await run.is_told_again()
+    assert state.report and await run.replays_alike()
 
 
 class BrokenClock(HandClock):
@@ -149,7 +149,7 @@ async def test_a_node_that_raises_for_an_unknown_reason_ends_its_step_with_what_
     assert "2" not in {learning.step for learning in state.learnings.values()}
     assert state.outcomes["2"].completeness is None
     assert ["OSError" in packet["message"] for packet in run.of_type("error")] == [True]
-    assert state.report and await run.is_told_again()
+    assert state.report and await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-67", "A-84")

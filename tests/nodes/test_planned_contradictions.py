@@ -81,12 +81,12 @@ async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(tm
     prose = re.sub(r"<(data-\w+)>.*?</\1>", "", written, flags=re.DOTALL)
     assert "New guide" not in prose, "a title may hold anything: it stands in the list of sources, as data"
     [packet] = run.of_type("contradictions_found")
-    [told] = packet["contradictions"]
-    claims = {told["claim"]: told["document_id"], told["other_claim"]: told["other_document_id"]}
+    [found] = packet["contradictions"]
+    claims = {found["claim"]: found["document_id"], found["other_claim"]: found["other_document_id"]}
     assert claims == {OLD: (run.folder / "survey.md").as_uri(), NEW: (run.folder / "guide.html").as_uri()}
-    assert told["newer_document_id"] == claims[NEW]
+    assert found["newer_document_id"] == claims[NEW]
     assert run.packets.index(packet) < run.packets.index(run.of_type("message_start")[0])
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-73")
@@ -96,7 +96,7 @@ async def test_where_a_date_is_not_known_neither_is_which_source_is_newer(tmp_pa
     assert set(dates.split(" / ")) == {"2001-05-01", "not stated"}
     assert newer == "not known"
     assert "undated" in run.asked("report")[0].reminder
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-72")
@@ -125,7 +125,7 @@ async def test_a_contradiction_that_only_a_reader_sees_is_noted_in_the_form_and_
     [pair] = confirmed(state)
     assert set(pair) == {left, manned}
     assert {pair[0], pair[1]} <= {*table_of(state)[0]}
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-72")
@@ -135,7 +135,7 @@ async def test_a_contradiction_that_the_final_check_does_not_confirm_is_left_out
     assert run.asked("record_inconsistencies")[0].knowledge["candidates"]
     assert (confirmed(state), table_of(state), run.of_type("contradictions_found")) == ([], [], [])
     assert "contradict each other; say so" not in run.asked("report")[0].reminder
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_a_contradiction_of_which_the_report_says_nothing_is_no_concern_of_its_reader(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_
     assert "candidates" not in asked.knowledge
     assert confirmed(state) == [(asked.known[0], asked.known[2])]
     assert len(table_of(state)) == 1
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-72")
@@ -208,6 +208,6 @@ async def test_a_final_check_that_fails_costs_nothing_else(tmp_path: Path, rule:
     assert state.report and state.report.sources
     assert state.run and state.run.status == "completed"
     assert (confirmed(state), table_of(state)) == ([], [])
-    [told] = run.of_type("error")
-    assert told["message"].startswith("A step went on without it: ")
-    assert await run.is_told_again()
+    [error] = run.of_type("error")
+    assert error["message"].startswith("A step went on without it: ")
+    assert await run.replays_alike()

@@ -61,7 +61,7 @@ async def test_the_report_rests_on_learnings_by_source_and_thoughts_stay_apart(t
     assert thoughts == [one.text for one in state.learnings.values() if not one.source]
     assert len(thoughts) == 2
     assert not any(MARKER.search(thought) for thought in thoughts)
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-75")
@@ -73,7 +73,7 @@ async def test_a_citation_leads_to_the_source_that_the_writer_was_shown_under_it
     assert "5.2 metres" in high
     assert titles(state) == ["Skerry Light", "Tides"]
     assert state.report and state.report.text == "High. [4] Old. [1] Lost."
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_a_run_in_which_nothing_was_answered_says_so_once_for_each_step(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ async def test_a_run_in_which_nothing_was_answered_says_so_once_for_each_step(tm
     assert [state.messages[-1].text.count(f"Not found: {task}") for task in tasks] == [1, 1]
     [reminder] = [asked.reminder for asked in run.asked("report")]
     assert "looked for and not found" in reminder
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-76", "A-77", "A-79")
@@ -104,7 +104,7 @@ async def test_main_message_and_all_sources_are_told_before_the_first_word_of_th
     assert sources["cited"] == [source.key for source in sorted(numbered, key=lambda source: source.number)]
     assert 0 < len(sources["cited"]) < len(sources["documents"])
     assert place(run, "report_framing") < place(run, "sources") < place(run, "message_start")
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-78")
@@ -116,7 +116,7 @@ async def test_the_report_is_written_by_the_node_of_both_strategies(tmp_path: Pa
     answers = {1: "", 2: long, 3: "in 1844. [1]"}
     run, state = await finished(tmp_path, {"report": lambda asked: answers[asked.number]})
     assert state.report and state.report.text == REPORT, "an empty one is asked for again, a cut one is continued"
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def heard(run: PlannedLab, into: list[AnyPacket]) -> list[AnyPacket]:
@@ -125,9 +125,9 @@ async def heard(run: PlannedLab, into: list[AnyPacket]) -> list[AnyPacket]:
     return into
 
 
-def stop_of(told: list[AnyPacket]) -> tuple[str, float, str]:
-    stops = [packet for packet in told if isinstance(packet, p.OverallStop)]
-    assert stops == told[-1:]
+def stop_of(packets: list[AnyPacket]) -> tuple[str, float, str]:
+    stops = [packet for packet in packets if isinstance(packet, p.OverallStop)]
+    assert stops == packets[-1:]
     return stops[0].stop_reason, stops[0].elapsed_seconds, stops[0].message
 
 
@@ -138,19 +138,19 @@ async def test_the_last_packet_says_that_the_run_has_completed_and_after_how_lon
 ) -> None:
     clock = HandClock()
     run = planned_lab(tmp_path, {"make_plan": passing(clock, seconds, plan(step(LIGHT)))}, clock=clock)
-    told = await heard(run, [])
-    assert stop_of(told)[:2] == (reason, seconds)
-    assert ("max_seconds_planned" in stop_of(told)[2]) is (reason != "completed")
+    packets = await heard(run, [])
+    assert stop_of(packets)[:2] == (reason, seconds)
+    assert ("max_seconds_planned" in stop_of(packets)[2]) is (reason != "completed")
 
 
 @pytest.mark.behaviour("A-80")
 async def test_the_last_packet_says_that_the_run_has_failed(tmp_path: Path) -> None:
     clock = HandClock()
     run = planned_lab(tmp_path, {"make_plan": passing(clock, 2, lambda _: {"steps": []})}, clock=clock)
-    told: list[AnyPacket] = []
+    packets: list[AnyPacket] = []
     with pytest.raises(NoPlan, match="steps"):
-        await heard(run, told)
-    reason, seconds, words = stop_of(told)
+        await heard(run, packets)
+    reason, seconds, words = stop_of(packets)
     assert (reason, seconds) == ("failed", 4)
     assert "did not fill in 'make_plan'" in words
 
@@ -164,11 +164,11 @@ async def test_the_last_packet_says_that_the_run_was_stopped(tmp_path: Path) -> 
         started.set()
         await asyncio.Event().wait()
 
-    run, told = planned_lab(tmp_path, {"choose_queries": never}, clock=clock), list[AnyPacket]()
-    task = asyncio.create_task(heard(run, told))
+    run, packets = planned_lab(tmp_path, {"choose_queries": never}, clock=clock), list[AnyPacket]()
+    task = asyncio.create_task(heard(run, packets))
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert stop_of(told)[:2] == ("user_cancelled", 5)
-    assert json.loads(told[-1].model_dump_json())["is_resumable"]
+    assert stop_of(packets)[:2] == ("user_cancelled", 5)
+    assert json.loads(packets[-1].model_dump_json())["is_resumable"]

@@ -43,7 +43,7 @@ async def test_the_memory_of_a_thread_goes_with_the_thread_and_no_other(tmp_path
             runs.append(run)
             await run.ask()
         one, other = runs
-        assert (await one.state()).memory and await one.is_told_again()
+        assert (await one.state()).memory and await one.replays_alike()
         await saver.adelete_thread(thread_id("one"))
         assert (await one.graph.aget_state(thread_config("one"))).values == {}
         assert await store.asearch(page_namespace(thread_id("one")), limit=10) == []
@@ -67,4 +67,4 @@ async def test_the_memory_offers_insights_open_gaps_contradictions_and_the_confi
     assert {state.learnings[key].text for key in pair.learnings} == {TALL, TALLER}
     assert [state.outcomes[step].confidence for step in ("1", "2")] == [0.88, 0.75]
     assert f"Not found: {OIL}" in state.messages[-1].text and BUILDER not in state.messages[-1].text
-    assert await run.is_told_again()
+    assert await run.replays_alike()

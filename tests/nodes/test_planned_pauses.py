@@ -51,7 +51,7 @@ async def test_a_plan_that_is_approved_is_carried_out_as_it_stands(tmp_path: Pat
     assert set(statuses(state).values()) == {"completed"}
     assert len(run.asked("make_plan")) == 1
     assert is_without_new_wishes(run)
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-25")
@@ -147,7 +147,7 @@ async def test_a_further_question_is_planned_anew_and_goes_on_with_what_was_lear
         "report": lambda asked: reports[asked.number],
     }
     run, first = await finished(tmp_path, rules)
-    told, run.packets = run.packets, []
+    streamed, run.packets = run.packets, []
     state = await run.ask(height)
     assert state.brief.actions == (), "what was learned tells more than a search for its words"
     assert [one.task for one in state.steps] == ["Skerry Light metres tall"]
@@ -159,5 +159,5 @@ async def test_a_further_question_is_planned_anew_and_goes_on_with_what_was_lear
     }.items()
     assert first.learnings.keys() <= state.learnings.keys()
     assert state.report and state.report.sources
-    assert told != run.packets
-    assert await run.is_told_again()
+    assert streamed != run.packets
+    assert await run.replays_alike()

@@ -52,7 +52,7 @@ async def test_the_four_combinations_of_flags_lead_into_their_phases(tmp_path: P
     assert set(statuses(state).values()) == {"completed"}
     assert [len(run.asked("choose_queries", task)) for task in ("Compare", "Judge")] == [0, 0]
     assert [len(run.asked("record_analysis", task)) for task in (LIGHT, KEEPER, HARBOUR)] == [0, 0, 0]
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-13")
@@ -73,7 +73,7 @@ async def test_independent_steps_are_at_work_at_the_same_time_up_to_the_limit(tm
     assert [packet["num_parallel_branches"] for packet in run.of_type("top_level_branching")] == [5]
     assert set(statuses(state).values()) == {"completed"}
     assert {learning.step for learning in state.learnings.values()} >= {"1", "2", "3", "4"}
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_a_step_starts_as_soon_as_another_has_ended(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ async def test_a_step_starts_as_soon_as_another_has_ended(tmp_path: Path) -> Non
     run, state = await finished(tmp_path, rules, limits={"max_parallel_researchers": 2})
     assert set(statuses(state).values()) == {"completed"}
     assert run.place_of("step_done", "1") > run.place_of("step_done", "3") > run.place_of("step_started", "3")
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-17")
@@ -118,7 +118,7 @@ async def test_steps_of_a_round_see_the_same_snapshot_whatever_their_siblings_br
     assert run.asked("choose_queries", HEIGHT)[0].known == []
     own = {learning.text for learning in state.learnings.values() if learning.step == "2"}
     assert own and run.asked("give_verdict", HEIGHT)[0].known == []
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-18", "A-20", "A-85")
@@ -139,7 +139,7 @@ async def test_a_hybrid_step_that_names_nothing_builds_on_all_before_it(tmp_path
     assert run.begun[-1] == "3"
     learned = {one.text for one in state.learnings.values() if one.step in ("1", "2")}
     assert learned <= set(run.asked("choose_queries", KEEPER)[0].known)
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-18")
@@ -153,7 +153,7 @@ async def test_hybrid_steps_wait_for_each_other_only_where_one_builds_on_the_oth
     assert run.begun == ["1", "2", "3", "4"]
     assert run.place_of("step_started", "4") > max(run.place_of("step_done", one) for one in ("2", "3"))
     assert set(statuses(state).values()) == {"completed"}
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-18", "A-25")
@@ -171,7 +171,7 @@ async def test_a_hybrid_step_waits_for_the_follow_up_of_what_it_builds_on(tmp_pa
     assert run.place_of("step_started", "2") > run.place_of("step_done", "1.1")
     assert statuses(state) == {"1": "completed", "1.1": "completed", "2": "completed"}
     assert len(run.asked("choose_queries", TIDE)) == 1, "it is carried out as a search"
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-15", "A-18", "A-24", "A-28")
@@ -188,7 +188,7 @@ async def test_a_step_that_fails_leaves_those_that_build_on_it_the_others_and_th
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.report and state.report.sources
     assert f"Not researched to the end: {task}: an error stopped it" in state.messages[-1].text
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-19")
@@ -207,14 +207,14 @@ async def test_a_hybrid_step_is_given_the_thoughts_of_its_parents_once_and_its_d
     asked = run.asked("record_learnings", KEEPER)
     assert len(asked) == 3
     for one in asked:
-        told = [element["content"] for element in one.knowledge["elements"]]
-        assert told.count(thought) == told.count("whale oil") == 1
-        assert foreign not in told
-        assert len(told) == len(set(told))
+        elements = [element["content"] for element in one.knowledge["elements"]]
+        assert elements.count(thought) == elements.count("whale oil") == 1
+        assert foreign not in elements
+        assert len(elements) == len(set(elements))
     assert "A date of birth is missing." in str(asked[2].messages[-3])
     assert state.steps[1].description == "Finds the keeper."
     assert {packet["task"] for packet in run.of_type("step_started") if packet["step_id"] == "2"} == {KEEPER}
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-21")
@@ -224,4 +224,4 @@ async def test_without_hybrid_steps_nothing_of_their_phase_is_told(tmp_path: Pat
     assert {packet["kind"] for packet in run.of_type("step_started")} == {"independent", "dependent"}
     turns = [packet["placement"]["turn_index"] for packet in run.of_type("step_started")]
     assert turns[2] - turns[0] <= 2, "no turn is left for a phase that is not there"
-    assert await run.is_told_again()
+    assert await run.replays_alike()

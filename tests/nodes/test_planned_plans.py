@@ -79,7 +79,7 @@ async def test_a_step_that_has_used_up_its_searches_says_so(tmp_path: Path) -> N
     assert len(asked) == 4, "those that were sent, beside the first look"
     assert "no searches are left (max_searches)" in state.messages[-1].text
     assert state.run and state.run.status == "completed_with_gaps"
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_numbers_in_brackets_of_a_source_are_no_citations_of_ours(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_a_thought_in_a_follow_up_is_about_what_the_thread_has_learned(tmp
     assert not run.of_type("search_tool_start")
     assert state.brief.actions == ()
     assert state.report and [state.sources[key].title for key in state.report.sources] == ["Skerry Light"]
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_a_gap_that_another_step_has_answered_is_closed_by_the_final_check(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ async def test_a_gap_that_another_step_has_answered_is_closed_by_the_final_check
     assert run.asked("record_inconsistencies")
     assert "Not found" not in state.messages[-1].text
     assert state.run and state.run.status == "completed"
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.parametrize("limit", ["max_searches", "max_tool_calls"])

@@ -39,9 +39,9 @@ async def run(
             limits=Limits(whole_characters=0),
             data_dir=tmp_path / "data",
         )
-        told = [packet async for packet in apackets(graph, QUESTION, "light", context=context)]
+        packets = [packet async for packet in apackets(graph, QUESTION, "light", context=context)]
         values = (await graph.aget_state(thread_config("light"))).values
-    return told, ResearchState(**values)
+    return packets, ResearchState(**values)
 
 
 def blocked(word: str, form: str, answer: Any = None) -> dict[str, Rule]:
@@ -59,8 +59,8 @@ def blocked(word: str, form: str, answer: Any = None) -> dict[str, Rule]:
 async def test_results_that_may_not_be_read_are_told_and_the_step_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told, state = await run(tmp_path, monkeypatch, blocked("38 metres", "record_learnings"))
-    errors = [getattr(packet, "message", "") for packet in told if packet.type == "error"]
+    packets, state = await run(tmp_path, monkeypatch, blocked("38 metres", "record_learnings"))
+    errors = [getattr(packet, "message", "") for packet in packets if packet.type == "error"]
     assert any("record_round was filled in without some results" in error for error in errors)
     assert any("without some results" in failure for finding in state.findings.values() for failure in finding.failures)
     assert state.report and state.report.text

@@ -62,7 +62,7 @@ async def test_the_memory_is_there_and_empty_before_any_model_is_called(tmp_path
     assert run.model.asked[0].form == "generate_plan"
     assert seen[0].run
     assert (seen[0].memory, seen[0].learnings, seen[0].outcomes, seen[0].steps) == ({}, {}, {}, [])
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-02")
@@ -71,9 +71,9 @@ async def test_it_opens_with_one_of_five_wordings_and_with_the_same_for_the_same
     opening = next(packet for packet in run.packets if packet["type"] not in PASSING)
     assert (opening["type"], opening["icon"]) == ("activity", "lightbulb")
     assert opening["text"] == activity("understand", QUESTION, Placement(turn_index=0)).text
-    told = {activity("understand", f"Question {number}?", Placement(turn_index=0)).text for number in range(60)}
-    assert told == set(wordings_of("understand"))
-    assert len(told) == 5
+    texts = {activity("understand", f"Question {number}?", Placement(turn_index=0)).text for number in range(60)}
+    assert texts == set(wordings_of("understand"))
+    assert len(texts) == 5
 
 
 @pytest.mark.behaviour("A-03")
@@ -94,7 +94,7 @@ async def test_orientation_comes_first_then_the_question_back_then_summary_and_l
     assert events[0] == "generate_plan"
     assert set(events[1:3]) == {"record_summary", "record_learnings"}
     assert events[3] == "make_plan"
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-04")
@@ -114,18 +114,18 @@ async def test_a_question_back_knows_the_orientation_and_no_plan_is_made_before_
     assert state.report
     assert [message.text for message in run.asked("make_plan")[0].messages[1:4]] == [QUESTION, ASK, ANSWER]
     assert len(run.asked("generate_plan")) == 1
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-05", "A-80")
 async def test_while_it_waits_nothing_of_plan_clock_or_end_is_told(tmp_path: Path) -> None:
     clock = HandClock()
     run = planned_lab(tmp_path, {"generate_plan": lambda _: ASK}, clock=clock)
-    told = await heard(run, QUESTION)
+    packets = await heard(run, QUESTION)
     searched = ["search_tool_start", "search_tool_queries_delta", "search_tool_documents_delta", "section_end"]
-    types = [packet.type for packet in told if packet.type not in PASSING]
+    types = [packet.type for packet in packets if packet.type not in PASSING]
     assert types == ["activity", *searched, "activity", "message_start", "message_delta", "stop"]
-    assert getattr(told[-1], "stop_reason", "") == "waiting_for_user"
+    assert getattr(packets[-1], "stop_reason", "") == "waiting_for_user"
     state = await run.state()
     assert (state.brief.began, state.brief.summary, state.progress.turn) == (0, "", 1)
     # The user takes an hour.
@@ -147,7 +147,7 @@ async def test_an_orientation_that_fails_is_told_and_the_research_goes_on(tmp_pa
     types = Counter(packet["type"] for packet in first)
     assert types["search_tool_start"] == types["section_end"] == 2
     assert state.report
-    assert await run.is_told_again()
+    assert await run.replays_alike()
     assert types["error"] == 1, "that the web could not be searched is told"
 
 
@@ -158,7 +158,7 @@ async def test_an_orientation_that_finds_nothing_is_no_failure(tmp_path: Path) -
     assert state.report
     assert state.brief.orientation == ""
     assert run.of_type("error") == []
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-07")
@@ -170,7 +170,7 @@ async def test_the_time_of_the_plan_counts_from_its_planning_on(tmp_path: Path) 
     assert state.brief.began == 1000
     assert [step.status for step in state.steps] == ["completed"]
     assert state.run and (state.run.status, state.run.stop_reason) == ("completed", "")
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-10", "A-76")
@@ -187,7 +187,7 @@ async def test_what_the_conversation_comes_to_is_told_and_the_writer_knows_it(tm
     assert state.brief.summary == "Of the lights at Skerry, the old one."
     wanted = "What the conversation comes to: Of the lights at Skerry, the old one."
     assert wanted in run.asked("report")[0].reminder
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-10")
@@ -198,7 +198,7 @@ async def test_where_nobody_sums_up_the_words_of_the_user_are_the_summary(tmp_pa
     state = await run.ask("The old one.")
     assert state.report
     assert [packet["summary"] for packet in run.of_type("summary")] == [f"{QUESTION}\nThe old one."]
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-11", "A-12")
@@ -218,7 +218,7 @@ async def test_pages_that_the_user_names_are_learned_and_numbered_first_and_the_
     assert [packet["documents"][0]["link"] for packet in run.of_type("open_url_documents")] == [address]
     assert run.packets.index(run.of_type("open_url_start")[0]) < run.packets.index(run.of_type("step_started")[0])
     assert "whale oil" in "".join(message.text for message in run.asked("report")[0].messages)
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-11")
@@ -236,7 +236,7 @@ async def test_a_named_page_that_cannot_be_read_or_understood_costs_itself_alone
     assert state.report
     assert [step.status for step in state.steps] == ["completed"]
     assert {learning.step for learning in state.learnings.values()} == {"1"}
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-12")
@@ -271,4 +271,4 @@ async def test_how_many_steps_of_each_kind_there_are_can_be_told_from_the_plan(t
     )
     assert shown == Counter(step.kind for step in state.steps) == {"independent": 2, "hybrid": 1, "dependent": 2}
     assert lines[-1].endswith("(thought alone; builds on 1, 2, 3, 4)")
-    assert await run.is_told_again()
+    assert await run.replays_alike()

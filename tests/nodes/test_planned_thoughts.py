@@ -46,7 +46,7 @@ async def test_thought_comes_after_all_searches_one_after_the_other_in_the_order
     for before, after in (("2", "4"), ("4", "1"), ("1", "3"), ("3", "5")):
         assert run.place_of("step_done", before) < run.place_of("step_started", after)
     assert set(statuses(state).values()) == {"completed"}
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-23")
@@ -65,7 +65,7 @@ async def test_each_thought_is_given_what_the_one_before_it_came_to(tmp_path: Pa
     assert said_by["2"] in run.asked("record_analysis", WEIGH)[0].known
     assert said_by["3"] in run.asked("record_analysis", CONCLUDE)[0].known
     assert said_by["2"] not in run.asked("record_analysis", COMPARE)[0].known
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-24", "A-28")
@@ -93,7 +93,7 @@ async def test_every_step_ends_in_a_final_status_and_is_begun_at_most_once(tmp_p
         key: status for key, status in done.items() if key != "5"
     }
     assert "Not done: About Weigh all: It is known." in state.messages[-1].text
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-24", "A-28")
@@ -103,7 +103,7 @@ async def test_a_plan_of_thoughts_alone_is_given_a_search_for_the_question(tmp_p
     assert run.begun == ["3", "1", "2"]
     assert state.steps[-1].task == QUESTION
     assert state.report and state.report.sources
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-24")
@@ -129,4 +129,4 @@ async def test_a_search_that_follows_up_a_thought_is_carried_out_as_a_search(tmp
     assert [asked.task for asked in run.asked("choose_queries")] == [LIGHT, HARBOUR]
     assert any(one.source for one in state.learnings.values() if one.step == "2.1")
     assert set(statuses(state).values()) == {"completed"}
-    assert await run.is_told_again()
+    assert await run.replays_alike()

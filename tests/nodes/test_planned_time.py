@@ -62,7 +62,7 @@ async def is_partial(run: PlannedLab, state: ResearchState, undone: set[str]) ->
     assert f"Research ended early: {LIMIT}." in words
     assert all(f"Not done: {titles[key]}: {LIMIT}." in words for key in undone)
     assert LIMIT in run.asked("report")[0].reminder
-    return await run.is_told_again()
+    return await run.replays_alike()
 
 
 @pytest.mark.fault("R13")
@@ -79,7 +79,7 @@ async def test_at_the_limit_and_not_only_beyond_it_no_more_steps_are_begun(
     run, state = await finished(tmp_path, rules, clock=clock)
     assert run.begun == begun
     assert statuses(state) == {"1": "completed" if begun else "skipped"}
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-16", "A-21", "A-71", "A-28")
@@ -136,7 +136,7 @@ async def test_time_that_is_over_when_all_steps_are_done_takes_nothing_from_the_
     assert "Research ended early" not in state.messages[-1].text
     [start] = run.of_type("message_start")
     assert start["pre_answer_processing_seconds"] >= 1000
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-71")
@@ -165,7 +165,7 @@ async def test_a_call_that_outlasts_the_time_is_cut_and_the_report_is_written(
     assert f"Not researched to the end: {task}: the time of the plan was over (max_seconds_planned)." in (
         state.messages[-1].text
     )
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_with_a_model_of_15_seconds_a_call_the_plan_still_comes_to_its_conclusion(tmp_path: Path) -> None:

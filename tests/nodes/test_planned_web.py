@@ -87,11 +87,11 @@ async def test_a_step_searches_the_web_and_reads_the_best_pages(tmp_path: Path, 
     assert opened(web) == ["/one"] and READ_PER_QUERY == 1
     [asked] = run.asked("record_learnings")
     assert [PADDING.strip() in result["text"] for result in asked.results] == [True, False, False]
-    [told] = run.of_type("open_url_documents")
-    assert [document["link"] for document in told["documents"]] == [web.url("/one")]
+    [packet] = run.of_type("open_url_documents")
+    assert [document["link"] for document in packet["documents"]] == [web.url("/one")]
     assert {learning.source for learning in state.learnings.values()} <= state.sources.keys()
     assert state.report and web.url("/one") in state.messages[-1].text
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_only_pages_that_were_found_are_opened_and_each_once(tmp_path: Path, api: SearchApi, web: Web) -> None:
@@ -103,7 +103,7 @@ async def test_only_pages_that_were_found_are_opened_and_each_once(tmp_path: Pat
     await run.ask()
     assert hidden in api.queries
     assert sorted(opened(web)) == ["/one", "/two"]
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_a_model_that_names_pages_has_these_read_and_no_others(tmp_path: Path, api: SearchApi, web: Web) -> None:
@@ -113,7 +113,7 @@ async def test_a_model_that_names_pages_has_these_read_and_no_others(tmp_path: P
     run = on_the_web(tmp_path, web, {"choose_queries": in_turn(queries(QUERY), naming), "give_verdict": INCOMPLETE})
     await run.ask()
     assert opened(web)[:2] == ["/one", "/three"]
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.parametrize(("most", "steps", "sent"), [(3, 1, 3), (5, 2, 5), (100, 1, 4)])
@@ -128,7 +128,7 @@ async def test_no_more_searches_are_made_than_allowed_however_many_queries_there
     # The orientation is one of them.
     assert len(api.requests) == sent
     assert sum(spent.searches for spent in state.spending.values()) == sent
-    assert state.report and await run.is_told_again()
+    assert state.report and await run.replays_alike()
 
 
 @pytest.mark.fault("R8")
@@ -140,11 +140,11 @@ async def test_what_a_query_quotes_of_the_users_documents_is_not_sent(tmp_path: 
     # The question names the light; the other words are everyday ones.
     assert {*api.queries[1:]} == {"Skerry Light lit first time", QUERY}
     assert len(api.queries) == 3
-    told = {packet["is_internet_search"]: packet for packet in run.of_type("search_tool_start")[2:]}
-    assert set(told) == {False, True}
+    searches = {packet["is_internet_search"]: packet for packet in run.of_type("search_tool_start")[2:]}
+    assert set(searches) == {False, True}
     assert "stand only in the user's documents" in problems(state)
     assert {"web", "document"} == {source.kind for source in state.sources.values()}
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-38", "A-84")
@@ -168,7 +168,7 @@ async def test_a_page_that_cannot_be_read_costs_no_more_than_itself(
     read = {source.address.rpartition("/")[2]: source.extent for source in state.sources.values()}
     assert read == {name: "not opened" if name in broken else "whole" for name in ("one", "two")}
     assert "could not be opened, search excerpt only" in str(state.messages[-1].content)
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-38", "A-49", "A-84")
@@ -183,7 +183,7 @@ async def test_a_search_that_fails_is_told_and_costs_no_more_than_its_query(
     [error] = run.of_type("error")
     assert "Not searched: 'lamp'" in error["message"]
     assert [step.status for step in state.steps] == ["completed"] and state.learnings
-    assert state.report and await run.is_told_again()
+    assert state.report and await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-84")
@@ -196,7 +196,7 @@ async def test_an_engine_that_never_answers_costs_what_it_would_have_found_where
     assert {source.kind for source in state.sources.values()} == {"document"}
     assert state.report and [step.status for step in state.steps] == ["completed"]
     assert "TAVILY" in state.messages[-1].text.partition("## Notes")[2]
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-84")
@@ -213,7 +213,7 @@ async def test_an_engine_that_goes_down_later_fails_the_steps_that_need_it(
     assert [step.status for step in state.steps] == ["completed", "failed"]
     assert "TAVILY" in state.steps[1].reason
     assert f"Not researched to the end: {later.rstrip('.')}" in state.messages[-1].text
-    assert state.report and state.report.sources and await run.is_told_again()
+    assert state.report and state.report.sources and await run.replays_alike()
 
 
 async def test_without_any_engine_nor_documents_the_run_stops_and_can_go_on(

@@ -33,7 +33,7 @@ async def second_step(tmp_path: Path, **rules: Any) -> tuple[PlannedLab, list[As
         "give_verdict": verdict(True, THOUGHT, "builder"),
     }
     run, state = await finished(tmp_path, {**usual, **rules})
-    assert state.report and await run.is_told_again()
+    assert state.report and await run.replays_alike()
     return run, [asked for asked in run.model.asked if asked.task == SECOND]
 
 

@@ -45,13 +45,13 @@ def parts(run: PlannedLab, state: ResearchState) -> set[str]:
     known = list(state.learnings.values())
     titles = {step.title for step in state.steps}
     iterations = [one for outcome in state.outcomes.values() for one in outcome.iterations]
-    told = {learning.step for learning in known if learning.source}
+    sourced = {learning.step for learning in known if learning.source}
     judged_steps = {step for step, outcome in state.outcomes.items() if outcome.completeness is not None}
     assert state.report
     has = {
         "record_summary": state.brief.summary == SUMMARY,
-        "record_round": told >= {"1", "2"}
-        and judged_steps >= told
+        "record_round": sourced >= {"1", "2"}
+        and judged_steps >= sourced
         and not any(titles & set(one.queries) for one in iterations)
         and not any(verdict.reasoning.startswith("No verdict") for one in iterations for verdict in one.verdicts),
         "update_step": "2.1" in {step.id for step in state.steps},
@@ -112,7 +112,7 @@ async def test_without_trouble_every_form_is_asked_for_and_brings_its_part(tmp_p
     assert {*FORMS, "generate_plan", "report", "judge_units"} <= others | {*PARTS}
     assert parts(run, state) == ALL
     assert not run.of_type("error")
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-84")
@@ -122,7 +122,7 @@ async def test_what_cannot_be_read_is_asked_for_once_more_and_nothing_is_lost(tm
     run, state = await whole_run(tmp_path, **rules)
     assert parts(run, state) == ALL
     assert not run.of_type("error")
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-49", "A-84")
@@ -133,7 +133,7 @@ async def test_a_form_that_fails_once_costs_its_own_part_and_is_told(tmp_path: P
     assert ALL - parts(run, state) == LOST_ONCE.get(form, {form})
     assert len(run.of_type("error")) == 1
     assert all("OSError" in packet["message"] for packet in run.of_type("error"))
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-49", "A-84")
@@ -143,7 +143,7 @@ async def test_a_form_that_is_never_filled_in_costs_no_more_than_what_rests_on_i
     assert ALL - parts(run, state) == LOST_FOR_GOOD.get(form, {form})
     # What cannot be read is asked for twice.
     assert 2 * len(run.of_type("error")) == len(run.asked(form)) > 0
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-49", "A-84")
@@ -156,4 +156,4 @@ async def test_where_no_form_but_the_plan_is_ever_filled_in_there_still_is_a_rep
     assert len(run.of_type("error")) == (asked if how == "error" else asked / 2)
     assert state.run and state.run.status == "completed_with_gaps"
     assert {step.status for step in state.steps} == {"failed", "skipped"}
-    assert await run.is_told_again()
+    assert await run.replays_alike()

@@ -35,14 +35,14 @@ async def test_insights_are_noted_only_above_a_confidence_of_06(
     run, state = await finished(tmp_path, of_words(covered, of))
     assert [iteration.confidence for iteration in state.outcomes["1"].iterations] == [confidence]
     assert noted(state) == times
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-41", "A-42")
 async def test_insights_are_noted_only_where_something_new_was_learned(tmp_path: Path) -> None:
     choices = lambda asked: {"queries": [f"Skerry {WORDS[asked.number]}"]}  # noqa: E731 - a rule
-    told = in_turn(insights("It is old."), insights("It is tall."))
-    rules = of_words(20, 20, choose_queries=choices, give_verdict=INCOMPLETE, record_insights=told)
+    shown = in_turn(insights("It is old."), insights("It is tall."))
+    rules = of_words(20, 20, choose_queries=choices, give_verdict=INCOMPLETE, record_insights=shown)
     _, state = await finished(tmp_path, rules)
     iterations = state.outcomes["1"].iterations
     # The verdict ends a step, or that nothing new comes; being sure does not.
@@ -56,27 +56,27 @@ async def test_each_round_gets_one_verdict_up_to_the_first_that_says_complete(tm
     choices = in_turn(queries(*THREE), queries("Tralee"))
     rules = {"choose_queries": choices, "record_learnings": new_each_time, "give_verdict": verdicts}
     run, state = await finished(tmp_path, rules)
-    told = [
+    shown = [
         (packet["query"], packet["is_complete"], packet["reasoning"], packet["key_elements"])
         for packet in run.of_type("step_assessed")
     ]
-    assert told == [(", ".join(THREE), False, "Verdict 1.", ["lamp"]), ("Tralee", True, "Verdict 2.", [])]
+    assert shown == [(", ".join(THREE), False, "Verdict 1.", ["lamp"]), ("Tralee", True, "Verdict 2.", [])]
     assert state.outcomes["1"].is_complete
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-35", "A-45")
 async def test_a_verdict_that_fails_counts_as_not_complete_and_says_so(tmp_path: Path) -> None:
     verdicts = in_turn(failing(OSError("gone")), verdict(True, "All is there."))
     run, state = await finished(tmp_path, {"give_verdict": verdicts, "record_learnings": new_each_time})
-    told = [(packet["is_complete"], packet["reasoning"]) for packet in run.of_type("step_assessed")]
-    assert told[0][0] is False and told[0][1].startswith("No verdict was given: ")
-    assert told[1:] == [(True, "All is there.")]
+    assessed = [(packet["is_complete"], packet["reasoning"]) for packet in run.of_type("step_assessed")]
+    assert assessed[0][0] is False and assessed[0][1].startswith("No verdict was given: ")
+    assert assessed[1:] == [(True, "All is there.")]
     [error] = run.of_type("error")
     assert "OSError" in error["message"]
     [finding] = state.findings.values()
     assert len(finding.failures) == 1 and "OSError" in finding.failures[0]
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-46")
@@ -87,7 +87,7 @@ async def test_the_last_verdict_is_what_the_step_hands_on(tmp_path: Path) -> Non
     last = state.outcomes["1"].verdict
     assert last
     assert (last.reasoning, last.key_elements) == ("How tall is it?", ("height", "metres"))
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-48")
@@ -97,7 +97,7 @@ async def test_the_plan_is_looked_at_anew_once_a_round_where_something_is_sure(t
     # After the second round nothing is left that could be changed.
     assert len(run.asked("update_plan")) == 1
     assert len({packet["placement"]["turn_index"] for packet in run.of_type("step_started")}) == 2
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-48")
@@ -127,4 +127,4 @@ async def test_a_second_look_leaves_out_rewords_and_adds_steps(tmp_path: Path) -
         ("spring tide", "completed"),
     ]
     assert "Not done: About Ada Moran: It is known." in state.messages[-1].text
-    assert await run.is_told_again()
+    assert await run.replays_alike()

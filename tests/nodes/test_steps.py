@@ -35,7 +35,7 @@ def outcome_of(state: ResearchState, step_id: str = "1") -> StepOutcome:
     return state.outcomes[step_id]
 
 
-def told_queries(run: PlannedLab) -> list[list[str]]:
+def shown_queries(run: PlannedLab) -> list[list[str]]:
     """What the steps searched for, as it was told; the orientation is left out."""
     return [packet["queries"] for packet in run.of_type("search_tool_queries_delta")][1:]
 
@@ -47,7 +47,7 @@ async def test_a_step_that_is_never_complete_ends_after_five_iterations(tmp_path
     assert len(run.asked("give_verdict")) == len(run.asked("choose_queries")) == 5
     assert [step.status for step in state.steps] == ["completed"]
     assert state.report and not outcome_of(state).is_complete
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_one_iteration_without_anything_new_between_others_ends_nothing(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ async def test_one_iteration_without_anything_new_between_others_ends_nothing(tm
     learning = in_turn(new_each_time, nothing, new_each_time, nothing, nothing)
     run, state = await finished(tmp_path, {"give_verdict": INCOMPLETE, "record_learnings": learning})
     assert [len(iteration.learnings) for iteration in outcome_of(state).iterations] == [1, 0, 1, 0, 0]
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.parametrize(("choices", "iterations"), [([["Ada Moran"], []], 1), ([[]], 0), ([[" "]], 0)])
@@ -67,14 +67,14 @@ async def test_a_step_that_has_nothing_left_to_ask_is_over(
     assert len(outcome_of(state).iterations) == iterations
     assert [step.status for step in state.steps] == ["completed"]
     assert state.report and not run.of_type("error")
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_what_was_searched_for_is_not_searched_for_again(tmp_path: Path) -> None:
     choices = in_turn(queries("Ada Moran", "ADA MORAN"), queries("ada MORAN", "Tralee"), queries("TRALEE"))
     rules = {"choose_queries": choices, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
     run, _ = await finished(tmp_path, rules)
-    assert told_queries(run) == [["Ada Moran", "ADA MORAN"], ["Tralee"]]
+    assert shown_queries(run) == [["Ada Moran", "ADA MORAN"], ["Tralee"]]
 
 
 @pytest.mark.behaviour("A-31")
@@ -87,7 +87,7 @@ async def test_each_iteration_is_told_by_one_of_five_wordings_and_closed(tmp_pat
     assert len(activities) == len(outcome_of(state).iterations) >= 2
     assert {packet["text"] for packet in activities} <= set(wordings_of("search"))
     assert run.types().count("step_started") == run.types().count("step_done") == 1
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-37")
@@ -95,10 +95,10 @@ async def test_where_no_queries_can_be_had_the_title_is_searched_for(tmp_path: P
     choices = in_turn(failing(OSError("gone")), lambda _: "I would rather talk.", lambda _: "Still.", queries("Tralee"))
     rules = {"choose_queries": choices, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
     run, state = await finished(tmp_path, rules, limits={"max_step_iterations": 3})
-    assert told_queries(run) == [["About Skerry Light"], ["Tralee"]]
+    assert shown_queries(run) == [["About Skerry Light"], ["Tralee"]]
     assert len(run.of_type("error")) == 2
     assert len(state.learnings) == 1
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 async def test_the_results_of_all_queries_are_read_as_one_list_in_one_conversation(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_every_learning_names_its_step_and_they_add_up_over_the_iterations
         assert own == [key for iteration in outcome_of(state, step_id).iterations for key in iteration.learnings]
         assert len(own) == 5
     assert [len(asked.known) for asked in run.asked("record_learnings", "Ada Moran")] == [0, 1, 2, 3, 4]
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-40")
@@ -145,12 +145,12 @@ async def test_what_an_iteration_has_learned_is_told_whole(tmp_path: Path) -> No
     chosen = queries("Skerry Light", "Ada Moran")
     run, state = await finished(tmp_path, {"choose_queries": chosen, "record_learnings": facts(long)})
     [packet] = run.of_type("step_learnings")
-    told = [(learned["id"], learned["text"], learned["document_id"]) for learned in packet["learnings"]]
-    assert told == [(known.id, long, known.source) for known in state.learnings.values()]
-    assert {source for _, _, source in told} <= state.sources.keys()
+    shown = [(learned["id"], learned["text"], learned["document_id"]) for learned in packet["learnings"]]
+    assert shown == [(known.id, long, known.source) for known in state.learnings.values()]
+    assert {source for _, _, source in shown} <= state.sources.keys()
     assert (packet["step_id"], packet["iteration"]) == ("1", 1)
-    assert told_queries(run) == [["Skerry Light", "Ada Moran"]]
-    assert await run.is_told_again()
+    assert shown_queries(run) == [["Skerry Light", "Ada Moran"]]
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-50")
@@ -168,7 +168,7 @@ async def test_a_step_that_the_time_overtakes_stops_before_its_next_iteration_an
     assert done["status"] == "completed" and "max_seconds_planned" in done["reason"]
     assert not run.of_type("error")
     assert state.report and "max_seconds_planned" in state.messages[-1].text
-    assert await run.is_told_again()
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-51")
@@ -180,4 +180,4 @@ async def test_a_step_that_finds_nothing_ends_without_verdicts_and_is_named_as_n
     assert {learning.step for learning in state.learnings.values()} == {"1"}
     assert outcome_of(state, "2").iterations[-1].verdicts == ()
     assert f"Not found: {COVERED}" in state.messages[-1].text
-    assert await run.is_told_again()
+    assert await run.replays_alike()

@@ -10,7 +10,7 @@ from scripted import call, calls
 from deep_research.core.evidence.memory.observations import notes_of
 
 LIT = "The Skerry Light was lit in 1844."
-TOLD = "Since the forties of that century ships have seen it."
+UNCITED = "Since the forties of that century ships have seen it."
 """What no source says in these words."""
 FINDS = [search("Skerry Light"), REPORT]
 AGAIN = "names no source by its number"
@@ -32,16 +32,16 @@ async def test_a_finding_whose_sources_cannot_be_told_is_requested_once_more(tmp
     run = lab(
         tmp_path,
         orchestrator=[research("task 0."), REPORT],
-        researcher=[*FINDS, TOLD, f"{TOLD} 【1†source】"],
+        researcher=[*FINDS, UNCITED, f"{UNCITED} 【1†source】"],
         writer=[f"{LIT} [1]"],
     )
     state = await run.ask()
     *_, first, second = run.calls("researcher")
     assert AGAIN not in first.text and AGAIN in second.messages[-1].text
-    assert second.messages[-2].text == TOLD
-    assert [(finding.text, len(finding.sources) > 0) for finding in in_order(state)] == [(f"{TOLD} [1]", True)]
+    assert second.messages[-2].text == UNCITED
+    assert [(finding.text, len(finding.sources) > 0) for finding in in_order(state)] == [(f"{UNCITED} [1]", True)]
     shown = "".join(p["content"] for p in run.packets if p["type"] == "intermediate_report_delta")
-    assert shown == TOLD
+    assert shown == UNCITED
     [cited] = [p["cited_docs"] for p in run.packets if p["type"] == "intermediate_report_cited_docs"]
     assert len(cited) == 1
 
@@ -89,16 +89,16 @@ async def test_a_report_whose_sources_cannot_be_told_is_requested_once_more(tmp_
         tmp_path,
         orchestrator=[research("task 0."), REPORT],
         researcher=[*FINDS, f"{LIT} [1]"],
-        writer=[TOLD, f"{TOLD} [1]"],
+        writer=[UNCITED, f"{UNCITED} [1]"],
         verify="off",
     )
     state = await run.ask()
     assert AGAIN in run.calls("writer")[1].messages[-1].text
-    assert state.report and state.report.text == f"{TOLD} [1]" and len(state.report.sources) == 1
+    assert state.report and state.report.text == f"{UNCITED} [1]" and len(state.report.sources) == 1
     [revised] = [p for p in run.packets if p["type"] == "report_revised"]
     assert "[1]" in revised["content"]
     answer = state.messages[-1].text
-    assert answer.startswith(f"{TOLD} [1]") and "cites no source" not in answer
+    assert answer.startswith(f"{UNCITED} [1]") and "cites no source" not in answer
 
 
 async def test_findings_stand_in_for_a_report_that_cites_nothing_again(tmp_path: Path) -> None:

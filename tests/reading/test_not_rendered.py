@@ -34,9 +34,9 @@ async def test_without_extra_or_chromium_it_is_named_with_the_way_out(
         monkeypatch.setitem(sys.modules, "playwright", None)
     address = publish_app(web, "/app", "The harbour", web_pages.PARAGRAPH)
     async with reading(web, **settings) as reader:
-        told = await refusal(reader, address)
-    assert words in told
-    assert ("setting browser" in told) == (settings.get("browser") != "off")
+        message = await refusal(reader, address)
+    assert words in message
+    assert ("setting browser" in message) == (settings.get("browser") != "off")
 
 
 async def test_the_report_of_a_run_names_the_page_and_the_extra(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,8 +66,8 @@ async def test_refusals_and_pages_without_scripts_are_not_rendered(
     web: Web, no_browsers: None, status: int, body: str, headers: dict[str, str], code: str
 ) -> None:
     async with reading(web, browser="no-such-chromium") as reader:
-        told = await refusal(reader, web.publish("/refused", body, status, **headers), code)
-    assert "browser" not in told
+        message = await refusal(reader, web.publish("/refused", body, status, **headers), code)
+    assert "browser" not in message
 
 
 async def test_what_robots_txt_forbids_is_not_rendered(web: Web, no_browsers: None) -> None:

@@ -88,7 +88,7 @@ THREE: dict[str, Any] = {
     "keeper task": [search("Ada Moran"), missing("her death"), "She kept it from 1901 to 1932. [1]"],
     "harbour task": [search("Port Anlow ferry"), REPORT, "Its ferry sails twice a day. [1]"],
 }
-THREE_TOLD = "Lit in 1844 [1], it was kept by Ada Moran until 1932 [2].\n\n- The ferry sails twice a day. [3]"
+THREE_FINDINGS = "Lit in 1844 [1], it was kept by Ada Moran until 1932 [2].\n\n- The ferry sails twice a day. [3]"
 TWO = research("light task", "keeper task")
 OVER_TIME = HandClock()
 BAD = calls(call("browse", url="x"), call("research_agent", task=""))
@@ -100,7 +100,7 @@ ORCHESTRATED = {
         planner=[thoughtful(PLAN, "What is asked for?")],
         orchestrator=[think("Look at both."), TWO, research("harbour task"), missing("Who built it?")],
         researcher=THREE,
-        writer=[THREE_TOLD],
+        writer=[THREE_FINDINGS],
         prices={"scripted": (1.0, 2.0)},
     ),
     "plan sent back and edited": orchestrated(
@@ -254,8 +254,8 @@ async def test_a_run_on_the_web_is_what_it_was(tmp_path: Path, api: SearchApi, n
 async def test_runs_over_the_wire_tell_what_they_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with wire_lab(tmp_path, monkeypatch, {"researcher": thorough}) as wire:
         await wire.ask()
-        told, place = map(read_packet, wire.packets), re.compile(re.escape(wire.web.place))
-        is_golden("orchestrated, wire", named("\n".join(lines_of(told)), TIMES, (place, "web.example")))
+        streamed, place = map(read_packet, wire.packets), re.compile(re.escape(wire.web.place))
+        is_golden("orchestrated, wire", named("\n".join(lines_of(streamed)), TIMES, (place, "web.example")))
     packets, _ = await planned_wire(tmp_path, monkeypatch, {**RULES, "make_plan": PHASES, **at_their_best()})
     ids, place = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}"), re.compile(re.escape(str(tmp_path)))
     is_golden("planned, wire", named("\n".join(lines_of(packets)), TIMES, (ids, "…"), (place, "")))

@@ -39,8 +39,8 @@ def answered(request: Received) -> Reply:
     shown = re.split(r"Source \[(\d+)\]:", passages)
     numbers = {fact: number for number, text in zip(shown[1::2], shown[2::2], strict=True) for fact in FACTS.values()
                if fact in text}  # fmt: skip
-    told = [f"{fact} [{numbers[fact]}]" for fact in FACTS.values() if fact in numbers]
-    return say(" ".join(told) or "No source says so.")
+    cited = [f"{fact} [{numbers[fact]}]" for fact in FACTS.values() if fact in numbers]
+    return say(" ".join(cited) or "No source says so.")
 
 
 @pytest.fixture

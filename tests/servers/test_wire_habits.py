@@ -84,8 +84,8 @@ async def test_a_call_in_a_form_that_is_not_read_is_asked_for_in_tags_and_never_
         if not reply.calls:
             # A plan, a finding or the report: a call stands in its place at first.
             return replace(reply, text=write([("web_search", {"queries": ["light"]})])) if is_first else reply
-        was_told = "A call is written like this" in request.prompt
-        return replace(reply, calls=(), text=(as_tags if was_told else write)(reply.calls))
+        has_call_format = "A call is written like this" in request.prompt
+        return replace(reply, calls=(), text=(as_tags if has_call_format else write)(reply.calls))
 
     with wires(habit=habit) as wire:
         state = await wire.ask()

@@ -126,7 +126,7 @@ async def test_pages_are_counted_over_all_researchers(wires: Wires, limit: str, 
     with wires({"researcher": researched}, limits={limit: most}) as wire:
         state = await wire.ask()
         fetched = sum(wire.web.asked(f"/{name}") for name in FACTS)
-        told = "".join(request.prompt for request in wire.requests("finding"))
+        prompts = "".join(request.prompt for request in wire.requests("finding"))
         assert is_right(wire, state), "what the search showed is still there"
     assert fetched == most
-    assert f"({limit})" in told
+    assert f"({limit})" in prompts

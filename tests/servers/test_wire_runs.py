@@ -144,9 +144,9 @@ async def test_tokens_and_money_of_every_call_are_counted(wires: Wires, response
     assert (spent.calls, spent.input_tokens, spent.cached_tokens) == (calls, 1000 * calls, 600 * calls)
     assert (spent.output_tokens, spent.searches) == (100 * calls, 3)
     assert spent.usd == pytest.approx(USD * calls)
-    told = wire.of_type("call_finished")
-    assert sum(packet["usd"] for packet in told) == pytest.approx(USD * calls)
-    assert sum(packet["cached_tokens"] for packet in told) == 600 * calls
+    finished = wire.of_type("call_finished")
+    assert sum(packet["usd"] for packet in finished) == pytest.approx(USD * calls)
+    assert sum(packet["cached_tokens"] for packet in finished) == 600 * calls
 
 
 @pytest.mark.fault(18, "R13")

@@ -106,12 +106,12 @@ async def test_a_hostile_server_breaks_no_fence_replaces_no_tool_and_the_run_end
     asked = thread.calls("researcher")
     own = [name for name in asked[0].tools if not name.startswith("lights_")]
     assert own == ["open_url", "calculate", "generate_report", "think_tool"]
-    told = list(results(asked[-1].messages).values())[: len(acts)]
-    for text in told:
+    replies = list(results(asked[-1].messages).values())[: len(acts)]
+    for text in replies:
         # One fence, whose name nobody could know, and nothing in it that ends it or opens another.
         assert re.fullmatch(r"<(data-[0-9a-f]{8})>\n[^<]*\n</\1>", text), text
         assert len(text) < 4000
-    assert "3 s (tool_seconds)" in told[-1]
+    assert "3 s (tool_seconds)" in replies[-1]
     assert state.run is not None and state.report is not None
     assert [state.sources[key].location for key in state.report.sources] == ["https://lights.example/1"]
     assert [claim.verdict for claim in state.report.claims] == ["supported", "unsupported"]

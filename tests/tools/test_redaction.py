@@ -91,8 +91,8 @@ async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
         assert state.run
         assert QUESTION in wire.engine.queries
         assert not leaked(wire.engine.queries, QUESTION, PUBLIC, state.run.date)
-        told = " ".join(problem for request in wire.requests("finding") for problem in said(request))
-        assert "'Kestrel'" in told and "stand only in the user's documents" in told
+        problems = " ".join(problem for request in wire.requests("finding") for problem in said(request))
+        assert "'Kestrel'" in problems and "stand only in the user's documents" in problems
         [note] = [note for note in notes_of(state) if "stand only in your documents" in note]
         assert note in state.messages[-1].text and "mix_private" in note
 
@@ -153,9 +153,9 @@ async def test_where_mixing_is_allowed_a_run_sends_no_more_than_its_budget(
         tmp_path / "data", monkeypatch, script, docs=documents(tmp_path), limits=limits, verify="off", mix_private=True
     ) as wire:
         state = await wire.ask(QUESTION)
-        told = " ".join(problem for request in wire.requests("finding") for problem in said(request))
+        problems = " ".join(problem for request in wire.requests("finding") for problem in said(request))
     assert 40 < letters(wire.engine.queries) <= 100
-    assert "(max_unseen_characters)" in told
+    assert "(max_unseen_characters)" in problems
     assert state.run and MIXED in state.run.notices and MIXED in state.messages[-1].text
 
 
@@ -240,9 +240,9 @@ async def test_an_address_that_stands_in_a_document_is_opened_only_if_the_user_w
         wire.script["researcher"] = lambda request: opening(address, request)
         (folder[0] / "links.md").write_text(f"The deal is described at {address} for the board.")
         await wire.ask(f"What does {address} say of the deal?" if is_named else "What is the deal?")
-        told = " ".join(problem for request in wire.requests("finding") for problem in said(request))
+        problems = " ".join(problem for request in wire.requests("finding") for problem in said(request))
     assert wire.web.asked("/light") == is_named
-    assert ("neither the user nor a result" in told) is not is_named
+    assert ("neither the user nor a result" in problems) is not is_named
 
 
 def opening(address: str, request: Received) -> Reply:

@@ -200,8 +200,8 @@ async def test_a_question_goes_on_without_a_retriever_that_is_not_passed_again(t
     state = await thread.ask("yes")
     assert state.run.scope.retrievers == ("letters",)
     failure = "The retriever 'letters' was not passed again (retrievers). Not searched: 'Skerry Light'."
-    [told] = results(thread.calls("researcher")[1].messages).values()
-    assert failure in told
+    [result] = results(thread.calls("researcher")[1].messages).values()
+    assert failure in result
     assert failure in state.messages[-1].text.replace("\\", "")
 
 

@@ -90,8 +90,8 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     first, second = (one.text for one in run.calls("verifier") if "grade_report" in one.tools)
     assert all(one in first for one in CHECKLIST) and "It was lit in 1844. [1]" in first
     assert CHECKLIST[0] not in second.partition("The checklist:")[2]
-    told = packets_of(run, "report_graded")
-    assert [(len(one["grades"]), one["is_researched"]) for one in told] == [(3, True), (3, False)]
+    packets = packets_of(run, "report_graded")
+    assert [(len(one["grades"]), one["is_researched"]) for one in packets] == [(3, True), (3, False)]
     assert notes(state).count(RANGE) == 1
     assert state.run.status == "completed_with_gaps"
     # The orchestrator was asked for its first round and for the report, and not about the last round.

@@ -22,13 +22,13 @@ def capped(tmp_path: Path, writer: CappedWriter, **settings: Any) -> Lab:
     return lab(tmp_path, researcher=researched(), writer=[writer.scripted] * 60, verify="off", **settings)
 
 
-async def is_told_as_kept(run: Lab) -> bool:
+async def is_replayed_as_stored(run: Lab) -> bool:
     """Whether what was streamed, as one message, is what is kept and told again."""
     state = await run.state()
     again = [packet async for packet in areplay_thread(run.graph, run.thread)]
-    told = "".join(packet.content for packet in again if packet.type == "message_delta")
-    assert state.report and LINK.sub(r"\1", told).strip() == state.report.text
-    return run.words("message_delta") == told and run.types().count("message_start") == 1
+    streamed = "".join(packet.content for packet in again if packet.type == "message_delta")
+    assert state.report and LINK.sub(r"\1", streamed).strip() == state.report.text
+    return run.words("message_delta") == streamed and run.types().count("message_start") == 1
 
 
 async def has_all_of_it(run: Lab) -> bool:
@@ -36,7 +36,7 @@ async def has_all_of_it(run: Lab) -> bool:
     state = await run.ask()
     assert state.report and state.report.text == WHOLE
     assert state.run and state.run.status == "completed"
-    return await is_told_as_kept(run)
+    return await is_replayed_as_stored(run)
 
 
 @pytest.mark.parametrize("habit", HABITS)
@@ -51,7 +51,7 @@ async def test_a_report_that_stays_cut_off_keeps_what_there_is_and_says_so(tmp_p
     state = await run.ask()
     assert state.report and state.report.text and WHOLE.startswith(state.report.text.removesuffix("..."))
     assert state.run and "max_continuations" in state.run.stop_reason
-    assert await is_told_as_kept(run)
+    assert await is_replayed_as_stored(run)
 
 
 async def test_calls_for_a_report_are_bounded_however_often_it_is_cut_off(tmp_path: Path) -> None:

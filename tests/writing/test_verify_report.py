@@ -40,9 +40,13 @@ async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, 
     """A run whose researcher has read two documents; replayed, it tells the same."""
     run = lab(tmp_path, writer=writer, researcher=BOTH, **settings)
     state = await run.ask()
-    told = [packet for packet in run.packets if packet["type"] in ("report_revised", "report_audited", "notes_added")]
+    packets = [
+        packet for packet in run.packets if packet["type"] in ("report_revised", "report_audited", "notes_added")
+    ]
     again = [one.model_dump(mode="json") for one in await run.replayed()]
-    assert [packet for packet in again if packet["type"] in ("report_revised", "report_audited", "notes_added")] == told
+    assert [
+        packet for packet in again if packet["type"] in ("report_revised", "report_audited", "notes_added")
+    ] == packets
     return run, state
 
 
@@ -125,8 +129,8 @@ async def test_a_cell_is_judged_with_its_row_and_column_and_mended_alone(tmp_pat
 
 async def test_words_shown_for_another_statement_decide_too(tmp_path: Path) -> None:
     written = "It was lit in 1844, they say. [1] She came from Cork. [1] Ada Moran was kind, they say. [2]"
-    told = ("contradicted", "She was born in Tralee.")
-    judge = verifier([("supported", SAID), told, ("supported", KEPT[1])])
+    expected = ("contradicted", "She was born in Tralee.")
+    judge = verifier([("supported", SAID), expected, ("supported", KEPT[1])])
     _, state = await ask(tmp_path, [written], verify="check", verifier=judge)
     assert state.report and state.report.verdicts[1].words == "She was born in Tralee."
     assert state.sources[state.report.verdicts[1].source].title == "Ada Moran"
@@ -171,8 +175,8 @@ async def test_a_correction_is_judged_again_unless_it_is_the_word_that_the_judge
     run, state = await ask(tmp_path, [written, rewritten(handed_in)], verifier=judge)
     assert len(run.calls("verifier")) == times
     assert state.report and state.report.text.startswith(handed_in if times == 1 else written)
-    (told,) = state.report.verdicts
-    assert told.shown == ("corrected" if times == 1 else "marked")
+    (checked,) = state.report.verdicts
+    assert checked.shown == ("corrected" if times == 1 else "marked")
 
 
 async def test_a_correction_that_loses_a_citation_of_what_was_right_is_refused(tmp_path: Path) -> None:

@@ -177,8 +177,8 @@ def plain_line(text: str) -> str:
 
 def _line(source: Source, labels: Labels) -> str:
     title, place = shown_title(source), source_place(source)
-    told = (place if place != title else "", labels.origin(source), time_line(source), labels.remark(source))
-    facts = ", ".join(filter(None, told))
+    details = (place if place != title else "", labels.origin(source), time_line(source), labels.remark(source))
+    facts = ", ".join(filter(None, details))
     return f"- [{source.number}] {_escaped(title)}" + (f" — {_escaped(facts)}" if facts else "")
 
 

@@ -54,10 +54,10 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
     """
     groups = grouped(learnings, lambda one: (bool(one.source), " ".join(one.text.casefold().split())))
     facts = [Fact(tuple(group)) for group in groups.values()]
-    return [Fact(tuple(one for fact in same for one in fact.learnings)) for same in components(facts, _are_told_again)]
+    return [Fact(tuple(one for fact in same for one in fact.learnings)) for same in components(facts, _are_repeats)]
 
 
-def _are_told_again(one: Fact, other: Fact) -> bool:
+def _are_repeats(one: Fact, other: Fact) -> bool:
     return not set(one.sources).isdisjoint(other.sources) and is_same(meaning(one.text), meaning(other.text))
 
 

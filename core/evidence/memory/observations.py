@@ -303,11 +303,11 @@ def notes_of(state: ResearchState) -> list[str]:
     notes += source_notes(state.report.cited(state.sources) if state.report else ())
     notes += redacted_notes(actions) + failed_notes(actions)
     # Steps of a typed plan name their failures themselves, with their reasons.
-    told = {words for finding in findings for words in finding.failures}
+    reported = {words for finding in findings for words in finding.failures}
     broken: dict[str, str] = {}
     for words in dict.fromkeys(words.rstrip(".") for action in actions for words in action.broken):
         why, _, queries = words.partition(" Not searched: ")
-        if words not in told:
+        if words not in reported:
             broken[why] = f"{broken[why]}, {queries}" if why in broken else words
     notes += [_line("A search failed", words) for words in [*broken.values()][:LISTED]]
     return [*notes, *run.notices, *unread_notes(not_read(state))]

@@ -149,8 +149,8 @@ class Chooser:
     def names(self) -> dict[QuotableUnit, frozenset[str]]:
         """The names in each unit and the subject of its document, in plain words, without those of the request."""
         known = {*tokens(self._part.text)}
-        told = {one: map(tokens, (*names(one.text), self._subjects[one.number])) for one in self._units}
-        return {one: frozenset(" ".join(words) for words in told[one] if not known.issuperset(words)) for one in told}
+        found = {one: map(tokens, (*names(one.text), self._subjects[one.number])) for one in self._units}
+        return {one: frozenset(" ".join(words) for words in found[one] if not known.issuperset(words)) for one in found}
 
     def _fill(self, kept: list[QuotableUnit], budget: int, least: float, most: int = 0, only: int = 0) -> None:
         """Add the units that are worth most beside those that are kept, up to a chain of `most`; of a document only."""
@@ -158,9 +158,9 @@ class Chooser:
         first = max(map(self._worth, kept), default=0.0)
         left = [one for one in self._units if one not in kept and (one.number == only if only else self._all[one])]
         while left and (not most or len(kept) < most):
-            told = Counter((0 if most else one.number, word) for one in kept for word in self._all[one])
+            used = Counter((0 if most else one.number, word) for one in kept for word in self._all[one])
             links = {one: self._link(one, kept) if self._part.is_question else 0.0 for one in left}
-            worths = {one: self._worth(one, told) + link for one, link in links.items()}
+            worths = {one: self._worth(one, used) + link for one, link in links.items()}
             best = max(left, key=worths.__getitem__)
             first = first or worths[best]
             if worths[best] < least * first:
@@ -170,23 +170,23 @@ class Chooser:
             is_in_text = is_of_same_text and self._part.is_question and not best.cells
             goes_on = is_in_text and self._share(best) >= GOING_ON * self._most
             if (most and links[best] > 0) or (is_of_same_text if only else best in self._bearing or goes_on):
-                # With the best unit, the sentence that goes on from it is told.
+                # The sentence that continues the best unit is quoted with it.
                 following = [] if kept else self._units[self._units.index(best) + 1 :][:1]
                 for one in (best, *(one for one in following if one.before and one.heading == best.heading)):
-                    # Only what differs by more than case, spaces and punctuation is told twice.
+                    # Only what differs by more than case, spaces and punctuation is quoted twice.
                     if one.words <= room and tokens(one.text) not in (tokens(other.text) for other in kept):
                         room -= one.words
                         kept.append(one)
 
-    def _worth(self, one: QuotableUnit, told: Counter[tuple[int, str]] = NOTHING) -> float:
-        """Return what a unit is worth beside what has been told."""
-        worth = self._share(one, told) + self._standing[one.number] - LONG * one.words
+    def _worth(self, one: QuotableUnit, used: Counter[tuple[int, str]] = NOTHING) -> float:
+        """Return what a unit adds to the units that are kept already."""
+        worth = self._share(one, used) + self._standing[one.number] - LONG * one.words
         return worth + FIGURE * any(map(str.isdigit, one.text))
 
-    def _share(self, one: QuotableUnit, told: Counter[tuple[int, str]] = NOTHING) -> float:
-        """Return the share of the request that a unit holds, less for words that its document, or any, has told."""
+    def _share(self, one: QuotableUnit, used: Counter[tuple[int, str]] = NOTHING) -> float:
+        """Return the share of the request that a unit holds; words that kept units use already count less."""
         return math.fsum(
-            value * FADING ** (told[0, word] + told[one.number, word]) for word, value in self._values[one].items()
+            value * FADING ** (used[0, word] + used[one.number, word]) for word, value in self._values[one].items()
         )
 
     def _held(self, text: str, number: int) -> frozenset[str]:
@@ -247,8 +247,8 @@ class Chooser:
         if any(mentions(other.text, subject) or mentions(one.text, self._subjects[other.number]) for other in before):
             return TITLE
         size, shared = len(self._documents), {name for other in before for name in self.names[one] & self.names[other]}
-        telling = (math.log(size / self._holders[name]) / math.log(max(2, size / 2)) for name in shared)
-        return max([UNRELATED, *(SHARED * min(1.0, value) for value in telling if value > SHARED)])
+        shares = (math.log(size / self._holders[name]) / math.log(max(2, size / 2)) for name in shared)
+        return max([UNRELATED, *(SHARED * min(1.0, value) for value in shares if value > SHARED)])
 
     @cached_property
     def _holders(self) -> Counter[str]:
@@ -262,10 +262,10 @@ class Chooser:
 
     def _is_absent(self, name: str) -> bool:
         """Whether no unit, with what stands above it, holds two thirds of the words of a name."""
-        telling = {stem(word) for part in name.split() if not part.islower() for word in tokens(part)}
-        telling &= self._words.keys()
-        most = max((len(telling & words) for words in self._all.values()), default=0)
-        return 3 * most < 2 * len(telling)
+        stems = {stem(word) for part in name.split() if not part.islower() for word in tokens(part)}
+        stems &= self._words.keys()
+        most = max((len(stems & words) for words in self._all.values()), default=0)
+        return 3 * most < 2 * len(stems)
 
 
 def older_editions(documents: Sequence[ShownDocument], request: str) -> frozenset[int]:

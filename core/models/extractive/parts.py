@@ -117,6 +117,6 @@ def content_words(text: str, generic: frozenset[str] = GENERIC_WORDS) -> dict[st
     words = sought_words(text)
     common = STOP_WORDS | frozenset(map(bare, common_words().get(language_by_words(words, IN_QUESTION), ()))) | AMOUNTS
     in_names = {word for name in names(text) for word in tokens(name)}
-    told = (word for word in words if common.isdisjoint((bare(word), stem(bare(word)))))
-    kept = (word for word in told if word not in generic or bare(word) in in_names)
+    uncommon = (word for word in words if common.isdisjoint((bare(word), stem(bare(word)))))
+    kept = (word for word in uncommon if word not in generic or bare(word) in in_names)
     return {stem(bare(word)): word for word in kept}

@@ -74,7 +74,7 @@ def clarify(facts: Facts) -> str | list[ExtractiveCall]:
     """Go on, unless the request names nothing that could be searched for."""
     return (
         [ExtractiveCall(tool_names.GENERATE_PLAN, {})]
-        if any(map(str.isalnum, _telling_words(facts.request)))
+        if any(map(str.isalnum, _specific_words(facts.request)))
         else WHICH
     )
 
@@ -103,13 +103,13 @@ def steps_of(facts: Facts) -> list[str]:
 
 def parts_of(facts: Facts) -> list[Part]:
     """Return the parts of the request, with the question before it where it is not understood without."""
-    parts, telling = split(facts.request), _telling_words(facts.request)
-    if facts.earlier and (len(telling) < 2 or (has_pronoun(facts.request) and len(telling) < 4)):
+    parts, specific = split(facts.request), _specific_words(facts.request)
+    if facts.earlier and (len(specific) < 2 or (has_pronoun(facts.request) and len(specific) < 4)):
         parts = [part._replace(context=f"{part.context} {facts.earlier}".strip()) for part in parts]
     return parts
 
 
-def _telling_words(request: str) -> list[str]:
+def _specific_words(request: str) -> list[str]:
     return [word for word in tokens(request) if word not in STOP_WORDS | GENERIC_WORDS]
 
 
@@ -206,14 +206,14 @@ def write_report(facts: Facts) -> str:
         refusals = dict.fromkeys(blocks[0] for _, blocks in found) or [_nothing_on([facts.request], labels)]
         nearest = next((blocks[1:] for _, blocks in found if blocks[1:]), [])
         return "\n\n".join([f"{labels.unanswered} {' '.join(refusals)}", *nearest])
-    report, told = list[str](), set[str]()
+    report, quoted = list[str](), set[str]()
     for place, (part, blocks) in enumerate(found):
         # What comes nearest is shown only where nothing is answered.
         own, heading = ([], "") if firsts[place] else (blocks[:1], "")
         for block in blocks if not own else ():
-            new = [one for one in quotes_in(block) if one not in told]
+            new = [one for one in quotes_in(block) if one not in quoted]
             new = [one for one in new if next((at for lead, at in leads if one in lead), place) == place]
-            told.update(new)
+            quoted.update(new)
             own += [heading, with_quotes(block, new)] if new else []
             heading = block if block.startswith("## ") else "" if new else heading
         title = part.text[:1].upper() + part.text[1:].rstrip(".")

@@ -168,8 +168,8 @@ class User:
                 break
             await asyncio.sleep(PAUSE)
         values = (await self.request("GET", f"/threads/{thread}/state")).json()["values"]
-        told = [message["content"] for message in values.get("messages", ())]
-        is_answered = told[:1] == [question] and len(told) == 2 and bool(values.get("report"))
+        texts = [message["content"] for message in values.get("messages", ())]
+        is_answered = texts[:1] == [question] and len(texts) == 2 and bool(values.get("report"))
         return Outcome(self.name, thread, len(runs), runs[0]["status"], is_answered, time.monotonic() - began)
 
     async def strangers(self, others: list[str]) -> int:

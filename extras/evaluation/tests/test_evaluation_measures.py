@@ -77,8 +77,8 @@ def test_the_lead_is_so_many_words_without_headings_and_citations() -> None:
 
 def test_a_question_that_is_repeated_does_not_answer_itself() -> None:
     asked = "Is Ada or  Bob older?"
-    told = without_question("## Is Ada or\nbob older\n\nNobody knows.", asked)
-    assert not contains_answer(told, ["Ada"])
+    remaining = without_question("## Is Ada or\nbob older\n\nNobody knows.", asked)
+    assert not contains_answer(remaining, ["Ada"])
     assert contains_answer(without_question(f"{asked} Ada is.", asked), ["Ada"])
 
 
