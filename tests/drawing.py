@@ -1,4 +1,4 @@
-"""Draws the graphs into docs/architecture.md."""
+"""Draws the graphs into docs/concepts.md and docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from deep_research.graph.planned import build_planned_graph
 from deep_research.graph.researcher import build_researcher_graph
 from deep_research.graph.step import build_step_graph
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = {
+    DOCS / "concepts.md": (build_orchestrated_graph,),
+    DOCS / "architecture.md": (build_researcher_graph, build_planned_graph, build_step_graph),
+}
 FRONT_MATTER = re.compile(r"^---\n.*?---\n", re.DOTALL)
 
 
-def drawings() -> list[str]:
-    """Return the graphs as Mermaid."""
-    graphs = (build_orchestrated_graph(), build_researcher_graph(), build_planned_graph(), build_step_graph())
-    drawn = (FRONT_MATTER.sub("", compile_drawable(graph).get_graph().draw_mermaid()) for graph in graphs)
-    return [f"```mermaid\n{drawing.strip()}\n```" for drawing in drawn]
-
-
-def drawn(page: str) -> str:
-    """The page with the present drawings."""
-    present = iter(drawings())
-    return re.sub(r"```mermaid\n.*?\n```", lambda _: next(present), page, flags=re.DOTALL)
+def drawn(path: Path) -> str:
+    """Return the page with its graphs as they are now."""
+    text = path.read_text(encoding="utf-8")
+    graphs = (compile_drawable(build()).get_graph().draw_mermaid() for build in PAGES[path])
+    drawings = iter([f"```mermaid\n{FRONT_MATTER.sub('', graph).strip()}\n```" for graph in graphs])
+    assert text.count("```mermaid") == len(PAGES[path])
+    return re.sub(r"```mermaid\n.*?\n```", lambda _: next(drawings), text, flags=re.DOTALL)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(drawn(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in PAGES:
+        path.write_text(drawn(path), encoding="utf-8")

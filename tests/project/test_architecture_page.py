@@ -1,6 +1,8 @@
-"""The page on the architecture shows the graphs as they are."""
+"""The pages on concepts and architecture show the graphs as they are."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import drawing
 import pytest
@@ -9,10 +11,9 @@ from deep_research.app.server import graphs as server
 from deep_research.graph.drawable import DrawableGraph
 
 
-def test_the_drawn_graphs_are_the_real_ones() -> None:
-    page = drawing.PAGE.read_text(encoding="utf-8")
-    assert page.count("```mermaid") == len(drawing.drawings())
-    assert drawing.drawn(page) == page, "run `make docs`"
+@pytest.mark.parametrize("path", drawing.PAGES, ids=lambda path: path.stem)
+def test_the_drawn_graphs_are_the_real_ones(path: Path) -> None:
+    assert drawing.drawn(path) == path.read_text(encoding="utf-8"), "run `make docs`"
 
 
 @pytest.mark.parametrize(
