@@ -1,4 +1,4 @@
-"""Writes the report of the demo into the README: `python tests/excerpt.py`."""
+"""Writes the report of the demo into the page to get started: `python tests/excerpt.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from deep_research import research
 from deep_research.app.commands import DOCUMENTS, QUESTION
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[1] / "docs" / "get-started.md"
 QUOTED = re.compile(r"(?<=\n\n)(?:>.*\n)+")
 
 
@@ -22,4 +22,4 @@ def excerpt() -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(QUOTED.sub(excerpt().replace("\\", r"\\"), README.read_text("utf-8"), count=1), "utf-8")
+    PAGE.write_text(QUOTED.sub(excerpt().replace("\\", r"\\"), PAGE.read_text("utf-8"), count=1), "utf-8")

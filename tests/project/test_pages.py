@@ -10,9 +10,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from excerpt import excerpt
+from excerpt import PAGE, excerpt
 from lab import write_documents
-from pages import PAGES, README, ROOT, broken_links, commands, on_server, scripts
+from pages import PAGES, ROOT, broken_links, commands, on_server, scripts
 
 HERE = [script for script in scripts() if script not in on_server()]
 
@@ -89,5 +89,5 @@ def test_a_script_of_the_docs_runs_verbatim(number: int, printed: list[str]) -> 
 
 @pytest.mark.slow
 def test_the_excerpt_is_a_real_one() -> None:
-    assert excerpt() in README.read_text("utf-8"), "run make docs"
+    assert excerpt() in PAGE.read_text("utf-8"), "run make docs"
     assert len(re.findall(r"\[\d\]", excerpt())) >= 3
