@@ -45,7 +45,7 @@ def list_runs(data_dir: Path | None) -> int:
 
 @reports_errors
 def search_runs(words: str, data_dir: Path | None) -> int:
-    """Print the passages of what finished runs have read that bear most on some words."""
+    """Print the passages read by finished runs that match the words best."""
     folder = data_folder(data_dir)
 
     async def lines() -> list[str]:

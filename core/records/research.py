@@ -75,7 +75,7 @@ class Action(Record):
     broken: tuple[str, ...] = ()
     """Searches among the problems that failed: why, and with which queries, or which engine was asked instead."""
     asked: tuple[str, ...] = ()
-    """Third parties that were asked for copies and retractions of what it opened."""
+    """Other services that were asked about the pages it opened: for copies and retractions."""
     fault: str = ""
     """Why nothing at all could be searched and nothing will be; empty if something could."""
 

@@ -4,7 +4,7 @@ const SHORT = 6;
 
 export const begin = () => ({
   plan: "", isPlanning: false, thoughts: [], branches: [], places: new Map(), looking: [], activity: "", draft: "", drafts: 0,
-  isWriting: false, isChecking: false, documents: new Map(), stop: null,
+  isWriting: false, isChecking: false, documents: new Map(),
 });
 
 // The name of an address for a reader: that of the file, or the host of the page.
@@ -95,7 +95,6 @@ export function add(story, packet) {
     case "citation_info": if (story.documents.has(packet.document_id)) Object.assign(story.documents.get(packet.document_id), { number: packet.citation_number, isRead: true }); break;
     case "message_delta": if (story.isWriting) story.draft += packet.content; break;
     case "report_revised": Object.assign(story, { draft: packet.content, drafts: story.drafts + 1 }); break;
-    case "stop": story.stop = packet; break;
   }
 }
 

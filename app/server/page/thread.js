@@ -10,7 +10,7 @@ const FORMATS = { md: "Markdown", html: "Web page", docx: "Word", pdf: "PDF", bi
 const PLAIN = /^\W*(?:\d+[.)]\s*)?(summary|related passages|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
 
 // The part of the latest question that is at work: it is open and kept in view.
-export function stageOf({ run, story }) {
+function stageOf({ run, story }) {
   if (run.has_report && run.status !== "running") return "report";
   if (run.status === "waiting") return "plan" in run.waiting ? "plan" : "answer";
   if (["stopped", "failed", "ended"].includes(run.status)) return "end";
@@ -150,7 +150,7 @@ function endPart({ run, failure, isLatest, story }) {
   return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, "You ended this question without a report.");
 }
 
-export function byline({ run }) {
+function byline({ run }) {
   return [day(run.changed), DEPTHS[run.depth], run.sources.length ? count(run.sources.length, "source") : run.has_report && "no sources", run.seconds >= 1 && duration(run.seconds), run.spent.usd > 0 && money(run.spent.usd)]
     .filter(Boolean).join(" · ");
 }
