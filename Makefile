@@ -42,11 +42,8 @@ format: install-dev ## Put the code into its format
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-docs: install-dev ## Rewrite what the docs take from the code: rows and tests, drawings, packets, the demo's report
-	@.venv/bin/python tests/excerpt.py
-	@.venv/bin/python tests/behaviour.py
-	@.venv/bin/python tests/drawing.py
-	@.venv/bin/python tests/packet_schema.py
+docs: install-dev ## Rewrite what the docs take from the code: settings, limits, commands, packets, drawings, the demo's report
+	@.venv/bin/python extras/docs/generated_docs.py
 
 bench: install-dev ## Measure whole runs on fake servers, then index and search on 100 000 made-up documents (half an hour, 2 GB)
 	@.venv/bin/python -m deep_research_bench wire

@@ -10,7 +10,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from excerpt import PAGE, excerpt
 from lab import write_documents
 from pages import PAGES, ROOT, broken_links, commands, on_server, scripts
 
@@ -65,14 +64,6 @@ def test_commands_of_the_docs_exist_with_their_options() -> None:
         assert {word for word in given if word.startswith("--")} <= known, page
 
 
-def test_each_setting_is_explained() -> None:
-    from deep_research import Context
-
-    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    inner = {"clock"}
-    assert {name for name in Context.model_fields if f"`{name}`" not in page} == inner
-
-
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What the scripts print, each as it stands there, one after the other in one process."""
@@ -85,9 +76,3 @@ def test_a_script_of_the_docs_runs_verbatim(number: int, printed: list[str]) -> 
     assert len(printed) == len(HERE)
     assert "Skerry Light" in printed[number]
     assert " [1]" in printed[number] or "Library(" in HERE[number].text
-
-
-@pytest.mark.slow
-def test_the_excerpt_is_a_real_one() -> None:
-    assert excerpt() in PAGE.read_text("utf-8"), "run make docs"
-    assert len(re.findall(r"\[\d\]", excerpt())) >= 3

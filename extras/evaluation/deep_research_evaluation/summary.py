@@ -127,7 +127,7 @@ def render_summary(summary: Summary) -> str:
     if summary.seconds:
         median, most = summary.seconds["median"], summary.seconds["ninth_decile"]
         parts.append(f"Seconds a report: median {median:.1f}, nine of ten below {most:.1f}.")
-    parts.append("In brackets: the 95 % interval. What each measure means: docs/evaluation.md.")
+    parts.append("In brackets: the 95 % interval. What each measure means: docs/guides/evaluation.md.")
     for field, blocks in summary.groups.items():
         parts += [f"## By {field}", _group_table(field, blocks)]
     if summary.failed:

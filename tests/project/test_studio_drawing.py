@@ -1,19 +1,11 @@
-"""The pages on concepts and architecture show the graphs as they are."""
+"""Studio draws the graphs as they are."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import drawing
 import pytest
 
 from deep_research.app.server import graphs as server
 from deep_research.graph.drawable import DrawableGraph
-
-
-@pytest.mark.parametrize("path", drawing.PAGES, ids=lambda path: path.stem)
-def test_the_drawn_graphs_are_the_real_ones(path: Path) -> None:
-    assert drawing.drawn(path) == path.read_text(encoding="utf-8"), "run `make docs`"
 
 
 @pytest.mark.parametrize(
