@@ -1,4 +1,4 @@
-"""Deep research on LangGraph: a question in, a report out in which every sentence can be traced to a passage."""
+"""Deep research on LangGraph: turns a question into a report that traces every sentence to a passage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .core.run.context import Context, Settings
     from .core.run.limits import Limits
 
-# A library says nothing of its own accord: without a handler Python would print warnings.
+# Without a handler, Python would print the library's warnings.
 logging.getLogger("deep_research").addHandler(logging.NullHandler())
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "thread_id",
 ]
 
-_PLACES = {
+_MODULES = {
     "Answer": "app.embed",
     "Context": "core.run.context",
     "Library": "core.library.library",
@@ -62,14 +62,14 @@ _PLACES = {
 
 
 def __dir__() -> list[str]:
-    """Return the public names too, which are imported when they are first used."""
+    """List the names of the module, including public ones that are not imported yet."""
     return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: importing the package alone stays cheap."""
-    if name not in _PLACES and name != "errors":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import a public name on first use, so that importing the package stays cheap."""
     if name == "errors":
-        return import_module("deep_research.core.run.errors")
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        return import_module(f"{__name__}.core.run.errors")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

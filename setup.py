@@ -1,4 +1,4 @@
-"""Builds a package whose folder is the root of the repository; the rest is in pyproject.toml."""
+"""Builds the package, whose folder is the root of the repository; everything else is in pyproject.toml."""
 
 import shutil
 from pathlib import Path
@@ -23,10 +23,10 @@ class BuildPackage(build_py):
 
 
 class LinkCheckout(editable_wheel):
-    """Puts a real package folder on the path: type checkers and editors do not run import hooks."""
+    """Puts a real package folder on the path, since type checkers and editors do not run import hooks."""
 
     def finalize_options(self) -> None:
-        """Create the links; where the system allows none, setuptools installs its import hook."""
+        """Create the links; if the system does not allow links, setuptools installs its import hook."""
         packages = {package.split(".")[1] for package in self.distribution.packages if "." in package}
         try:
             shutil.rmtree(LINKS.parent, ignore_errors=True)

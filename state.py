@@ -1,4 +1,4 @@
-"""The vocabulary of a run: what goes in and comes out, its channels, and how parallel writes to a channel merge."""
+"""The state of a run: input, output, channels, and how parallel writes to a channel merge."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from .core.records.research import (
 )
 from .core.records.sources import Source, merge_sources
 
-# LangGraph gives ids to what is written to a channel with this very reducer.
+# LangGraph assigns ids only to messages of a channel with exactly this reducer.
 Conversation = Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_UPDATES)]
-"""Messages, of which each checkpoint keeps the new ones; one with a known id takes the place of the earlier one."""
+"""Messages; each checkpoint stores only new ones, and a message with a known id replaces the earlier one."""
 
 
 @dataclass
@@ -60,17 +60,17 @@ class ResearchState:
 
     @property
     def title(self) -> str:
-        """Title of the report; empty where no model has planned."""
+        """Title of the report, from the plan; empty if there is none."""
         return self.plan.title if self.plan else ""
 
     @property
     def has_typed_plan(self) -> bool:
-        """Whether the steps of a typed plan are researched, and not a question that one search answers."""
+        """Whether the run executes a typed plan: planned strategy, and not a quick answer."""
         return self.run.strategy == "planned" and not self.run.is_quick
 
 
 class StateUpdate(TypedDict, total=False):
-    """What a node writes to the channels."""
+    """State update of a node."""
 
     messages: Sequence[BaseMessage]
     run: Run
@@ -94,13 +94,13 @@ class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
     """The input of a run."""
 
     messages: Conversation = Field(title="Messages", min_length=1)
-    """The conversation; its last message is the question, or the answer to what was asked back."""
+    """The conversation; its last message is the user's question, or the answer to a clarifying question."""
 
 
 class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):
     """The output of a run."""
 
     messages: Conversation = Field(title="Messages")
-    """The conversation; its last message is the report, or a question to the user."""
+    """The conversation; its last message is the report, or a clarifying question."""
     report: Report | None = Field(default=None, title="Report")
-    """The report as data: text with markers, and the sources that they name."""
+    """The report as data: its text with citation markers, and the cited sources."""

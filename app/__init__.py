@@ -1,6 +1,8 @@
-"""The ways in: the command line, embedding, the tool for other agents, and the server.
+"""The interfaces of the product: Python API, command line, tool for other agents, exports and servers.
 
-Given settings and a question, they run a graph and return its report, or its packets while it works. Apps start in
-`embed.py` and `stream.py`, the command line in `cli.py` (each command names the function that carries it out), the
-server, as `langgraph.json` names its parts, in `server.py`, `guard.py` and `auth.py`.
+Python API: `embed` (graphs, `research`), `stream` (packets), `as_tool`, `check_report`. Command line: start with `cli`,
+where each command calls the function that implements it; `runs` starts, resumes and reads stored runs, `reread` and
+`refresh` read the sources of a finished report again, `progress` and `output` format what the terminal shows, `loops`
+connects synchronous callers to the event loop. `exports` writes reports as files, `mcp` serves other agents, `server`
+extends LangGraph's server and contains the web page.
 """

@@ -1,11 +1,10 @@
-"""The whole research as a tool of another agent."""
+"""Deep research as a LangChain tool for another agent."""
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,8 +36,8 @@ DESCRIPTION = (
     "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "
     "sources. It sees nothing of this conversation."
 )
-PLACE = ("thread_id", "checkpoint", "langgraph_", "run_id", "task_id")
-"""How the names of metadata begin that say where in a graph something runs."""
+POSITION_PREFIXES = ("thread_id", "checkpoint", "langgraph_", "run_id", "task_id")
+"""Prefixes of metadata keys that describe the position in the caller's graph."""
 Checkpointer = BaseCheckpointSaver[Any] | str | Path | None
 
 
@@ -49,136 +48,126 @@ class CitedSource(TypedDict):
     """Its number in the report."""
     title: str
     location: str
-    """Where a reader opens it: a web address, or the URI of a file."""
+    """Where to open it: a web address or a file URI."""
 
 
 def cited_sources(report: Report | None, sources: Mapping[str, Source]) -> list[CitedSource]:
-    """Return the sources that a report cites, in the order of their numbers."""
+    """Return the sources that a report cites, ordered by number."""
     cited = report.cited(sources) if report else []
-    return [CitedSource(n=one.number, title=one.title, location=one.location) for one in cited]
+    return [CitedSource(n=source.number, title=source.title, location=source.location) for source in cited]
 
 
 class RoleUsage(TypedDict):
-    """What the model of one role was used for, tries that failed included."""
+    """Usage of the model in one role, including failed attempts."""
 
     role: str
     calls: int
     input_tokens: int
-    """Cached ones included."""
+    """Including cached tokens."""
     cached_tokens: int
     output_tokens: int
     usd: float
-    """Money in US dollars, as far as it is known."""
+    """Cost in US dollars; counts only calls whose price is known."""
 
 
 class ToolResult(TypedDict):
-    """What a call of the tool came to."""
+    """Artifact that a tool call returns with its message."""
 
     report: str
-    """The report as Markdown, or what was asked back; empty if the research failed or was stopped."""
+    """The report as Markdown, or a clarifying question; empty if the research failed or was stopped."""
     sources: list[CitedSource]
     tool_calls: int
-    """Calls of research tools."""
+    """Number of calls to research tools."""
     usage: list[RoleUsage]
     status: StopReason
     thread: str
-    """Id of the thread of the research."""
+    """Thread id of the research."""
 
 
 ContentAndArtifact = tuple[str | ToolMessage, ToolResult]
-"""What the tool gives back, in the form in which LangChain takes it: a content and an artifact."""
+"""Output type of a LangChain tool with an artifact."""
 
 
-class NestedResearch:
-    """One research on behalf of a caller, whose custom stream shows what happens."""
+async def _run_nested(
+    graph: ResearchGraph, question: str, context: Context, tool: str, call_id: str
+) -> ContentAndArtifact:
+    """Research a question on a new thread, with the caller's stream, callbacks, tags and metadata.
 
-    def __init__(self, graph: ResearchGraph, context: Context, tool: str, call_id: str) -> None:
-        """Take a graph with a checkpointer, the name of the tool, and the id of its call; empty where there is none."""
-        self._graph, self._context, self._tool, self._call_id = graph, context, tool, call_id
-        self._write = caller_writer()
-        self._calls: list[CallFinished] = []
-        self._stop: OverallStop | None = None
-        self._thread = str(uuid.uuid4())
-
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """Return the event loop on which it has to run."""
-        return self._graph._loop()
-
-    async def run(self, question: str) -> ContentAndArtifact:
-        """Run it on a thread of its own; a cancellation stops it, and errors that are not ours are raised.
-
-        The caller's callbacks see what it does, under the caller's tags and metadata.
-        """
-        config: RunnableConfig = {**_of_caller(ensure_config()), "configurable": {"thread_id": self._thread}}
-        # Where LangGraph finds the caller's config, it takes thread, checkpointer and time from it.
-        context = contextvars.copy_context()
-        context.run(var_child_runnable_config.set, None)
-        return await asyncio.create_task(self._run(question, config), context=context)
-
-    async def _run(self, question: str, config: RunnableConfig) -> ContentAndArtifact:
-        failure = ""
-        try:
-            async with aclosing(apackets(self._graph, question, config, context=self._context)) as packets:
-                async for packet in packets:
-                    if isinstance(packet, OverallStop):
-                        self._stop = packet
-                    elif isinstance(packet, CallFinished):
-                        self._calls.append(packet)
-                    data = packet.model_dump(mode="json")
-                    self._write({"type": "deep_research", "tool_call_id": self._call_id, "packet": data})
-        except DeepResearchError:
-            failure = self._stop.message if self._stop else ""
-        finally:
-            state = (await self._graph.aget_state(thread_config(self._thread))).values
-            result = self._result(state)
-            used = {name: result[name] for name in ("tool_calls", "usage", "status")}
-            self._write({"type": "tool_done", "tool_call_id": self._call_id, "name": self._tool, **used})
-        if not failure:
-            return result["report"], result
-        text = f"The research failed: {failure}"
-        if not self._call_id:
-            return text, result
-        # An error that LangChain turns into a message would lose the artifact.
-        return ToolMessage(text, artifact=result, tool_call_id=self._call_id, name=self._tool, status="error"), result
-
-    def _result(self, state: Mapping[str, Any]) -> ToolResult:
-        status: StopReason = self._stop.stop_reason if self._stop else "failed"
-        has_report = status in ("completed", "completed_with_gaps")
-        report: Report | None = state["report"] if has_report else None
-        return ToolResult(
-            report=state["messages"][-1].text if has_report or status == "waiting_for_user" else "",
-            sources=cited_sources(report, state.get("sources", {})),
-            tool_calls=total(state.get("spending", {})).tool_calls,
-            usage=[self._usage(role) for role in dict.fromkeys(call.role for call in self._calls)],
-            status=status,
-            thread=self._thread,
-        )
-
-    def _usage(self, role: str) -> RoleUsage:
-        calls = [call for call in self._calls if call.role == role]
-        return RoleUsage(
-            role=role,
-            calls=len(calls),
-            input_tokens=sum(call.input_tokens for call in calls),
-            cached_tokens=sum(call.cached_tokens for call in calls),
-            output_tokens=sum(call.output_tokens for call in calls),
-            usd=sum(call.usd for call in calls),
-        )
+    `call_id` is empty if the caller passed none. Cancellation stops the run; third-party errors are raised.
+    """
+    thread, failure, write = str(uuid.uuid4()), "", _caller_writer()
+    config: RunnableConfig = {**_observers_in(ensure_config()), "configurable": {"thread_id": thread}}
+    stop: OverallStop | None = None
+    calls: list[CallFinished] = []
+    # Otherwise LangGraph would use the thread, checkpointer and runtime of the caller's config.
+    token = var_child_runnable_config.set(None)
+    try:
+        async with aclosing(apackets(graph, question, config, context=context)) as packets:
+            async for packet in packets:
+                if isinstance(packet, OverallStop):
+                    stop = packet
+                elif isinstance(packet, CallFinished):
+                    calls.append(packet)
+                data = packet.model_dump(mode="json")
+                write({"type": "deep_research", "tool_call_id": call_id, "packet": data})
+    except DeepResearchError:
+        failure = stop.message if stop else ""
+    finally:
+        state = (await graph.aget_state(thread_config(thread))).values
+        var_child_runnable_config.reset(token)
+        result = _result(state, stop.stop_reason if stop else "failed", calls, thread)
+        used = {name: result[name] for name in ("tool_calls", "usage", "status")}
+        write({"type": "tool_done", "tool_call_id": call_id, "name": tool, **used})
+    if not failure:
+        return result["report"], result
+    text = f"The research failed: {failure}"
+    if not call_id:
+        return text, result
+    # If the error were raised, LangChain would turn it into a message without the artifact.
+    return ToolMessage(text, artifact=result, tool_call_id=call_id, name=tool, status="error"), result
 
 
-def _of_caller(config: RunnableConfig) -> RunnableConfig:
-    """Return what a caller's config says to those who watch, without its place in the caller's graph."""
-    metadata = {key: value for key, value in config.get("metadata", {}).items() if not key.startswith(PLACE)}
+def _result(state: Mapping[str, Any], status: StopReason, calls: Sequence[CallFinished], thread: str) -> ToolResult:
+    has_report = status in ("completed", "completed_with_gaps")
+    return ToolResult(
+        report=state["messages"][-1].text if has_report or status == "waiting_for_user" else "",
+        sources=cited_sources(state["report"] if has_report else None, state.get("sources", {})),
+        tool_calls=total(state.get("spending", {})).tool_calls,
+        usage=[
+            _usage(role, [call for call in calls if call.role == role])
+            for role in dict.fromkeys(call.role for call in calls)
+        ],
+        status=status,
+        thread=thread,
+    )
+
+
+def _usage(role: str, calls: Sequence[CallFinished]) -> RoleUsage:
+    return RoleUsage(
+        role=role,
+        calls=len(calls),
+        input_tokens=sum(call.input_tokens for call in calls),
+        cached_tokens=sum(call.cached_tokens for call in calls),
+        output_tokens=sum(call.output_tokens for call in calls),
+        usd=sum(call.usd for call in calls),
+    )
+
+
+def _observers_in(config: RunnableConfig) -> RunnableConfig:
+    """Return the callbacks, tags and metadata of a caller's config, without keys of `POSITION_PREFIXES`."""
+    metadata = {
+        key: value for key, value in config.get("metadata", {}).items() if not key.startswith(POSITION_PREFIXES)
+    }
     return {"callbacks": config.get("callbacks"), "tags": config.get("tags", []), "metadata": metadata}
 
 
-def caller_writer() -> Callable[[dict[str, Any]], object]:
-    """Return what writes to the custom stream of the graph that calls this; nothing is written where there is none."""
+def _caller_writer() -> Callable[[dict[str, Any]], object]:
+    """Return a writer to the custom stream of the calling graph; outside of a graph it does nothing."""
     try:
         writer = get_stream_writer()
     except (RuntimeError, KeyError):
         return lambda _: None
-    # The writer looks up in the context in which node it writes.
+    # The writer looks up its node in the context variables.
     context = contextvars.copy_context()
     return lambda data: context.run(writer, data)
 
@@ -191,26 +180,26 @@ def deep_research_tool(
     checkpointer: Checkpointer = None,
     **settings: Unpack[Settings],
 ) -> BaseTool:
-    """Return a LangChain tool that runs a whole research and gives another agent its report as Markdown.
+    """Return a LangChain tool that researches a question and returns the report as Markdown.
 
-    Every call has a thread of its own, which `checkpointer` keeps (as in `build_graph`) and the caller's does not; the
-    artifact of the message is a `ToolResult`. A research makes at most `max_tool_calls` calls of its own tools (none:
-    any number); a `max_tool_calls` among the `limits` wins. The other `settings` are the fields of `Context`. Nobody is
-    asked back, unless `clarify` or `review_plan` says so and there is a checkpointer.
+    Each call runs on a new thread, stored by `checkpointer` (as in `build_graph`) rather than by the caller's; the
+    artifact of the message is a `ToolResult`. A run makes at most `max_tool_calls` tool calls (None: no limit); a
+    `max_tool_calls` in `limits` takes precedence. The other `settings` are the fields of `Context`. The tool asks
+    questions only if `clarify` or `review_plan` allows it and there is a checkpointer.
 
     The caller's custom stream gets the packets as `{"type": "deep_research", "tool_call_id", "packet"}` and at the end
     `{"type": "tool_done", "tool_call_id", "name", "tool_calls", "usage", "status"}`.
 
-    Raises `UserMistake` for a wrong setting; what goes wrong later reaches the calling agent as one line.
+    Raises `UserMistake` for a wrong setting; later errors are returned to the calling agent as one line.
     """
     given = settings.get("limits", {})
     limits = given.model_dump(exclude_unset=True) if isinstance(given, Limits) else given
     context = read_context({"clarify": "assume", **settings, "limits": {"max_tool_calls": max_tool_calls, **limits}})
     if checkpointer is None:
-        # Nobody could answer.
+        # Without a checkpointer, a run cannot pause for an answer.
         clarify = "assume" if context.clarify == "ask" else context.clarify
         context = context.model_copy(update={"clarify": clarify, "review_plan": False})
-    # A mistake in the call shows here rather than inside of the agent.
+    # Reports wrong arguments now rather than inside the agent.
     build_graph(strategy, checkpointer=checkpointer)
     return DeepResearchTool(
         name=name,
@@ -224,14 +213,14 @@ def deep_research_tool(
 
 
 class Question(BaseModel):
-    """What the tool is called with."""
+    """Arguments of the tool."""
 
     question: str = Field(description="The question, in words that can be understood alone.")
     tool_call_id: Annotated[str, InjectedToolArg] = ""
 
 
 class DeepResearchTool(BaseTool):
-    """Runs a research of its own for every call; see `deep_research_tool`."""
+    """Runs separate research for each call; see `deep_research_tool`."""
 
     strategy: Strategy
     context: Context
@@ -249,20 +238,19 @@ class DeepResearchTool(BaseTool):
 
     @override
     def _run(self, question: str, tool_call_id: str) -> ContentAndArtifact:
-        research = self._research(tool_call_id)
-        return wait_for(research.run(question), research.loop())
+        graph = self._graph()
+        return wait_for(_run_nested(graph, question, self.context, self.name, tool_call_id), graph._loop())
 
     @override
     async def _arun(self, question: str, tool_call_id: str) -> ContentAndArtifact:
-        return await self._research(tool_call_id).run(question)
+        return await _run_nested(self._graph(), question, self.context, self.name, tool_call_id)
 
-    def _research(self, tool_call_id: str) -> NestedResearch:
-        # A graph for one call: without a checkpointer all that it kept goes with it.
-        graph = build_graph(self.strategy, checkpointer=self.checkpointer or InMemorySaver())
-        return NestedResearch(graph, self.context, self.name, tool_call_id)
+    def _graph(self) -> ResearchGraph:
+        """Return a graph for one call; without a checkpointer, its state is freed after the call."""
+        return build_graph(self.strategy, checkpointer=self.checkpointer or InMemorySaver())
 
 
 def _with_id(tool_input: str | dict[str, Any], tool_call_id: str | None) -> dict[str, Any]:
-    """Return the arguments with the id of the call; LangChain's own way of adding it refuses calls without one."""
+    """Add the id of the call to the arguments; LangChain's own injection rejects calls without an id."""
     arguments = {"question": tool_input} if isinstance(tool_input, str) else tool_input
     return {**arguments, "tool_call_id": tool_call_id or ""}

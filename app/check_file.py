@@ -1,4 +1,4 @@
-"""Check a report that was written elsewhere against the sources that it cites: the command `check`."""
+"""The `check` command: checks a report from elsewhere against the sources it cites."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
 from ..core.evidence.memory.observations import source_notes
 from ..core.library.library import Library
-from ..core.models.resolve import check_models, is_extractive, load_models
+from ..core.models.resolve import is_extractive
 from ..core.reading.documents.pool import shared_parser
 from ..core.reading.records import Unreadable
 from ..core.records.report import Report, UnitVerdict
@@ -29,7 +29,7 @@ from ..core.run.conversation import clean
 from ..core.run.errors import ReportUnreadable
 from ..core.run.settings import read_context
 from ..core.run.store.pages import Pages
-from .check_report import checked, run_for
+from .check_report import checked, load_verifier, run_for
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines
 from .reread import Reread, reread
@@ -48,36 +48,36 @@ Outcome = Literal[
     "no source",
     "not verified",
 ]
-"""What became of a statement. `source not reachable`: a source that it cites could not be read, and no other decides.
-`no source`: it cites none, or a number that names none. Without a model, its numbers and quotations are looked for."""
+"""Verdict on a statement. `source not reachable`: a cited source could not be read, and the others do not settle it.
+`no source`: it cites no existing source. Without a model, only numbers and quotations are looked up."""
 WRONG = ("contradicted", "not in the source", "numbers not found")
 
 
 class CheckedStatement(NamedTuple):
-    """A statement of the report and the outcome of its check."""
+    """A statement of the report with its verdict."""
 
     words: str
     outcome: Outcome
     sources: tuple[int, ...]
-    """Numbers of the sources that it cites."""
+    """Numbers of the cited sources."""
     passage: str
-    """The words that decide; empty if there are none."""
+    """The passage that the verdict is based on; empty if there is none."""
 
 
 class CheckedFile(NamedTuple):
-    """A report from elsewhere with its verdicts."""
+    """A checked report with its verdicts."""
 
     report: Report
     language_code: str
     statements: Sequence[CheckedStatement]
     sources: Sequence[Source]
     unread: Mapping[int, str]
-    """Why a source could not be read, by its number."""
+    """For each unreadable source, by number, the reason."""
 
     @property
     def counts(self) -> dict[Outcome, int]:
-        """How many statements have each outcome."""
-        return Counter(one.outcome for one in self.statements)
+        """Number of statements per verdict."""
+        return Counter(statement.outcome for statement in self.statements)
 
     @property
     def summary(self) -> str:
@@ -87,41 +87,42 @@ class CheckedFile(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether a source contradicts a statement that cites it, or does not say it."""
-        return any(one.outcome in WRONG for one in self.statements)
+        """Whether a cited source contradicts a statement, or does not say it."""
+        return any(statement.outcome in WRONG for statement in self.statements)
 
     @property
     def notes(self) -> list[str]:
-        """Which sources could not be read, and why; which were retracted or read as copies."""
+        """Notes on sources that were retracted, read as copies, or not readable (with the reason)."""
         unread = [f"Not read: source {number}, {reason.rstrip('.')}." for number, reason in self.unread.items()]
         return [*source_notes(self.sources), *unread]
 
     def table(self, most: int = sys.maxsize) -> str:
-        """Return the verdicts as a table in Markdown: all, or the first `most` with what is wrong before the rest."""
+        """Return at most `most` verdicts as a Markdown table; if some are left out, wrong statements come first."""
         shown: Sequence[CheckedStatement] = self.statements
         if len(shown) > most:
-            shown = sorted(shown, key=lambda one: one.outcome not in WRONG)[:most]
+            shown = sorted(shown, key=lambda statement: statement.outcome not in WRONG)[:most]
         rows = [
-            f"| {_cell(one.words)} | {one.outcome} | {', '.join(map(str, one.sources))} | {_cell(one.passage)} |"
-            for one in shown
+            f"| {_cell(words)} | {outcome} | {', '.join(map(str, sources))} | {_cell(passage)} |"
+            for words, outcome, sources, passage in shown
         ]
         return clean("\n".join(["| Statement | Verdict | Sources | Passage |", "|---|---|---|---|", *rows]))
 
     def markdown(self) -> str:
-        """Return the report with its marks, its sources, and a table of the verdicts."""
+        """Return the report as Markdown, with marks, its sources and a table of verdicts."""
         words = labels(self.language_code)
         document = write_document(self.report, self.sources, self.notes, words, was_researched=True)
         return f"{clean(document)}\n\n## Verdicts\n\n{self.summary}.\n\n{self.table()}"
 
     def data(self) -> dict[str, Any]:
-        """Return it as data."""
+        """Return the report and its verdicts as JSON data."""
+        shown = {"number", "title", "location"}
         return {
             "report": self.report.text,
             "counts": self.counts,
-            "statements": [one._asdict() for one in self.statements],
+            "statements": [statement._asdict() for statement in self.statements],
             "sources": [
-                {**one.model_dump(include={"number", "title", "location"}), "not_read": self.unread.get(one.number, "")}
-                for one in self.sources
+                {**source.model_dump(include=shown), "not_read": self.unread.get(source.number, "")}
+                for source in self.sources
             ],
         }
 
@@ -129,36 +130,34 @@ class CheckedFile(NamedTuple):
 async def check_file(
     data: bytes, name: str, context: Context, on_notice: Callable[[str], None] = say, account: Pages | None = None
 ) -> CheckedFile:
-    """Check a report in Markdown, HTML or Word format, by the ending of its `name`; raises `ReportUnreadable`.
+    """Check a report in Markdown, HTML or Word format, chosen by the suffix of `name`; raises `ReportUnreadable`.
 
-    `on_notice` is called with what happens meanwhile and what the reader should know; `account`: see `checked`.
+    `on_notice` receives progress and notices for the reader; `account`: see `checked`.
     """
-    await load_models(context)
-    for notice in check_models(("verifier",), context):
-        on_notice(f"Note: {notice}")
+    await load_verifier(context, on_notice)
     if not (is_judged := not is_extractive("verifier", context)):
-        on_notice("Note: no language model judges; numbers and quotations are looked for (--model).")
+        on_notice("Note: without a language model (--model), only numbers and quotations are looked up.")
     foreign = await asyncio.to_thread(lambda: read_foreign(_markdown_of(data, name, context)))
     if not foreign.text:
-        raise ReportUnreadable(f"{name}: there is no text in it.")
+        raise ReportUnreadable(f"{name}: the file contains no text.")
     run = await asyncio.to_thread(run_for, foreign.text, context)
     named = await asyncio.to_thread(_named_sources, foreign.targets, context)
     on_notice(f"reading {counted(len(named), 'source')}")
     read, _ = await reread([*named.values()], context, run, on_notice)
-    known = {str(number): _as_read(read[one.key], number) for number, one in named.items()}
-    texts = {str(number): read[one.key].texts for number, one in named.items()}
+    known = {str(number): _as_read(read[source.key], number) for number, source in named.items()}
+    texts = {str(number): read[source.key].texts for number, source in named.items()}
     keys = {number: str(number) for number in named}
-    kept = [one.text for some in texts.values() for one in some]
+    kept = [text.text for source_texts in texts.values() for text in source_texts]
     report = await checked(foreign.text, keys, known, kept, run, context, account)
     units = await asyncio.to_thread(units_of, foreign.text, keys)
-    sources = {key: Known(texts[key], f"{one.title} {one.date}") for key, one in known.items()}
+    sources = {key: Known(texts[key], f"{source.title} {source.date}") for key, source in known.items()}
     outcome = partial(_outcome, sources=sources, is_judged=is_judged)
     statements = [
         CheckedStatement(verdict.text, outcome(unit, verdict), tuple(map(int, unit.sources)), verdict.words)
         for unit, verdict in zip(units, report.verdicts, strict=True)
         if verdict.shown != "reasoning"
     ]
-    unread = {number: read[one.key].reason for number, one in named.items() if not read[one.key].texts}
+    unread = {number: read[source.key].reason for number, source in named.items() if not read[source.key].texts}
     return CheckedFile(report, run.language_code, statements, [*known.values()], unread)
 
 
@@ -175,22 +174,21 @@ def _markdown_of(data: bytes, name: str, context: Context) -> str:
 
 
 def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int, Source]:
-    """Return what the numbers name: pages of the web, and documents of the folders by their names."""
+    """Return the cited sources by number: web pages, and files that are looked up in `context.docs`."""
     documents = dict[str, Source]()
     if context.docs:
         library = Library(context)
         library.refresh()
-        documents = {unquote(one.source.location).casefold(): one.source for one in library.documents()}
-
-    def source(number: int, target: Target) -> Source:
-        if not target.address.startswith(("http://", "https://")):
-            path = target.address.casefold().lstrip("./")
-            if found := next((one for place, one in documents.items() if place.endswith(f"/{path}")), None):
-                return found
+        documents = {unquote(found.source.location).casefold(): found.source for found in library.documents()}
+    named = dict[int, Source]()
+    for number, target in sorted(targets.items()):
         address, title = target.address, target.title or target.address
-        return Source(key=address, title=title, location=address, address=address, kind="web", number=number)
-
-    return {number: source(number, target) for number, target in sorted(targets.items())}
+        found = Source(key=address, title=title, location=address, address=address, kind="web", number=number)
+        if not address.startswith(("http://", "https://")):
+            ending = f"/{address.casefold().lstrip('./')}"
+            found = next((document for path, document in documents.items() if path.endswith(ending)), found)
+        named[number] = found
+    return named
 
 
 def _as_read(read: Reread, number: int) -> Source:
@@ -221,28 +219,28 @@ def _cell(words: str) -> str:
 
 @reports_errors
 def check_path(path: str, given: Mapping[str, Any], output_format: CheckFormat | None, out: Path | None) -> int:
-    """Check the report in a file (`-`: standard input) and write it with its verdicts."""
+    """Check the report in a file (`-`: standard input), then print it or write it to `out` with its verdicts."""
     check_output(out)
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise ReportUnreadable(f"{path}: {error.strerror or error}.") from error
     found = run_interruptibly(PlainLines().during(check_file(data, path, read_context({"verify": "check", **given}))))
-    ending = out.suffix.lower() if out else ""
-    named = {".html": "html", ".htm": "html", ".json": "json"}.get(ending, "md")
-    is_delivered = deliver(_content(found, output_format or named, path), out)
+    suffix = out.suffix.lower() if out else ""
+    match output_format or {".html": "html", ".htm": "html", ".json": "json"}.get(suffix, "md"):
+        case "json":
+            content = json.dumps(found.data(), ensure_ascii=False, indent=2)
+        case "html":
+            content = html_of(found, path)
+        case _:
+            content = found.markdown()
+    is_delivered = deliver(content, out)
     say(f"{found.summary}.")
     return DONE if is_delivered and not found.is_wrong else FAILED
 
 
-def _content(found: CheckedFile, output_format: str, path: str) -> str:
-    if output_format == "json":
-        return json.dumps(found.data(), ensure_ascii=False, indent=2)
-    return found.markdown() if output_format == "md" else html_of(found, path)
-
-
 def html_of(found: CheckedFile, path: str) -> str:
-    """Return a checked report as a page; `path` names its file, `-` none."""
+    """Return a checked report as an HTML page, titled after its file (`-`: standard input)."""
     from .exports.finished import Finished
     from .exports.page import report_page
 

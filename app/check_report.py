@@ -1,9 +1,9 @@
-"""Check a report against given texts, or a finished one again: the command `audit`."""
+"""Checks a report against given source texts; also the `audit` command, which checks a finished report again."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from ..core.evidence.checking.reaudit import Reaudit, Rechecked, compare_checks
+from ..core.evidence.checking.reaudit import Reaudit, compare_checks
 from ..core.evidence.citations.rendering import without_marks
 from ..core.evidence.language import detect_language
 from ..core.models.resolve import check_models, load_models, profile_of
@@ -28,11 +28,11 @@ from ..core.run.tracing import tracing_if
 from ..core.writing.language import named_language
 from .embed import build_graph, thread_config
 from .endings import reports_errors, run_interruptibly
-from .export import no_report_yet
+from .export import report_of
 from .output import calls_line, engines_line
 from .progress import PlainLines
-from .run_name import RunName
 from .runs import StoredRun
+from .settings import RunName
 from .stored import kept_run
 from .terminal import put_out, say
 from .words import DONE, FAILED, counted, counts_line
@@ -45,24 +45,44 @@ class SourceDocument(NamedTuple):
 
     title: str
     text: str
-    """All of it."""
+    """The full text."""
     date: str = ""
-    """The beginning of an ISO date; may be empty."""
+    """An ISO date or the beginning of one, such as `2024-05`; may be empty."""
 
 
 async def check_report(text: str, sources: Mapping[int, SourceDocument], context: Context) -> Report:
-    """Return the report as it stands when it was checked, and corrected if the settings say so.
+    """Check a report against its sources; correct it too if `context.verify` is "repair".
 
-    `text` is Markdown with markers `[n]` and without a list of sources; `sources` by these numbers. The keys of the
-    sources in the result are these numbers, as text.
+    `text` is Markdown with markers `[n]`, without a list of sources; `sources` is keyed by n. The returned report uses
+    these numbers, as strings, as source keys.
     """
-    known = {str(number): _source(number, one) for number, one in sources.items()}
     keys = {number: str(number) for number in sources}
-    return await checked(text, keys, known, [one.text for one in sources.values()], run_for(text, context), context)
+    known = {
+        keys[number]: Source(
+            key=keys[number],
+            title=source.title,
+            location=keys[number],
+            address=keys[number],
+            kind="document",
+            date=source.date,
+            content_hash=text_hash(source.text),
+            number=number,
+        )
+        for number, source in sources.items()
+    }
+    texts = [source.text for source in sources.values()]
+    return await checked(text, keys, known, texts, run_for(text, context), context)
+
+
+async def load_verifier(context: Context, on_notice: Callable[[str], None] = say) -> None:
+    """Load the known properties of the verifier's model; `on_notice` receives warnings about it."""
+    await load_models(context)
+    for notice in check_models(("verifier",), context):
+        on_notice(f"Note: {notice}")
 
 
 def run_for(text: str, context: Context) -> Run:
-    """Return a run for the check of a report in its language."""
+    """Return a run for checking a report in its own language."""
     language = named_language(detect_language(text) or "en")
     return Run(
         id="check",
@@ -84,14 +104,14 @@ async def checked(
     context: Context,
     account: Pages | None = None,
 ) -> Report:
-    """Put a report through the last node of a graph of its own, leaving no trace but in the `account` of a user."""
+    """Check a report with the last node of a temporary graph; add the costs to the user's `account`, if given."""
     store, config = InMemoryStore(), thread_config("check")
-    # Compiling a graph would block a server.
+    # Compiling a graph would block a server's event loop.
     graph = await asyncio.to_thread(build_graph, checkpointer=InMemorySaver(serde=StrictSerializer()), store=store)
     pages = Pages(store, config["configurable"]["thread_id"])
     config["configurable"] |= {OWNER: account.user} if account else {}
-    for one in texts:
-        await pages.keep(one)
+    for source_text in texts:
+        await pages.keep(source_text)
     values: dict[str, Any] = {
         "messages": [HumanMessage(run.question)],
         "run": run,
@@ -118,23 +138,9 @@ async def checked(
     return report
 
 
-def _source(number: int, source: SourceDocument) -> Source:
-    key = str(number)
-    return Source(
-        key=key,
-        title=source.title,
-        location=key,
-        address=key,
-        kind="document",
-        date=source.date,
-        content_hash=text_hash(source.text),
-        number=number,
-    )
-
-
 @reports_errors
 def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
-    """Print what is known of the parts of a report; if a model is given, it judges them again first."""
+    """Print the verdicts on the statements of a report; a `model`, if given, judges them again first."""
     work = _audited(RunName(clean(thread), data_dir), model)
     stored, found, audit, cost = run_interruptibly(PlainLines().during(work))
     put_out("\n".join(_page(stored, found, audit, cost)))
@@ -143,23 +149,19 @@ def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
 
 async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit, Audit | None, list[str]]:
     async with kept_run(name) as (book, stored):
-        report = stored.state.report
-        if report is None:
-            raise no_report_yet(stored, name)
+        report = report_of(stored, name)
         texts = await book.texts(stored, report)
     if model is None:
         return stored, compare_checks(report, report, texts), report.audit, []
     context = read_context({"models": model, "verify": "check"})
-    await load_models(context)
-    for notice in check_models(("verifier",), context):
-        say(f"Note: {notice}")
-    say(f"Checking by {profile_of('verifier', context).name} …")
-    kept = [one.text for some in texts.values() for one in some]
-    # Whatever ended the research, this check has a budget of its own.
+    await load_verifier(context)
+    say(f"Checking with {profile_of('verifier', context).name} …")
+    kept = [text.text for source_texts in texts.values() for text in source_texts]
+    # The limit that stopped the research must not stop this check.
     run = stored.state.run.model_copy(update={"stop_reason": ""})
     again = await checked(without_marks(report.text), report.keys, stored.state.sources, kept, run, context)
     assert again.audit
-    cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {one}" for one in again.audit.failures)]
+    cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {failure}" for failure in again.audit.failures)]
     return stored, compare_checks(report, again, texts), again.audit, cost
 
 
@@ -167,23 +169,18 @@ def _page(stored: StoredRun, found: Reaudit, audit: Audit | None, cost: Iterable
     yield f"Run       {stored.thread}"
     yield f"Question  {stored.question}"
     yield f"Counts    {counts_line(audit)}" if audit else "Counts    the report was not checked"
-    yield f"Changed   {counted(sum(one.is_new for one in found.claims), 'verdict')} since the report was written"
+    yield f"Changed   {counted(sum(claim.is_new for claim in found.claims), 'verdict')} since the report was written"
     if engines := engines_line(stored.state):
         yield f"Found by  {engines}"
     yield from cost
     yield from (f"Fault     {fault}" for fault in found.faults)
-    for one in found.claims:
-        if one.check.verdict == "unsupported" or one.is_new:
-            yield from _lines(stored, one)
-
-
-def _lines(stored: StoredRun, one: Rechecked) -> Iterator[str]:
-    """Yield a part that is not supported, or whose verdict has changed, with what its sources say."""
-    yield ""
-    before = f" (before: {one.before})" if one.is_new else ""
-    mark = ", marked" if one.is_marked else ", not marked" if one.check.verdict == "unsupported" else ""
-    yield f"{one.check.verdict}{mark}{before}: {clean(one.words)}"
-    for passage in one.check.passages:
-        title = stored.state.sources[passage.source].title
-        yield f"  {clean(title)}: {' '.join(clean(passage.quote).split()) or 'no text'}"
-        yield from (f"    {clean(reason)}" for reason in passage.reasons)
+    for claim in found.claims:
+        verdict, before = claim.check.verdict, f" (before: {claim.before})" if claim.is_new else ""
+        if verdict != "unsupported" and not claim.is_new:
+            continue
+        mark = ", marked" if claim.is_marked else ", not marked" if verdict == "unsupported" else ""
+        yield f"\n{verdict}{mark}{before}: {clean(claim.words)}"
+        for passage in claim.check.passages:
+            title = stored.state.sources[passage.source].title
+            yield f"  {clean(title)}: {' '.join(clean(passage.quote).split()) or 'no text'}"
+            yield from (f"    {clean(reason)}" for reason in passage.reasons)

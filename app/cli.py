@@ -1,4 +1,4 @@
-"""The command `deep-research`: its options, and which function carries out each command."""
+"""The `deep-research` command: its subcommands and their options."""
 
 from __future__ import annotations
 
@@ -19,23 +19,22 @@ from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, Evidence, Ex
 if TYPE_CHECKING:
     from .check_file import CheckFormat
     from .commands import Outlet
-    from .terminal import Output
 
 
 MODEL = click.option(
     "--model",
     metavar="NAME",
-    help="Model for all roles: `openai:NAME` at OpenAI or the server of OPENAI_BASE_URL, another provider's by "
-    "`PROVIDER:NAME`, or `extractive`, which needs no key and no network.",
+    help="Model for all roles: `openai:NAME` (OpenAI, or the server at OPENAI_BASE_URL), `PROVIDER:NAME` for another "
+    "provider, or `extractive`, which needs no key and no network.",
 )
 LIMIT = click.option(
     "--limit",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Set a limit, e.g. max_cycles=4 (repeatable); `deep-research limits` lists all.",
+    help="Set a limit, e.g. max_cycles=4 (repeatable); `deep-research limits` lists them all.",
 )
 NO_TRACE = click.option(
-    "--no-trace", is_flag=True, help="Send no prompts and passages to the tracing that the environment switches on."
+    "--no-trace", is_flag=True, help="Do not send prompts and passages to the tracing service set in the environment."
 )
 OPTIONS = (
     click.option("--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder to search (repeatable)."),
@@ -45,51 +44,56 @@ OPTIONS = (
         "--engine",
         multiple=True,
         metavar="NAME",
-        help="Search by this engine (repeatable; the results of several are fused): tavily, brave, exa, serper, "
-        "searxng, duckduckgo, wikipedia, arxiv, openalex, crossref, europepmc, one that a package adds, or a LangChain "
-        "retriever or tool as package.module:Class. Without: Tavily if TAVILY_API_KEY is set, else DuckDuckGo unless "
-        "documents are given.",
+        help="Search with this engine (repeatable; results of several engines are merged): tavily, brave, exa, serper, "
+        "searxng, duckduckgo, wikipedia, arxiv, openalex, crossref, europepmc, an engine from an installed package, or "
+        "a LangChain retriever or tool as package.module:Class. Default: Tavily if TAVILY_API_KEY is set; otherwise "
+        "DuckDuckGo, or no web search if documents are given.",
     ),
+    click.option("--domain", multiple=True, metavar="NAME", help="Only search and read this web domain (repeatable)."),
     click.option(
-        "--domain", multiple=True, metavar="NAME", help="Search and read this domain of the web only (repeatable)."
-    ),
-    click.option(
-        "--not-domain", multiple=True, metavar="NAME", help="Leave this domain of the web alone (repeatable)."
+        "--not-domain", multiple=True, metavar="NAME", help="Do not search or read this web domain (repeatable)."
     ),
     click.option(
         "--mix-private",
         is_flag=True,
-        help="Let web queries use words that only your documents say (a limited number); without, they are left out.",
+        help="Allow web queries to contain a limited number of words that occur only in your documents. Default: none.",
     ),
     click.option(
-        "--no-open-copies", is_flag=True, help="Ask nobody for copies of closed papers and pages that are gone."
+        "--no-open-copies",
+        is_flag=True,
+        help="Do not look for open-access copies of paywalled papers, or for archived copies of pages that are gone.",
     ),
-    click.option("--earlier", is_flag=True, help="Search what your finished runs have read, too."),
-    click.option("--after", metavar="YYYY-MM-DD", help="Leave out web pages that are known to be older."),
+    click.option("--earlier", is_flag=True, help="Also search the pages that your finished runs have read."),
+    click.option("--after", metavar="YYYY-MM-DD", help="Ignore web pages known to be older than this date."),
     click.option(
-        "--language", metavar="NAME", help="Language of the report, by its name or code. Without: that of the question."
+        "--language",
+        metavar="NAME",
+        help="Language of the report, as a name or code. Default: the language of the question.",
     ),
     click.option(
         "--verify",
         type=click.Choice(["off", "check", "repair"]),
-        help="Hold each sentence of the report against its sources: not at all, only to mark those that are not "
-        "supported, or to mend them first (the default).",
+        help="Whether to check each sentence of the report against its sources: off (no check), check (mark "
+        "unsupported sentences), or repair (correct them, and mark the rest; the default).",
     ),
     MODEL,
-    click.option("--window", metavar="TOKENS", help="Tokens that the model reads, where that is not known."),
     click.option(
-        "--allow-small-window", is_flag=True, help="Run a model that reads less than 50 000 tokens, down to 8 000."
+        "--window", metavar="TOKENS", help="Context window of the model in tokens, if deep-research does not know it."
+    ),
+    click.option(
+        "--allow-small-window", is_flag=True, help="Allow models with a context window of 8 000 to 50 000 tokens."
     ),
     click.option(
         "--small",
         type=click.Choice(["auto", "on", "off"]),
-        help="Ask the model for little at once: facts, short forms, few rounds. Without: where it seems to need that.",
+        help="Give the model small tasks (single facts, short forms, few rounds). Default: only if it seems to need "
+        "them.",
     ),
     LIMIT,
     NO_TRACE,
 )
 GARBAGE = (50_000, 50)
-"""New objects from which on the youngest are searched for garbage, and such searches until older ones are, too."""
+"""Garbage collector thresholds: new objects before a young collection, and young collections before an older one."""
 DATA_DIR = click.option(
     "--data-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for runs and document indexes."
 )
@@ -105,22 +109,22 @@ REPORT_FORMAT = click.option(
     "--format",
     "output_format",
     type=click.Choice(["md", "json"]),
-    help="Output format: the report as text, or with its sources as data. Without it, what the name of the file says,"
-    " as for `export` (there .json is the whole run), else md.",
+    help="Output format: the report as Markdown, or the report and its sources as JSON. Default: from the suffix of "
+    "the --out file, as for `export` (where .json means the whole run), otherwise md.",
 )
 JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print packets as JSON lines in place of progress and report."
+    "--json", "as_json", is_flag=True, help="Print packets as JSON lines instead of the progress and the report."
 )
-STANDARD_OUTPUT = Path("-")
 OUT = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    help="Write the report to this file; `-`: print it.",
+    callback=lambda _context, _option, path: None if path == Path("-") else path,
+    help="Write the report to this file (`-`: standard output).",
 )
 
 
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that are settings of a run."""
+    """Add the options for run settings to a command."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
@@ -131,18 +135,18 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--log",
     type=click.File("a", encoding="utf-8"),
-    help="Append the log to this file: what failed, with tracebacks, and what a run decides.",
+    help="Append the log to this file: errors with tracebacks, and the decisions of a run.",
 )
 def cli(log: TextIO | None) -> None:
-    """Research a question; get a report in which every citation can be opened.
+    """Research a question and get a report in which every citation can be opened.
 
     The report goes to standard output, progress to standard error.
 
-    Exit codes: 0 done, 1 failed (resume goes on), 2 wrong call or setting, 3 waiting for an answer, 4 at work in
-    another process, 130 stopped.
+    Exit codes: 0 done, 1 failed (`resume` continues it), 2 wrong usage or setting, 3 waiting for an answer, 4 running
+    in another process, 130 stopped.
 
-    Every setting can also be given in the environment as DEEP_RESEARCH_<NAME>, or in a file .env of the working
-    directory, which also takes OPENAI_API_KEY and the like.
+    Every setting can also be set as an environment variable DEEP_RESEARCH_<NAME>, or in a .env file in the working
+    directory. API keys such as OPENAI_API_KEY can be set there too.
     """
     if fault := load_env_file():
         click.echo(f"Error: {fault}", err=True)
@@ -158,23 +162,25 @@ def cli(log: TextIO | None) -> None:
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
-    help="How a new run works: orchestrated (the default; rounds of research until nothing is missing) or planned (a "
-    "plan of steps, carried out within max_seconds_planned).",
+    help="Strategy of a new run: orchestrated (the default; rounds of research until nothing is missing) or planned (a "
+    "plan of steps, executed within max_seconds_planned).",
 )
 @click.option(
     "--depth",
     type=click.Choice(["quick", "standard", "deep", "auto"]),
-    help="How much the question is worth: quick (one search, two calls of models), standard (the default), deep (wider "
-    "limits), or auto (quick for a small question, else standard).",
+    help="How much effort to spend: quick (one search, two model calls), standard (the default), deep (higher limits), "
+    "or auto (quick for a small question, otherwise standard).",
 )
-@click.option("--thread", metavar="NAME", help="Name of the run; a known name continues its conversation.")
-@click.option("--yes", is_flag=True, help="Never ask back; state assumptions in the report.")
+@click.option(
+    "--thread", metavar="NAME", help="Name of the run. The name of an existing run continues its conversation."
+)
+@click.option("--yes", is_flag=True, help="Do not ask clarifying questions; state assumptions in the report.")
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")
 @click.option(
     "--estimate",
     "is_estimate",
     is_flag=True,
-    help="Make the plan only, and tell what it will cost: calls, tokens, money, time. `resume` carries it out.",
+    help="Stop after planning, and estimate model calls, tokens, cost and time. `resume` executes the plan.",
 )
 @OUT
 @REPORT_FORMAT
@@ -187,7 +193,7 @@ def ask(
     if len(question) > 1:
         raise click.UsageError(f'Put the question in quotes: deep-research ask "{" ".join(question)}" …')
     if options["yes"] and options["review_plan"]:
-        raise click.UsageError("--yes and --review-plan exclude each other: one never asks, the other asks.")
+        raise click.UsageError("--yes and --review-plan exclude each other: --yes never asks.")
     outlet = _outlet(out, output_format, as_json)
     from .commands import ask_question
 
@@ -197,11 +203,11 @@ def ask(
 @cli.command()
 @click.argument("thread")
 @click.argument("words", required=False, default="")
-@click.option("--answer", default="", help="Answer to what the run asks; WORDS does the same.")
+@click.option("--answer", default="", help="Your answer to the run's question; same as WORDS.")
 @click.option(
     "--from-last-good",
     is_flag=True,
-    help="Drop what is stored of the run and cannot be read, and go on from what was stored before it.",
+    help="Delete the stored states of the run that cannot be read, and continue from the last readable one.",
 )
 @MODEL
 @LIMIT
@@ -213,12 +219,12 @@ def ask(
 def resume(
     thread: str, words: str, answer: str, out: Path | None, output_format: Format | None, as_json: bool, **options: Any
 ) -> int:
-    """Go on with a run that was stopped, or answer one that waits.
+    """Resume a run that was stopped or failed, or answer one that is waiting.
 
-    WORDS are the answer, or what the researchers of a stopped run should mind from now on.
+    WORDS is your answer, or a hint for the researchers of a stopped run.
     """
     if words and answer:
-        raise click.UsageError("WORDS and --answer say the same: give one of them.")
+        raise click.UsageError("WORDS and --answer mean the same thing: use only one of them.")
     outlet = _outlet(out, output_format, as_json)
     from .commands import resume_run
 
@@ -228,7 +234,7 @@ def resume(
 @cli.command()
 @DATA_DIR
 def runs(data_dir: Path | None) -> int:
-    """List all runs, the latest first."""
+    """List all runs, latest first."""
     from .stored import list_runs
 
     return list_runs(data_dir)
@@ -238,7 +244,7 @@ def runs(data_dir: Path | None) -> int:
 @click.argument("words")
 @DATA_DIR
 def search(words: str, data_dir: Path | None) -> int:
-    """Search what your finished runs have read: passages with their sources, the best first."""
+    """Search the pages that your finished runs have read; prints passages with their sources, best first."""
     from .stored import search_runs
 
     return search_runs(words, data_dir)
@@ -247,12 +253,14 @@ def search(words: str, data_dir: Path | None) -> int:
 @cli.command()
 @click.argument("thread")
 @FORMAT
-@click.option("--json", "as_json", is_flag=True, help="Print its packets as JSON lines, as they were emitted.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the packets of the run as JSON lines, as they were emitted."
+)
 @DATA_DIR
 def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | None) -> int:
-    """Show a run: plan, research, report."""
+    """Show a run: its plan, research and report."""
     if as_json and output_format == "json":
-        raise click.UsageError("--json prints packets alone; leave out --format, or --json for the run as data.")
+        raise click.UsageError("--json prints only packets: drop --format, or drop --json to get the run as data.")
     from .progress import PacketLines
     from .stored import print_packets, show_run
 
@@ -266,24 +274,25 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
     "--format",
     "export_format",
     type=click.Choice(get_args(ExportFormat)),
-    help="Output format; without it what the name of the file says (.md, .html, .docx, .pdf, .bib, .json), else md.",
+    help="Output format. Default: from the suffix of the --out file (.md, .html, .docx, .pdf, .bib, .json), else md.",
 )
 @click.option(
     "--evidence",
     type=click.Choice(get_args(Evidence)),
-    help="What html, docx and pdf show of the check: none, short (the statements that were corrected, marked or not "
-    "verified; the default of docx and pdf), or full (each sentence with its passages; the default of html).",
+    help="How much of the check html, docx and pdf show: none, short (statements that were corrected, marked or not "
+    "verified; default for docx and pdf), or full (each sentence with its passages; default for html).",
 )
 @DATA_DIR
 def export(thread: str, out: Path | None, **options: Any) -> int:
-    """Write a finished run.
+    """Export a finished run.
 
-    Its report with sources (md); as a page with the passage behind each citation (html), for Word (docx), for paper
-    (pdf); its sources for a reference manager (bibtex, csl-json); or all of it as data (json).
+    The formats are: the report with its sources (md), a web page with the passage behind each citation (html), a Word
+    document (docx), a printable document (pdf), the sources for a reference manager (bibtex, csl-json), or the whole
+    run as data (json).
     """
     from .stored import export_run
 
-    return export_run(thread, path=_file(out), **options)
+    return export_run(thread, path=out, **options)
 
 
 @cli.command("open")
@@ -298,10 +307,10 @@ def open_page(thread: str, data_dir: Path | None) -> int:
 
 @cli.command()
 @click.argument("thread")
-@click.option("--yes", is_flag=True, help="Do not ask whether to delete it.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @DATA_DIR
 def delete(thread: str, yes: bool, data_dir: Path | None) -> int:
-    """Delete a run and the texts that were kept of its sources."""
+    """Delete a run, including the stored texts of its sources."""
     from .stored import delete_run
 
     return delete_run(thread, data_dir, is_confirmed=yes)
@@ -312,13 +321,14 @@ def delete(thread: str, yes: bool, data_dir: Path | None) -> int:
 @click.option(
     "--model",
     metavar="NAME",
-    help="Judge each part again with this model; without it, the stored verdicts are shown.",
+    help="Judge each statement again with this model. Default: show the stored verdicts.",
 )
 @DATA_DIR
 def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
-    """Show what is known of each part of a finished report, and whether the texts behind it are what was read.
+    """Show the verdicts on a finished report, and whether the stored source texts are unchanged.
 
-    Exit codes: 0 each sentence is supported by its source, or marked; 1 one is not, or a text is not what was read.
+    Exit codes: 0 every sentence is supported by its source or marked; 1 at least one is neither, or a stored text has
+    changed.
     """
     from .check_report import audit_run
 
@@ -327,26 +337,36 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
 
 @cli.command()
 @click.argument("file")
-@click.option("--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder of cited files (repeatable).")
-@click.option("--repair", is_flag=True, help="Mend what its sources contradict; else no word is changed.")
-@click.option("--format", "output_format", type=click.Choice(["md", "html", "json"]), help="Output format.")
+@click.option(
+    "--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder with the cited files (repeatable)."
+)
+@click.option(
+    "--repair", is_flag=True, help="Rewrite statements that their sources contradict. Default: change nothing."
+)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["md", "html", "json"]),
+    help="Output format. Default: from the suffix of the --out file (.html, .json), otherwise md.",
+)
 @MODEL
 @LIMIT
 @NO_TRACE
 @OUT
 def check(file: str, output_format: CheckFormat | None, out: Path | None, repair: bool, **options: Any) -> int:
-    """Check a report from elsewhere against the sources that it cites.
+    """Check a report from elsewhere against the sources it cites.
 
-    FILE is Markdown, HTML or a Word document (`-`: Markdown from standard input) with numbered markers and a list of
-    sources, footnotes, or links. The report is written with marks and a table of verdicts.
+    FILE is Markdown, HTML or a Word document (`-`: Markdown from standard input). It cites its sources as numbered
+    markers with a list of sources, as footnotes, or as links. The output is the report with unsupported statements
+    marked, and a table of verdicts.
 
-    Exit codes: 0 nothing is wrong; 1 a source contradicts a statement or does not say it; 2 wrong call or setting.
+    Exit codes: 0 nothing is wrong; 1 a source contradicts a statement or does not say it; 2 wrong usage or setting.
     """
     from .check_file import check_path
     from .settings import settings_from_options
 
     given = settings_from_options(verify="repair" if repair else "check", **options)
-    return check_path(file, given, output_format, _file(out))
+    return check_path(file, given, output_format, out)
 
 
 @cli.command()
@@ -359,22 +379,22 @@ def check(file: str, output_format: CheckFormat | None, out: Path | None, repair
 @click.option(
     "--if-changed",
     is_flag=True,
-    help="Print and write nothing unless a sentence does not hold or, where the file of --out is there, unless that "
-    "says something else.",
+    help="Print and write nothing if there is nothing new: the --out file exists and the result is the same, or there "
+    "is no such file and all sentences still hold.",
 )
 def refresh(thread: str, out: Path | None, data_dir: Path | None, if_changed: bool, **options: Any) -> int:
-    """Read the sources of a finished report again and say sentence by sentence what holds, as Markdown.
+    """Read the sources of a finished report again and report, as Markdown, which sentences no longer hold.
 
-    The passage of then is shown beside that of now. The run itself stays as it is, and its settings hold; --model
-    extractive compares the words of the sources alone, offline but for the web pages of the report.
+    Old and new passages are shown together. The run itself stays unchanged, and its settings apply. --model extractive
+    only compares the wording of the sources, and needs the network only for the web pages that the report cites.
 
-    Exit codes: 0 all sentences hold; 1 a sentence changed or can no longer be checked; 2 wrong call or setting. With
-    --if-changed: 0 nothing new; 5 something new; 1 it failed; 2 wrong call or setting.
+    Exit codes: 0 all sentences hold; 1 a sentence changed or can no longer be checked; 2 wrong usage or setting. With
+    --if-changed: 0 nothing new; 5 something new; 1 failed; 2 wrong usage or setting.
     """
     from .refresh import refresh_run
     from .settings import settings_from_options
 
-    return refresh_run(thread, settings_from_options(**options), data_dir, _file(out), is_for_news=if_changed)
+    return refresh_run(thread, settings_from_options(**options), data_dir, out, is_for_news=if_changed)
 
 
 @cli.command()
@@ -382,24 +402,30 @@ def refresh(thread: str, out: Path | None, data_dir: Path | None, if_changed: bo
 @REPORT_FORMAT
 @DATA_DIR
 def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) -> int:
-    """Show a run on short articles about lighthouses; no key, no network."""
+    """Run a demo on short articles about lighthouses; needs no key and no network."""
     from .commands import run_demo
+    from .terminal import Output
 
-    return run_demo(data_dir, _output(out, output_format))
+    return run_demo(data_dir, Output(out, output_format))
 
 
 @cli.command()
 @with_settings
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; others need tokens.")
 @click.option(
-    "--port", type=click.IntRange(1, 65535), help="Port to listen at. Without: 2024, or another that is free."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on. Any non-local address requires tokens.",
+)
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port to listen on. Default: 2024, or a free port if it is taken."
 )
 @DATA_DIR
 def serve(**options: Any) -> int:
-    """Start the page in the browser, and the server behind it.
+    """Start the server with the web page.
 
-    It prints the address with its token, and runs until Ctrl-C. The options hold for all runs of the server; without
-    --docs the documents of the demo can be searched, if it was run.
+    Prints the address of the page, including the access token, and runs until Ctrl-C. The options apply to all runs on
+    the server. Without --docs, the server searches the documents of `deep-research demo`, if you have run it.
     """
     from .server.serve import serve
 
@@ -408,7 +434,7 @@ def serve(**options: Any) -> int:
 
 @cli.command()
 def limits() -> int:
-    """List all limits with the values that hold now, and what they mean."""
+    """List all limits with their current values and meanings."""
     from .doctor import list_limits
 
     return list_limits()
@@ -418,9 +444,9 @@ def limits() -> int:
 @with_settings
 @DATA_DIR
 def mcp(**options: Any) -> int:
-    """Serve research to other agents by the Model Context Protocol, over standard input and output.
+    """Serve research to other agents through the Model Context Protocol, over standard input and output.
 
-    Over HTTP, `serve` offers the same at /mcp.
+    `serve` offers the same over HTTP, at /mcp.
     """
     from .mcp.command import serve_mcp
 
@@ -433,13 +459,13 @@ def mcp(**options: Any) -> int:
     "--try",
     "is_trial",
     is_flag=True,
-    help="Call the model a few times and see what it can do; search once by each engine (one credit each).",
+    help="Call the model a few times to find out what it can do, and search once with each engine (one credit each).",
 )
 @DATA_DIR
 def doctor(is_trial: bool, **options: Any) -> int:
-    """Tell what is configured, what is missing, and which setting mends it.
+    """Show what is configured, what is missing, and which setting fixes it.
 
-    Exit codes: 0 a run can start, 2 something has to change.
+    Exit codes: 0 a run can start, 2 something must be fixed first.
     """
     from .doctor import examine
 
@@ -447,38 +473,29 @@ def doctor(is_trial: bool, **options: Any) -> int:
 
 
 def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Outlet:
+    from .progress import PacketLines
+    from .terminal import Output
+
     if not as_json:
-        return _output(out, output_format)
-    if out not in (None, STANDARD_OUTPUT):
+        return Output(out, output_format)
+    if out:
         raise click.UsageError(
-            "--json prints packets alone; write the report by: deep-research export THREAD --out FILE"
+            "--json prints only packets; to write the report: deep-research export THREAD --out FILE"
         )
     if output_format == "json":
-        raise click.UsageError("--json prints packets alone; leave out --format, or --json for the report as data.")
-    from .progress import PacketLines
-
+        raise click.UsageError("--json prints only packets: drop --format, or drop --json to get the report as data.")
     return PacketLines()
 
 
-def _output(out: Path | None, output_format: Format | None) -> Output:
-    from .terminal import Output
-
-    return Output(_file(out), output_format)
-
-
-def _file(out: Path | None) -> Path | None:
-    return None if out == STANDARD_OUTPUT else out
-
-
 def main() -> None:
-    """Run the command; a mistake of the user ends in one line, never in a traceback."""
-    # What is imported makes 250 000 objects and no garbage: to look for it takes a tenth of the start.
+    """Run the command; report usage errors in one line, without a traceback."""
+    # Imports create 250 000 objects and no garbage: the default thresholds would cost a tenth of the start-up time.
     gc.set_threshold(*GARBAGE)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # A terminal that lacks a character shows a question mark; the report is not lost for it.
+            # Characters that the terminal cannot encode become question marks instead of errors.
             stream.reconfigure(errors="replace")
     try:
         code = cli.main(standalone_mode=False)

@@ -1,4 +1,4 @@
-"""The commands that research, `ask`, `resume` and `demo`, each from its options to its exit code."""
+"""The commands `ask`, `resume` and `demo`: turn options into a run and an exit code."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from ..core.run.errors import UnknownSetting
 from ..core.run.settings import read_context
 from .embed import thread_id
 from .endings import reported, run_interruptibly
-from .export import answer_content, check_format, chosen_format
+from .export import check_format, chosen_format, export_content
 from .live_view import progress_view
 from .output import end_line, report_text
 from .progress import PacketLines, PlainLines, ProgressView, estimate_line
-from .run_name import RunName, whole_name
 from .runs import RunBook, StoredRun, open_runs
-from .settings import data_folder, settings_from_options
+from .settings import RunName, data_folder, settings_from_options, whole_name
 from .stored import read_packets
 from .terminal import (
     Output,
@@ -43,13 +42,13 @@ QUESTION = (
     "When was the light on the Bell Rock shown for the first time, why was Smeaton's tower given up, and which "
     "lighthouse is the tallest in Ireland?"
 )
-"""What `demo` asks."""
+"""The question that `demo` asks."""
 DOCUMENTS = Path(__file__).with_name("lighthouses")
-"""What it is asked of: five short articles and a table."""
+"""The documents that `demo` searches: five short articles and a table."""
 
 Step = Callable[[RunBook, ProgressView], Awaitable[StoredRun]]
 Outlet = Output | PacketLines
-"""Where a report goes, with progress beside it; or the packets in place of both."""
+"""Destination of the report, with progress on standard error; or packets instead of both."""
 
 
 def ask_question(
@@ -62,18 +61,16 @@ def ask_question(
     outlet: Outlet,
     **options: Any,
 ) -> int:
-    """Put a question and print the report; or its plan alone, and what that is estimated to cost."""
+    """Research a question and print the report; with `is_estimate`, print the plan and its estimated costs instead."""
     name = _new_name(thread, data_dir)
 
     def work() -> int:
-        given = settings_from_options(**options) | ({"data_dir": data_dir} if data_dir else {})
+        given = settings_from_options(data_dir=data_dir, **options)
         if is_estimate and read_context(given).depth == "quick":
-            raise UnknownSetting(
-                "--estimate goes by a plan, and a quick answer has none (depth): it takes two calls of models."
-            )
+            raise UnknownSetting("--estimate needs a plan, but depth quick makes none: choose another --depth.")
         return _start(name, clean(question), given, outlet, strategy, is_estimate=is_estimate)
 
-    return reported(work, name, _lines(outlet))
+    return reported(work, name, outlet)
 
 
 def resume_run(
@@ -94,16 +91,16 @@ def resume_run(
         async def step(book: RunBook, view: ProgressView) -> StoredRun:
             if from_last_good:
                 dropped = await book.database.saver.adrop_unreadable(thread_id(name.thread))
-                say(f"{dropped} stored states of this run could not be read and were dropped.")
+                say(f"{dropped} stored states of this run could not be read and were deleted.")
             return await resume(book, view)
 
         return _research(name, data_folder(data_dir), outlet, step)
 
-    return reported(work, name, _lines(outlet))
+    return reported(work, name, outlet)
 
 
 def run_demo(data_dir: Path | None, output: Output) -> int:
-    """Answer a question over articles on lighthouses, which are kept so that the citations can be opened."""
+    """Answer a question from articles about lighthouses, copied to the data folder so that citations can be opened."""
     name = _new_name(None, data_dir)
 
     def work() -> int:
@@ -115,19 +112,15 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
         code = _start(name, QUESTION, given, output, "orchestrated")
         say(
             f'\nOpen it in the browser:  {name.command("open")}\nAsk your own documents:  deep-research ask "…" '
-            "--docs FOLDER\nHave a model write:      set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+            "--docs FOLDER\nUse a language model:    set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server"
         )
         return code
 
     return reported(work, name)
 
 
-def _lines(outlet: Outlet) -> PacketLines | None:
-    return outlet if isinstance(outlet, PacketLines) else None
-
-
 def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
-    # An argument that is no valid text holds characters that no database takes.
+    # Invalid Unicode in an argument cannot be stored in a database.
     return RunName(str(uuid.uuid4()) if thread is None else clean(thread).strip(), data_dir)
 
 
@@ -143,7 +136,7 @@ def _start(
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
         return await book.ask(name.thread, question, given, view, strategy, is_estimate=is_estimate)
 
-    # What is wrong in the settings is said before a database is made.
+    # Reports wrong settings before a database is created.
     return _research(name, read_context(given).data_dir, outlet, step, is_estimate=is_estimate)
 
 
@@ -156,19 +149,19 @@ def _resumption(thread: str, answer: str, given: Mapping[str, Any], *, is_estima
 
 
 def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_estimate: bool = False) -> int:
-    """Carry out a run up to its report, or for an estimate up to its plan, asking the user what it asks."""
+    """Run until the report (for an estimate: until the plan), asking the user the questions of the run."""
     if not name.thread:
-        raise UnknownSetting("The name of the run is an empty text (--thread); is a variable not set?")
+        raise UnknownSetting("The name of the run (--thread) is empty; is a shell variable unset?")
     if isinstance(outlet, PacketLines):
         stored = _carry_out(name, data_dir, step, outlet)
-        # A run that was not resumed because it is finished, or waits, has emitted nothing yet.
+        # A finished or waiting run is not resumed, so it has emitted nothing yet.
         if not outlet.has_stopped:
             for packet in read_packets(name.thread, data_dir):
                 outlet(packet)
         if is_estimate and stored.is_planned:
             return DONE
         return _wait(name, stored.asks) if stored.asks else _ending(stored)
-    # What cannot be written is said before the run is paid for.
+    # Fails before the run costs anything.
     check_format(chosen_format(outlet.format, outlet.path))
     check_output(outlet.path)
     stored = _carry_out(name, data_dir, step)
@@ -184,39 +177,45 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
 
 
 def _deliver(stored: StoredRun, output: Output, name: RunName) -> int:
-    content, line = answer_content(stored, output.format, output.path, name), end_line(stored)
+    line = end_line(stored)
+    if output.format == "json" or (stored.state.report and (output.format or output.path is None)):
+        content: str | bytes = report_text(stored, output.format or "md")
+    else:
+        content = export_content(stored, chosen_format(None, output.path), name)
     if output.path:
         say(line)
         return _ending(stored) if deliver(content, output.path) else FAILED
     put_out(str(content)) if output.format == "json" else put_out_report(str(content))
-    # Below a long report, where it is seen.
+    # Printed below the report, where the user sees it.
     say(line)
     return _ending(stored)
 
 
 def _ending(stored: StoredRun) -> int:
-    """Return the exit code of a finished run: it has failed if all its searches have, so that it rests on nothing."""
+    """Return the exit code of a finished run: `FAILED` if all its searches failed and found nothing."""
     report = stored.state.report
     searches = [action for action in own_actions(stored.state) if action.tool != tool_names.OPEN_URL]
     failed = [action for action in searches if action.fault or action.broken or action.failed]
     if not failed or failed != searches or any(action.found for action in searches) or (report and report.sources):
         return DONE
     why = " ".join(failed[-1].broken or failed[-1].problems)
-    complain(f"All searches failed, so the report rests on nothing: {why}")
+    complain(f"All searches failed, so the report has no sources: {why}")
     return FAILED
 
 
 def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
-    """Print the plan and what it is estimated to cost."""
+    """Print the plan and its estimated costs."""
     state = stored.state
     assert state.plan is not None
     if output.format == "json":
         return DONE if deliver(report_text(stored, "json"), output.path) else FAILED
     costs = (
-        f"Estimated: {estimate_line(state.run.estimate)}." if state.run.estimate else "No model at work costs anything."
+        f"Estimated: {estimate_line(state.run.estimate)}."
+        if state.run.estimate
+        else "No language model is used, so there are no costs."
     )
     is_delivered = deliver(f"{state.plan.text}\n\n{costs}", output.path)
-    say(f"Carry it out: {name.command('resume')}")
+    say(f"Execute the plan: {name.command('resume')}")
     return DONE if is_delivered else FAILED
 
 
@@ -235,7 +234,7 @@ def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | N
                 work = step(book, view)
                 stored = await (view.during(work) if isinstance(view, PlainLines) else work)
                 if view.typed:
-                    say(f"Typed too late for this report: {' '.join(view.typed)}")
+                    say(f"Not sent, since you typed it too late for this report: {' '.join(view.typed)}")
                 return stored
 
     return run_interruptibly(main(), name)

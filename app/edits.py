@@ -1,4 +1,4 @@
-"""Edits of a thread's state from outside: JSON becomes records again, and no result of a branch is lost."""
+"""Parses edits of a thread's state from JSON into records, and refuses edits that would lose results."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ..core.run.errors import UserMistake
 from ..state import ResearchState
 
 RESULTS_WAIT = (
-    "The thread is in the middle of a step: {finished} of {all} branches have finished, and an edit of the state would "
-    "lose what they found. Resume the run first, send a message by a run with the command "
-    '{{"update": {{"messages": [...]}}}} (in Python Command(update=...)), or edit an earlier checkpoint: these keep it.'
+    "The thread is in the middle of a step: {finished} of {all} branches have finished, and editing the state would "
+    "lose their results. To keep them, resume the run first, send a message as a run with the command "
+    '{{"update": {{"messages": [...]}}}} (in Python Command(update=...)), or edit an earlier checkpoint.'
 )
 SCOPE_IS_FIXED = (
-    "The state is not changed: `scope`, what a question may search, is fixed when the question begins. Ask again with "
-    "other settings."
+    "The state was not changed: `scope` (the sources that a question may search) is fixed when the question begins. "
+    "Ask again with other settings."
 )
 
 
 class EditRefused(UserMistake):
-    """The edit does not fit the state, or would lose results of finished branches."""
+    """The edit is invalid, or would lose the results of finished branches."""
 
 
 def check_nothing_is_lost(latest: StateSnapshot, checkpoint_id: str | None) -> None:
-    """Raise `EditRefused` if branches have finished at the edited checkpoint whose results no node has collected yet.
+    """Raise `EditRefused` if the edit would discard results of finished branches that no node has collected yet.
 
-    LangGraph starts a step anew whose checkpoint is edited. An earlier checkpoint is safe: what followed it stays.
+    LangGraph restarts the step after an edited checkpoint. Editing an earlier checkpoint keeps the later ones.
     """
     is_latest = checkpoint_id in (None, latest.config["configurable"].get("checkpoint_id"))
     if is_latest and (finished := sum(task.result is not None for task in latest.tasks)):
@@ -39,12 +39,12 @@ def check_nothing_is_lost(latest: StateSnapshot, checkpoint_id: str | None) -> N
 
 
 def read_values(values: Any, current: Mapping[str, Any]) -> Any:
-    """Return the values of an edit as records, without those that are as they were; raises `EditRefused`.
+    """Return the changed values of an edit as records; raises `EditRefused`.
 
-    Clients such as Studio send back the whole state as JSON. Reducers would add what is unchanged once more.
+    Clients such as Studio send back the whole state as JSON; reducers would add its unchanged values a second time.
     """
     if isinstance(values, list):
-        # Values of several nodes for a copy of the checkpoint, each with the node.
+        # (values, node) pairs, sent to copy the checkpoint.
         return [[read_values(pair[0], current), *pair[1:]] for pair in values]
     if not isinstance(values, Mapping):
         return values
@@ -53,7 +53,7 @@ def read_values(values: Any, current: Mapping[str, Any]) -> Any:
     scope = current.get("run", NO_RUN).scope
     for name in changed.keys() & {"run", "tasks"}:
         given, records = (value if isinstance(value, list) else [value] for value in (values[name], changed[name]))
-        # A program may pass any records of its own.
+        # Only JSON clients are restricted; Python callers pass records.
         is_json = any(isinstance(record, Mapping) for record in given)
         if is_json and any(record.scope != scope for record in records):
             raise EditRefused(SCOPE_IS_FIXED)
@@ -68,12 +68,12 @@ def _read(name: str, value: Any) -> Any:
     try:
         return _channels()[name].validate_python(value)
     except (TypeError, ValidationError) as error:
-        # LangGraph reads messages in further forms, such as one with role and content.
+        # LangGraph accepts other forms of messages too, such as a dict with role and content.
         if name == "messages":
             return value
         fault = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": error, "input": value}
         where = ".".join(map(str, (name, *fault["loc"])))
-        raise EditRefused(f"The state is not changed: {where}: {fault['msg']} (given: {fault['input']!r}).") from None
+        raise EditRefused(f"The state was not changed: {where}: {fault['msg']} (given: {fault['input']!r}).") from None
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The graph inside an app: sync and async, in scripts, notebooks and servers."""
+"""The Python API: the graph with sync and async methods, for scripts, notebooks and servers."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from ..core.records.report import Report
 from ..core.records.sources import Source
 from ..core.run.concurrency import in_thread
 from ..core.run.context import Context, Settings
-from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, said_of
+from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, stop_message
 from ..core.run.events.log import flush
 from ..core.run.logs import log_failure
 from ..core.run.settings import read_context, with_configurable
 from ..core.run.store.attachments import attachments_folder, delete_files
-from ..core.run.store.database import Database, open_database, place_named
-from ..core.run.store.foreign_saver import usable_saver
+from ..core.run.store.database import Database, open_database, resolve_location
 from ..core.run.store.lease import TOKEN, Lease
 from ..core.run.store.pages import Pages
+from ..core.run.store.saver import usable_saver
 from ..core.run.store.serializer import code_version
 from ..core.run.tracing import is_traced, tracing_if, untraced, without_tracers
 from ..core.writing.answers import END_RUN
@@ -50,29 +50,32 @@ from .loops import aiterate, background_loop, hand_over, iterate, wait_for
 from .words import GRAPHS, MARK, Strategy, check_strategy
 
 RECURSION_LIMIT = 500
-"""Supersteps of a run; several times what the default limits allow."""
+"""Maximum number of supersteps in a run; several times more than the default limits need."""
 PARENT_TASK, PARENT_SAVER, PARENT_RUNTIME = "__pregel_task_id", "__pregel_checkpointer", "__pregel_runtime"
-"""Where LangGraph tells a graph of the graph in whose node it runs; the saver also comes from the server."""
-NOT_WAITING = 'goto "__end__" ends a run that waits for an answer; this one does not wait.'
+"""Config keys with which LangGraph describes the parent to a nested graph; the server sets the saver key too."""
+NOT_WAITING = 'goto "__end__" closes a run that is waiting for an answer, but this run is not waiting.'
 
 
 class LeasedGraph(DrawableGraph):
-    """A compiled graph that runs alone and as a node of another graph, whose checkpointer and store it then uses.
+    """A compiled graph that runs on its own or, as a node, with the checkpointer and store of its parent graph.
 
-    It writes to a thread of ours only while no other run does; see `core/run/store/lease.py`.
+    Only one run at a time can write to a thread in our databases; see `core/run/store/lease.py`.
     """
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **settings: Any
     ) -> AsyncGenerator[Any, None]:
-        """Stream as LangGraph's `astream`; raises `ThreadBusy`."""
+        """Stream like LangGraph's `astream`; raises `ThreadBusy`."""
         config = self._with_store(config)
         if isinstance(input, Command) and input.goto in (END, (END,), [END]):
-            input = await self._ending(input, config)
+            # LangGraph by itself would ask the pending question again.
+            if not (await self.aget_state(config or {})).interrupts:
+                raise QuestionRefused(NOT_WAITING)
+            input = replace(input, goto=(), resume=END_RUN)
         input, config, clear = await self._without_files(input, config, settings.get("context"))
         is_seen = self._is_traced(config, settings.get("context"))
         own = config if is_seen or not config else without_tracers(config)
-        # LangGraph calls it an iterator.
+        # LangGraph annotates the result as an iterator.
         stream = cast(AsyncGenerator[Any, None], super().astream(input, own, **settings))
         stream = stream if is_seen else untraced(stream, is_run=True)
         failure = ""
@@ -81,15 +84,15 @@ class LeasedGraph(DrawableGraph):
                 async for part in lease.guard(stream) if lease else stream:
                     yield part
             except Exception as error:
-                # An interrupt is how a node pauses its parent.
-                failure = "" if isinstance(error, GraphInterrupt) else said_of(error)
-                # A mistake of the user is theirs to read, not the operator's.
+                # A nested graph pauses its parent by raising an interrupt.
+                failure = "" if isinstance(error, GraphInterrupt) else stop_message(error)
+                # User mistakes are reported to the user and need no entry in the operator's log.
                 if failure and not isinstance(error, UserMistake):
-                    log_failure(__name__, error, "A run is stopped by an error")
+                    log_failure(__name__, error, "A run failed with an error")
                 raise
             finally:
                 thread = str(self._configurable(config).get("thread_id", ""))
-                # Why a run stopped that another process has taken over is that process's to note.
+                # If another process has taken over the run, that process records the failure.
                 await flush(thread, None if lease and lease.is_lost else failure, self.store)
                 if clear:
                     await in_thread(clear)
@@ -97,13 +100,10 @@ class LeasedGraph(DrawableGraph):
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Change a thread's state in several steps, as LangGraph's `abulk_update_state`; values may be JSON.
-
-        Raises `ThreadBusy` and `EditRefused`.
-        """
+        """Change a thread's state as LangGraph does; values may be JSON. Raises `ThreadBusy` and `EditRefused`."""
         async with self._lease(config):
             given = config.get("configurable", {})
-            # In a branch, or within another graph, the state is not that of a thread of ours.
+            # The states of branches and nested graphs are not checked.
             if not given.get("checkpoint_ns"):
                 thread = {name: value for name, value in given.items() if name != "checkpoint_id"}
                 latest = await self.aget_state({"configurable": thread})
@@ -116,24 +116,21 @@ class LeasedGraph(DrawableGraph):
             with tracing_if(self._is_traced(config)):
                 return await super().abulk_update_state(config, supersteps)
 
-    async def _ending(self, command: Command[Any], config: RunnableConfig | None) -> Command[Any]:
-        """Return the answer by which a waiting run ends: LangGraph itself would ask again."""
-        if not (await self.aget_state(config or {})).interrupts:
-            raise QuestionRefused(NOT_WAITING)
-        return replace(command, goto=(), resume=END_RUN)
-
     async def _without_files(
         self, given: Any, config: RunnableConfig | None, context: object
     ) -> tuple[Any, RunnableConfig | None, Callable[[], None] | None]:
-        """Return the input without its files, the config with their thread, and what is to be done after the run."""
+        """Store the files in an input; return the input without them, the config, and a function to delete the files.
+
+        The function is None if a checkpointer keeps the thread.
+        """
         holder: Any = given.update if isinstance(given, Command) else getattr(given, "__dict__", given)
         if not (messages := messages_with_files(holder)):
             return given, config, None
         own = self._configurable(config)
         runtime, saver = own.get(PARENT_RUNTIME), own.get(PARENT_SAVER, self.checkpointer)
         thread = str(own.get("thread_id") or uuid.uuid4())
-        known = (one for one in (context, getattr(runtime, "context", None)) if isinstance(one, Context))
-        settings = with_configurable(next(known, None), own)
+        contexts = (context, getattr(runtime, "context", None))
+        settings = with_configurable(next((found for found in contexts if isinstance(found, Context)), None), own)
         pages = Pages(getattr(runtime, "store", None) or self.store or InMemoryStore(), thread)
         update = {**holder, "messages": await take_files(messages, pages, settings)}
         clear = partial(delete_files, await in_thread(partial(attachments_folder, settings.data_dir)), thread)
@@ -146,7 +143,7 @@ class LeasedGraph(DrawableGraph):
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
         given = self._configurable(config)
         leases = getattr(given.get(PARENT_SAVER, self.checkpointer), "leases", None)
-        # Within a node of another graph, the thread is that graph's.
+        # In a node, the thread belongs to the parent graph.
         if leases is None or not given.get("thread_id") or PARENT_TASK in given:
             return nullcontext()
         held: AbstractAsyncContextManager[Lease] = leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
@@ -157,7 +154,7 @@ class LeasedGraph(DrawableGraph):
         return is_traced(context, getattr(given.get(PARENT_RUNTIME), "context", None), given)
 
     def _with_store(self, config: RunnableConfig | None) -> RunnableConfig | None:
-        """Return the config with our store in it where a parent graph has none."""
+        """Return the config, with our store added if the parent graph has none."""
         runtime = self._configurable(config).get(PARENT_RUNTIME)
         if not isinstance(runtime, Runtime) or runtime.store is not None:
             return config
@@ -166,20 +163,20 @@ class LeasedGraph(DrawableGraph):
         return lent
 
     def _configurable(self, config: RunnableConfig | None) -> dict[str, Any]:
-        """Return the `configurable` of a call; of a call without a config in a node, that of the node."""
+        """Return the `configurable` of a call; without a config, that of the calling node."""
         given: dict[str, Any] = ensure_config(self.config, config)["configurable"]
         return given
 
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
-        # The saver of a parent comes in here, for runs and for reads of their state.
+        # LangGraph passes the parent's saver here, for runs and for reading their state.
         saver = super()._resolve_checkpointer(config)
         return usable_saver(saver) if isinstance(saver, BaseCheckpointSaver) else saver
 
 
 def _both(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return LangGraph's async method of this name for callers without an event loop, and on the checkpointer's loop.
+    """Return a sync and an async version of LangGraph's async method `name`, run on the checkpointer's event loop.
 
-    `position` is that of the config among its arguments.
+    `position` is the index of the config among the method's arguments.
     """
 
     @wraps(getattr(LeasedGraph, name))
@@ -199,7 +196,7 @@ def _both(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., A
 def _both_streams(
     name: str, position: int
 ) -> tuple[Callable[..., Generator[Any, None, None]], Callable[..., AsyncGenerator[Any, None]]]:
-    """Do as `_both` for a method that yields its results; leaving the iterator early cancels it."""
+    """Do the same as `_both` for a generator method; leaving the iteration early cancels it."""
 
     @wraps(getattr(LeasedGraph, name))
     def waited(self: ResearchGraph, *args: Any, **settings: Any) -> Generator[Any, None, None]:
@@ -222,11 +219,10 @@ def _config_in(args: tuple[Any, ...], settings: Mapping[str, Any], position: int
 
 
 class ResearchGraph(LeasedGraph):
-    """A compiled graph whose sync methods work although all its nodes are async.
+    """A compiled graph with both sync and async methods, although all its nodes are async.
 
-    Everything runs on the event loop that the checkpointer belongs to. A checkpointer that belongs to none leaves async
-    calls where they are made and sends sync calls to a loop in the background. A run whose stream is left early can be
-    resumed.
+    Calls run on the event loop of the checkpointer. If it has none, async calls run on the caller's loop and sync calls
+    on a background loop. If the caller leaves a stream early, the run can be resumed.
     """
 
     stream, astream = _both_streams("astream", 1)
@@ -237,9 +233,9 @@ class ResearchGraph(LeasedGraph):
     bulk_update_state, abulk_update_state = _both("abulk_update_state", 0)
 
     def _home(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
-        """Return the loop that a call has to be handed over to; none if it can stay where it is."""
+        """Return the loop on which an async call must run; None if it can run on the current one."""
         loop = self._saver_loop(config)
-        return None if loop is None or loop is asyncio.get_running_loop() else loop
+        return None if loop is asyncio.get_running_loop() else loop
 
     def _saver_loop(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
         saver = self._configurable(config).get(PARENT_SAVER, self.checkpointer)
@@ -250,7 +246,7 @@ class ResearchGraph(LeasedGraph):
         loop = self._saver_loop(config) or background_loop()
         if not loop.is_running() or loop is asyncio._get_running_loop():
             raise SyncCallRefused(
-                "This checkpointer belongs to an event loop that cannot be waited for here: use the graph's async "
+                "This checkpointer belongs to an event loop that a sync call cannot wait for: use the graph's async "
                 'methods, or let the graph open the file: build_graph(checkpointer="runs.sqlite").'
             )
         return loop
@@ -262,23 +258,23 @@ def build_graph(
     checkpointer: BaseCheckpointSaver[Any] | Literal[True] | str | Path | None = None,
     store: BaseStore | None = None,
 ) -> ResearchGraph:
-    """Return the compiled research graph of a strategy, to be run alone or as a node of another graph.
+    """Return the compiled research graph of a strategy, to run on its own or as a node of another graph.
 
-    `checkpointer` is a LangGraph saver, the path of an SQLite file, which is made if it is missing, or the address of a
-    PostgreSQL database (`postgresql://…`); file and database keep checkpoints and page texts. Without a checkpointer a
-    run cannot pause to ask; it states its assumptions instead. A node uses the checkpointer of its parent; with `True`
-    it remembers the sources of earlier turns. Without `store`, and without that of a parent, page texts stay in memory
-    and end with the process, unless `checkpointer` is a path or an address.
+    `checkpointer` is a LangGraph saver, the path of an SQLite file (created if missing), or the URL of a PostgreSQL
+    database (`postgresql://…`); files and databases store checkpoints and page texts. Without a checkpointer a run
+    cannot pause to ask a question; it states its assumptions instead. A node uses its parent's checkpointer; with
+    `True` it also remembers the sources of earlier turns. Without a `store` (its own or its parent's), page texts are
+    kept in memory, unless `checkpointer` is a path or a URL.
 
-    Raises `UnknownSetting` for an unknown strategy, `DatabaseUnusable` for a missing folder, a file that is not ours or
-    a database that cannot be reached, `ExtraMissing`.
+    Raises `UnknownSetting` for an unknown strategy; `DatabaseUnusable` for a missing folder, a file of another kind or
+    an unreachable database; `ExtraMissing` if the package for PostgreSQL is not installed.
     """
     check_strategy(strategy)
-    # What it reads, nobody should have to wait for later.
+    # Computed and cached now so that no run has to wait for it.
     code_version()
     if isinstance(checkpointer, str | Path):
-        place = place_named(checkpointer)
-        database = _opened(place.resolve() if isinstance(place, Path) else place)
+        location = resolve_location(checkpointer)
+        database = _opened(location.resolve() if isinstance(location, Path) else location)
         checkpointer, store = database.saver, store or database.store
     elif isinstance(checkpointer, BaseCheckpointSaver):
         checkpointer = usable_saver(checkpointer)
@@ -287,9 +283,9 @@ def build_graph(
 
 @cache
 def compile_graph(strategy: Strategy) -> LeasedGraph:
-    """Return the graph of a strategy under its name, whose checkpoints say by which strategy they were made.
+    """Return the graph of a strategy, which stores the strategy in the metadata of its checkpoints.
 
-    It is compiled once per process, as that takes as long as a step; whoever changes it takes a copy.
+    Compiled once per process: copy the graph before changing it.
     """
     graph = build_planned_graph() if strategy == "planned" else build_orchestrated_graph()
     config = RunnableConfig(recursion_limit=RECURSION_LIMIT, metadata={MARK: strategy})
@@ -297,12 +293,12 @@ def compile_graph(strategy: Strategy) -> LeasedGraph:
 
 
 def thread_config(name: str) -> RunnableConfig:
-    """Return the config that names a thread; a name that is no UUID becomes one."""
+    """Return the config for the thread with this name; see `thread_id`."""
     return {"configurable": {"thread_id": thread_id(name)}}
 
 
 def thread_id(name: str) -> str:
-    """Return the id of the thread with this name: the same for the same name."""
+    """Return the thread id for a name: the name itself if it is a UUID, else a UUID derived from it."""
     try:
         return str(uuid.UUID(name))
     except ValueError:
@@ -310,10 +306,10 @@ def thread_id(name: str) -> str:
 
 
 @cache
-def _opened(place: Path | str) -> Database:
-    """Return a database, opened once a process and closed at its end: a graph has no end of its own."""
+def _opened(location: Path | str) -> Database:
+    """Return a database, opened once per process; closed only at exit, since graphs are never closed."""
     resources, loop = AsyncExitStack(), background_loop()
-    database = wait_for(resources.enter_async_context(open_database(place)), loop)
+    database = wait_for(resources.enter_async_context(open_database(location)), loop)
     atexit.register(lambda: wait_for(resources.aclose(), loop))
     return database
 
@@ -326,40 +322,31 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 class Answer(NamedTuple):
-    """What `research` returns."""
+    """Result of `research`."""
 
     markdown: str
-    """The report with links and its list of sources."""
+    """The report with links and a list of sources."""
     report: Report
-    """The report as data: text with markers, and the keys of its sources."""
+    """The report as data: text with citation markers, and the keys of its sources."""
     sources: tuple[Source, ...]
     """The cited sources, each with its `number`."""
 
 
 def research(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
-    """Research a question and return the report; nothing is asked back and nothing is kept.
+    """Research a question and return the report; asks no clarifying questions and stores nothing.
 
-    `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises
-    `UserMistake` if the question or a setting has to change, `RunFailed` if a model writes nothing or falls silent;
-    errors of a model's own client are raised as they are.
+    `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises `UserMistake`
+    if the question or a setting is invalid, `RunFailed` if a model does not answer; errors of a model's client library
+    are raised unchanged.
     """
-    graph, call = _prepare(question, strategy, settings)
-    return _answer(graph.invoke(**call))
+    return wait_for(aresearch(question, strategy, **settings), build_graph(strategy)._loop())
 
 
 async def aresearch(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
-    """Research a question as `research` does, on the caller's event loop; cancelling the task stops it."""
-    graph, call = _prepare(question, strategy, settings)
-    return _answer(await graph.ainvoke(**call))
-
-
-def _prepare(question: str, strategy: Strategy, settings: Settings) -> tuple[ResearchGraph, dict[str, Any]]:
-    """Return a graph, and the arguments that it is invoked with."""
+    """Research a question like `research`, on the caller's event loop; cancelling the task stops the run."""
     context = read_context({"clarify": "assume", **settings})
-    call = {"input": {"messages": [HumanMessage(question)]}, "context": context}
-    return build_graph(strategy), {**call, "output_keys": ["messages", "report", "sources"]}
-
-
-def _answer(state: Mapping[str, Any]) -> Answer:
+    state = await build_graph(strategy).ainvoke(
+        {"messages": [HumanMessage(question)]}, context=context, output_keys=["messages", "report", "sources"]
+    )
     report: Report = state["report"]
     return Answer(state["messages"][-1].text, report, tuple(report.cited(state["sources"])))

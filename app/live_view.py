@@ -1,4 +1,4 @@
-"""The view of a run on a terminal, redrawn in place while it works."""
+"""Shows a running run on a terminal, in a view that is redrawn continuously."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .progress import PlainLines, ProgressView, describe, describe_index, is_com
 from .words import counted
 
 SHOWN_RESEARCHERS = 6
-"""Researchers in the view; the latest stay."""
+"""Maximum number of researchers shown; the latest are kept."""
 SHOWN_CHARACTERS = 4000
-"""Of what is being written, the end that may be shown."""
+"""Number of characters kept from the end of the text being written."""
 
 
 def progress_view(title: str, is_terminal: bool) -> ProgressView:
-    """Return the view that fits the output."""
+    """Return a live view for a terminal, else plain lines."""
     return LiveView(title) if is_terminal and os.environ.get("TERM") != "dumb" else PlainLines(title)
 
 
 @dataclass
 class Researcher:
-    """What is known of one researcher, or of a step of a typed plan."""
+    """A researcher or plan step, as the view shows it."""
 
     task: str
     doing: str = "starts"
@@ -42,7 +42,7 @@ class Researcher:
 
 
 class LiveView(ProgressView):
-    """Time, sources, plan and researchers, redrawn in place."""
+    """Shows time, sources, plan and researchers."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
@@ -60,11 +60,11 @@ class LiveView(ProgressView):
         self.live.__exit__(*error)
 
     def print(self, text: str) -> None:
-        """Print something above the view."""
+        """Print a text above the view."""
         self.live.console.print(Text(clean(text)))
 
     def take(self, packet: AnyPacket) -> None:
-        """Show a packet in the view."""
+        """Update the view from a packet."""
         branch = (packet.placement.turn_index, packet.placement.tab_index)
         if branch not in self.researchers:
             self.waits = describe(packet) if isinstance(packet, packets.CallDelayed | packets.CallContinued) else ""
@@ -73,7 +73,7 @@ class LiveView(ProgressView):
                 self.plan = ""
             case packets.PlanDelta():
                 self.plan += packet.content
-            # The view goes, what is printed stays.
+            # Printed, since the view disappears at the end.
             case packets.OverallStop() if not is_completed(packet) and self.costs.calls:
                 self.print(self.costs.line)
             case packets.EstimateMade():
@@ -99,38 +99,37 @@ class LiveView(ProgressView):
                 _follow(self.researchers[branch], packet)
 
     def recall(self, state: ResearchState) -> None:
-        """Show the plan, what was found for the question, and the tasks under way."""
+        """Show the plan, the findings for the question, and the current tasks."""
         self.plan = state.plan.text if state.plan else ""
         for finding in state.findings.values():
             if finding.question_id == state.run.id:
-                # Rounds count from 1 in the order in which they are shown; a negative one stands before them all.
-                place = (finding.cycle - len(state.findings), finding.position)
-                self.researchers[place] = Researcher(shorten(finding.task), finding.ended, True, set(finding.sources))
+                # Negative turns sort before those of the resumed run, which begin at 1.
+                branch = (finding.cycle - len(state.findings), finding.position)
+                self.researchers[branch] = Researcher(shorten(finding.task), finding.ended, True, set(finding.sources))
         for task in state.tasks:
             step = task.step if isinstance(task, StepTask) else None
             words = f"{step.id} {step.title}" if step else task.title or task.text
-            known = Researcher(shorten(words), "goes on, or has finished", is_step=step is not None)
+            known = Researcher(shorten(words), "continues, or has finished", is_step=step is not None)
             self.researchers[task.turn, task.position] = known
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render the view: lines that do not wrap, no more than the screen has."""
+        """Render the view as unwrapped lines that fit on the screen."""
         room = max(2, (options.max_height if options.height is None else options.height) - 1)
-        header, work, words = self._header(), self._work(), self._words(console, options.max_width)
-        # What happens now is more than what was planned, and the words that come are more than either.
+        sources = set().union(*(researcher.sources for researcher in self.researchers.values()))
+        spent = f", {self.costs}" if self.costs.calls else ""
+        header = f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}"
+        work = self._work()
+        words = [*Text(self.written.strip()).wrap(console, options.max_width)] if self.is_writing else []
+        # If space is short, the text being written comes first, then current work, then the plan.
         words = words[-max(room // 2, room - 1 - len(work)) :]
         work = work[-(room - 1 - len(words)) :] if room - 1 > len(words) else []
         plan = self._shown_plan()[: room - 1 - len(work) - len(words)]
-        for line in (header, *plan, *work, *words):
+        for line in (Text(header, style="bold"), *plan, *work, *words):
             line.no_wrap, line.overflow = True, "ellipsis"
             yield line
 
-    def _header(self) -> Text:
-        sources = set().union(*(researcher.sources for researcher in self.researchers.values()))
-        spent = f", {self.costs}" if self.costs.calls else ""
-        return Text(f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}", style="bold")
-
     def _shown_plan(self) -> list[Text]:
-        """Return the plan; if its steps are shown below it, only their titles."""
+        """Return the plan; only its top-level lines if the steps are shown below it."""
         if not self.plan:
             return [Text(self.activity or self.indexing or "starting", style="dim")]
         lines = clean(self.plan).strip().splitlines()
@@ -138,7 +137,7 @@ class LiveView(ProgressView):
         return [Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")]
 
     def _work(self) -> list[Text]:
-        """Return who is at work on what, two lines each."""
+        """Return two lines per researcher, then what the run is doing or waiting for."""
         lines: list[Text] = []
         for researcher in list(self.researchers.values())[-SHOWN_RESEARCHERS:]:
             style = "green" if researcher.is_done else "yellow"
@@ -150,15 +149,11 @@ class LiveView(ProgressView):
         waits = ((self.pending, "dim"), (self.waits, "bold yellow"))
         return [*lines, *(Text(words, style=style) for words, style in waits if words)]
 
-    def _words(self, console: Console, width: int) -> list[Text]:
-        """Return the words that are being written, in lines of this width."""
-        return list(Text(self.written.strip()).wrap(console, width)) if self.is_writing else []
-
 
 def _follow(researcher: Researcher, packet: AnyPacket) -> None:
     researcher.doing = describe(packet) or researcher.doing
     if isinstance(packet, packets.SearchToolDocuments | packets.OpenUrlDocuments):
         researcher.sources |= {document.document_id for document in packet.documents}
-    # A step goes on after an error.
+    # A step continues after an error.
     last = packets.StepDone if researcher.is_step else packets.FindingCitedDocuments | packets.PacketError
     researcher.is_done = researcher.is_done or isinstance(packet, last)

@@ -1,4 +1,4 @@
-"""Coroutines and streams on another thread's event loop, such as one in the background for sync callers."""
+"""Runs coroutines and streams on another thread's event loop, such as the background loop for sync callers."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 Value = TypeVar("Value")
-Item = tuple[Any, BaseException | None, bool]
-"""A value, or what ended the stream, or that it came to its end."""
-
 CANCEL_SECONDS = 2.0
-"""Seconds to wait for a run to stop when its stream is left early."""
+"""Seconds to wait for a run to stop when its caller leaves the stream early."""
+
+
+class StreamEnd(NamedTuple):
+    """Last item that `pump` sends, with the error that ended the stream."""
+
+    error: BaseException | None = None
 
 
 @cache
 def background_loop() -> asyncio.AbstractEventLoop:
-    """Return the loop in the background, started when it is first needed."""
+    """Return the background event loop, started on the first call."""
     loop, is_running = asyncio.new_event_loop(), threading.Event()
     loop.call_soon(is_running.set)
     threading.Thread(target=loop.run_forever, name="deep-research", daemon=True).start()
-    # A loop whose thread has not had its turn yet looks like one that has ended.
+    # Until its thread has started, the loop looks like a stopped one.
     is_running.wait()
     return loop
 
@@ -34,52 +37,47 @@ def wait_for(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventL
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return future.result()
-    except BaseException:  # Ctrl-C as well has to stop what runs on the other thread
+    except BaseException:  # Ctrl-C must also stop the work on the other thread
         future.cancel()
         raise
 
 
 async def hand_over(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventLoop) -> Value:
-    """Await a coroutine that has to run on another thread's loop."""
+    """Run a coroutine on another thread's loop and await its result."""
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
 
 
 def iterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop) -> Iterator[Value]:
-    """Iterate over what another thread's loop produces; leaving early cancels it."""
-    items: queue.SimpleQueue[Item] = queue.SimpleQueue()
+    """Iterate over a stream that runs on another thread's loop; leaving early cancels the stream."""
+    items: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stop = _start(make, items.put, loop)
     try:
-        while True:
-            value, error, is_last = items.get()
-            if error:
-                raise error
-            if is_last:
-                return
-            yield value
+        while not isinstance(item := items.get(), StreamEnd):
+            yield item
+        if item.error:
+            raise item.error
     finally:
         stop()
 
 
 async def aiterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop) -> AsyncIterator[Value]:
-    """Iterate asynchronously over what another thread's loop produces; leaving early cancels it."""
-    items: asyncio.Queue[Item] = asyncio.Queue()
+    """Iterate like `iterate`, for async callers."""
+    items: asyncio.Queue[Any] = asyncio.Queue()
     here = asyncio.get_running_loop()
     stop = _start(make, lambda item: here.call_soon_threadsafe(items.put_nowait, item), loop)
     try:
-        while True:
-            value, error, is_last = await items.get()
-            if error:
-                raise error
-            if is_last:
-                return
-            yield value
+        while not isinstance(item := await items.get(), StreamEnd):
+            yield item
+        if item.error:
+            raise item.error
     finally:
         await asyncio.to_thread(stop)
 
 
 def _start(
-    make: Callable[[], AsyncIterator[Value]], put: Callable[[Item], object], loop: asyncio.AbstractEventLoop
+    make: Callable[[], AsyncIterator[Value]], put: Callable[[Any], object], loop: asyncio.AbstractEventLoop
 ) -> Callable[[], object]:
+    """Start `pump` on another thread's loop; return a function that cancels it and waits until it has stopped."""
     ended = threading.Event()
     tasks: list[asyncio.Task[None]] = []
     context = contextvars.copy_context()
@@ -90,20 +88,19 @@ def _start(
         finally:
             ended.set()
 
-    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(work(), context=context)))
-
     def stop() -> object:
         loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
         return ended.wait(CANCEL_SECONDS)
 
+    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(work(), context=context)))
     return stop
 
 
-async def pump(stream: AsyncIterator[Any], put: Callable[[Item], object]) -> None:
-    """Hand on what a stream brings, and how it ends."""
+async def pump(stream: AsyncIterator[Any], put: Callable[[Any], object]) -> None:
+    """Pass each value of a stream to `put`, then a `StreamEnd`."""
     try:
         async for value in stream:
-            put((value, None, False))
-        put((None, None, True))
-    except BaseException as error:  # noqa: BLE001 - whatever ends the stream is raised where it is read
-        put((None, error, True))
+            put(value)
+        put(StreamEnd())
+    except BaseException as error:  # noqa: BLE001 - raised again where the stream is read
+        put(StreamEnd(error))

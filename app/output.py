@@ -1,4 +1,4 @@
-"""Runs as text and as JSON: the report, the plan with its steps, what each researcher did, the audit."""
+"""Formats runs as text and as JSON: report, plan, steps, research, audit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from ..core.evidence.citations.citing import by_number, cited_numbers
-from ..core.evidence.citations.rendering import source_place
+from ..core.evidence.citations.rendering import short_location
 from ..core.evidence.memory.learned import own_observations
 from ..core.evidence.memory.observations import contradictions, gaps_of, open_gaps, unanswered
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
@@ -22,23 +22,23 @@ from ..core.run.conversation import clean, clean_nested
 from ..core.run.spending import dollars, total
 from ..state import ResearchState
 from .progress import estimate_line
-from .run_name import RunName
 from .runs import StoredRun
+from .settings import RunName
 from .words import Format, counted, counts_line, in_words
 
 _NOT_BEGUN = StepOutcome(step="")
-"""What a step came to that has not begun."""
+"""Outcome of a step that has not started."""
 
 
 def report_text(stored: StoredRun, output_format: Format) -> str:
-    """Return the report as it was given to the user, or as data."""
+    """Return the report as Markdown or as JSON."""
     if output_format == "json":
         return _json(_report_data(stored))
     return stored.report
 
 
 def run_json(stored: StoredRun) -> str:
-    """Return one run as data: that of the report, with the plan, its steps, and what each researcher did."""
+    """Return a run as JSON: report, plan, steps, research and audit."""
     state = stored.state
     research = [
         {
@@ -63,7 +63,7 @@ def run_json(stored: StoredRun) -> str:
 
 
 def run_line(stored: StoredRun, shown: str) -> str:
-    """Return one run in one line, `shown` by the beginning of its id."""
+    """Return a run as one line of a list; `shown` is the beginning of its id."""
     name = f"[{stored.name}] " if stored.name else ""
     words = " ".join(clean(name + stored.title).split())
     status = "running in another process" if stored.runner else stored.status
@@ -72,10 +72,10 @@ def run_line(stored: StoredRun, shown: str) -> str:
 
 
 def run_page(stored: StoredRun, name: RunName) -> str:
-    """Return one run with its plan, its research and its report; `name` is how it is resumed."""
+    """Return a run with its plan, research and report as text; `name` is used to say how to resume it."""
     state = stored.state
     lines = _head(stored, name)
-    # Typed steps are the plan, and say more.
+    # Typed steps show the plan in more detail.
     if state.plan and not state.has_typed_plan:
         lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
     if state.steps:
@@ -87,12 +87,12 @@ def run_page(stored: StoredRun, name: RunName) -> str:
     if state.report and state.report.audit:
         lines += ["", "Audit", *(f"  {line}" for line in _audit_lines(state, state.report.audit))]
     if stored.asks:
-        lines += ["", "It asks", *(f"  {line}" for line in stored.asks.splitlines())]
+        lines += ["", "The run asks", *(f"  {line}" for line in stored.asks.splitlines())]
     return clean("\n".join([*lines, "", report_text(stored, "md")]).rstrip())
 
 
 def end_line(stored: StoredRun) -> str:
-    """Return what a finished run came to: its sources, statements and gaps, and what all of it took."""
+    """Summarise a finished run in one line: sources, statements, gaps, time and costs."""
     state, run, report = stored.state, stored.state.run, stored.state.report
     if report is None:
         return ""
@@ -109,7 +109,7 @@ def end_line(stored: StoredRun) -> str:
 
 
 def calls_line(audit: Audit) -> str:
-    """Return what the models of a run, or of a check, have cost."""
+    """Return the number and cost of model calls, in words."""
     money = f", {dollars(audit.usd)}" if audit.usd else ""
     tokens = f"{audit.input_tokens} tokens read, {audit.output_tokens} written"
     return f"{counted(audit.model_calls, 'model call')}, {tokens}{money}"
@@ -120,7 +120,7 @@ def _json(data: dict[str, Any]) -> str:
 
 
 def _report_data(stored: StoredRun) -> dict[str, Any]:
-    """Return the report, its sources, and how the run stands."""
+    """Return the report, its sources and the status of the run."""
     state = stored.state
     run, report = state.run, state.report
     sources = report.cited(state.sources) if report else []
@@ -170,29 +170,29 @@ def _step_data(step: PlanStep, outcome: StepOutcome) -> dict[str, Any]:
 
 
 def _contradictions(state: ResearchState, observed: Sequence[Observation]) -> list[dict[str, Any]]:
-    confirmed = contradictions(one for one in observed if one.step == FINAL_CHECK)
+    confirmed = contradictions(found for found in observed if found.step == FINAL_CHECK)
     return [
         {
             "claims": [
-                {"text": text, "source": _location(state, learnings)}
-                for text, learnings in ((one.text, one.learnings[:1]), (one.other, one.learnings[1:]))
+                {"text": found.text, "source": _location(state, found.learnings[:1])},
+                {"text": found.other, "source": _location(state, found.learnings[1:])},
             ],
-            "step": one.step,
-            # What says no more than those that are confirmed is one of them.
-            "is_confirmed": len(contradictions([*confirmed, one])) == len(confirmed),
+            "step": found.step,
+            # A contradiction is confirmed if it merges with one of the confirmed contradictions.
+            "is_confirmed": len(contradictions([*confirmed, found])) == len(confirmed),
         }
-        for one in contradictions(observed)
+        for found in contradictions(observed)
     ]
 
 
 def _location(state: ResearchState, learnings: Sequence[str]) -> str:
-    """Return where a reader finds the first of these learnings; empty if it has no source."""
+    """Return the location of the first source that one of these learnings names; empty if none does."""
     known = [state.learnings[key] for key in learnings if key in state.learnings]
-    return next((state.sources[one.source].location for one in known if one.source), "")
+    return next((state.sources[learning.source].location for learning in known if learning.source), "")
 
 
 def _audit_data(state: ResearchState) -> dict[str, Any]:
-    """Return the audit and the sentences that were checked; empty where nothing was."""
+    """Return the audit and the checked sentences; empty if the report was not audited."""
     report = state.report
     if report is None or report.audit is None:
         return {}
@@ -203,7 +203,6 @@ def _audit_data(state: ResearchState) -> dict[str, Any]:
 
 
 def _head(stored: StoredRun, name: RunName) -> list[str]:
-    """Return how the run stands."""
     state, run = stored.state, stored.state.run
     reason = f"in {stored.runner}" if stored.runner else stored.failure or run.stop_reason
     lines = [
@@ -214,22 +213,22 @@ def _head(stored: StoredRun, name: RunName) -> list[str]:
         f"Status    {stored.status}" + (f": {reason}" if reason else ""),
     ]
     if stored.asks or (stored.is_unfinished and not stored.runner):
-        lines.append(f"Go on     {name.command('resume')}{' --answer TEXT' if stored.asks else ''}")
+        lines.append(f"Resume    {name.command('resume')}{' --answer TEXT' if stored.asks else ''}")
     if run.id:
-        lines.append(f"Time      {run.active_seconds:.1f} s at work, started {run.date}, version {run.version}")
+        lines.append(f"Time      {run.active_seconds:.1f} s active, started {run.date}, version {run.version}")
     lines.append(f"Spent     {spent_line(state.spending)}")
     return [*lines, *([f"Estimate  {estimate_line(run.estimate)}"] if run.estimate else [])]
 
 
 def _depth(run: Run) -> str:
-    """Return the depth of a run, and what it was decided to mean."""
+    """Return the depth of a run; for `auto`, also the depth that was chosen."""
     if run.depth == "auto":
         return "auto, answered from one search" if run.is_quick else "auto, researched step by step"
     return run.depth or "standard"
 
 
 def spent_line(spending: Mapping[str, Spent]) -> str:
-    """Return what was spent, in words."""
+    """Return the spending in words."""
     spent = total(spending)
     counts = {"model call": spent.calls, "token": spent.tokens, "search": spent.searches}
     words = [counted(count, noun) for noun, count in counts.items() if count]
@@ -257,8 +256,8 @@ def _finding_lines(state: ResearchState, finding: Finding) -> Iterable[str]:
         yield f"      {action.tool}: {' | '.join(action.inputs)} – {counted(len(action.found), 'source')}"
         yield from (f"        {problem}" for problem in action.problems)
     for source in _cited(state, finding):
-        place = source_place(source) if source.kind == "document" else source.location
-        yield f"      cited: {source.title} – {place}"
+        location = short_location(source) if source.kind == "document" else source.location
+        yield f"      cited: {source.title} – {location}"
 
 
 def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
@@ -275,7 +274,7 @@ def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
 
 
 def engines_line(state: ResearchState) -> str:
-    """Return which search engines found the sources, and how many of these are cited; empty if none found any."""
+    """Return how many sources each search engine found and how many of them are cited; empty if none found any."""
     cited = set(state.report.sources) if state.report else set()
     found = Counter(engine for source in state.sources.values() for engine in source.engines)
     used = Counter(engine for key in cited for engine in state.sources[key].engines)
@@ -283,12 +282,11 @@ def engines_line(state: ResearchState) -> str:
 
 
 def _findings(state: ResearchState) -> list[Finding]:
-    """Return what was found for the present question, in the order of the tasks."""
-    findings = [one for one in state.findings.values() if one.question_id == state.run.id]
+    """Return the findings for the current question, in the order of the tasks."""
+    findings = [finding for finding in state.findings.values() if finding.question_id == state.run.id]
     return sorted(findings, key=lambda finding: (finding.cycle, finding.position))
 
 
 def _cited(state: ResearchState, finding: Finding) -> list[Source]:
-    """Return the sources that the finding cites."""
     numbered = by_number(state.sources.values())
     return [numbered[number] for number in cited_numbers(finding.numbered or "", numbered)]

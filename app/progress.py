@@ -1,4 +1,4 @@
-"""Progress of a run while it works: plain lines, packets as JSON lines, and what every view has in common."""
+"""Shows the progress of a run as plain lines or as JSON lines; also the base class of all views."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from .terminal import ReaderGone, put_out, say
 from .words import counted, counts_line, in_words
 
 WIDTH = 100
-"""Characters of a task or query that are shown."""
+"""Maximum length of a task or query in a line, in characters."""
 EVERY = 100
-"""Documents indexed from one plain line to the next."""
+"""Number of documents indexed between two progress lines."""
 WAIT_SECONDS = 10.0
-"""Seconds from one plain line that says what is waited for to the next."""
+"""Seconds between two lines that say what the run is waiting for."""
 
 
 class Costs(NamedTuple):
-    """What the models' calls have cost so far."""
+    """Costs of the model calls since the command started."""
 
     calls: int = 0
     tokens: int = 0
-    """Input and output together."""
+    """Input and output tokens together."""
     usd: float = 0.0
-    """Money, as far as it is known."""
+    """Only calls whose price is known are counted."""
 
     def plus(self, call: packets.CallFinished) -> Costs:
-        """Return the costs with one more call."""
+        """Return these costs plus those of a call."""
         tokens = self.tokens + call.input_tokens + call.output_tokens
         return Costs(self.calls + 1, tokens, self.usd + call.usd)
 
@@ -50,24 +50,29 @@ class Costs(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Return what was spent since the command began."""
+        """The costs as a line."""
         return f"spent: {counted(self.calls, 'model call')}, {self}"
 
 
-def estimate_line(estimate: Estimate) -> str:
-    """Return an estimate of the whole run in words: what is likely, and the range of each figure in brackets."""
+def estimate_line(estimate: Estimate, *, is_brief: bool = False) -> str:
+    """Return an estimate in words, or the run's limits if there is too little data; `is_brief`: only time and money."""
     read, written = estimate.input_tokens, estimate.output_tokens
+    if is_brief and estimate.seconds:
+        money = f", {dollars(estimate.usd.likely)}" if estimate.usd else ""
+        return f"about {in_words(estimate.seconds.likely)}{money}"
+    if is_brief:
+        return f"at most {in_words(estimate.max_seconds)}" if estimate.max_seconds else ""
     if not (estimate.calls and read and written and estimate.seconds):
         limits = [f"{in_words(estimate.max_seconds)} of research (max_seconds)"] if estimate.max_seconds else []
         limits += [f"{estimate.max_tokens} tokens (max_tokens)"] if estimate.max_tokens else []
         limits += [f"{dollars(estimate.max_usd)} (max_usd)"] if estimate.max_usd else []
-        known = f"more is known after three finished runs of this kind ({estimate.runs} so far)"
+        known = f"an estimate needs three finished runs of this kind ({estimate.runs} so far)"
         return f"at most {', '.join(limits)}; {known}" if limits else known
     tokens = Span(low=read.low + written.low, likely=read.likely + written.likely, high=read.high + written.high)
     parts = [_in_range(estimate.calls, "{:.0f}".format, " model calls"), _in_range(tokens, about, " tokens")]
     parts += [_in_range(estimate.usd, dollars)] if estimate.usd else []
     parts += [_in_range(estimate.seconds, in_words)]
-    return ", ".join(parts) + (f", by {estimate.runs} finished runs" if estimate.runs else "")
+    return ", ".join(parts) + (f", based on {estimate.runs} finished runs" if estimate.runs else "")
 
 
 def _in_range(span: Span, words: Callable[[float], str], noun: str = "") -> str:
@@ -75,20 +80,20 @@ def _in_range(span: Span, words: Callable[[float], str], noun: str = "") -> str:
 
 
 def about(count: float) -> str:
-    """Return a number to two significant digits."""
+    """Return a number rounded to two significant digits."""
     return f"{round(count, 1 - math.floor(math.log10(max(1, count)))):,.0f}".replace(",", " ")
 
 
 class ProgressView(ABC):
-    """Shows a run while it works, from its packets."""
+    """Base class of views that show the progress of a run from its packets."""
 
     def __init__(self, title: str) -> None:
         self.title = title
         self.costs = Costs()
         self.typed: list[str] = []
-        """What the user has typed and no run has been told yet."""
+        """Lines typed by the user but not yet passed to the run."""
         self.is_researching = False
-        """Whether researchers are at work whom words can steer."""
+        """Whether researchers are running, so that a hint can still steer them."""
 
     def __enter__(self) -> Self:
         return self
@@ -97,16 +102,16 @@ class ProgressView(ABC):
         return None
 
     def begin(self, notices: Iterable[str] = ()) -> None:
-        """Print what the user should know before anything is spent."""
+        """Print notices; called before anything is spent."""
         for notice in notices:
             self.print(f"Note: {notice}")
 
     def __call__(self, packet: AnyPacket) -> None:
-        """Take a packet; the first shows that the run exists, so that its title can be printed."""
+        """Show a packet; the first one, which proves that the run exists, prints the title first."""
         if self.title and not isinstance(packet, packets.ChatHeartbeat):
             self.print(self.title)
             self.title = ""
-        # A quick answer has one search and nobody who would decide anew.
+        # A quick answer cannot be steered: it makes no decisions after its only search.
         if isinstance(packet, packets.ResearchAgentTitle | packets.StepStarted):
             self.is_researching = True
         elif is_report_start(packet):
@@ -116,36 +121,50 @@ class ProgressView(ABC):
         self.take(packet)
 
     def steering(self) -> str:
-        """Return what the user has typed to researchers at work, once; empty if nothing."""
+        """Return and clear the lines typed while researchers are running; empty if there are none."""
         if not self.is_researching or not self.typed:
             return ""
         words = "\n".join(self.typed)
         self.typed.clear()
-        self.print(f"The researchers are told: {words}")
+        self.print(f"Passed on to the researchers: {words}")
         return words
 
     @property
     def pending(self) -> str:
-        """The calls of models that are waited for, in words; empty if there are none."""
+        """The pending model calls, in words; empty if there are none."""
         calls = ", ".join([*pending_calls.values()])
         return f"waiting for the model's answer to {calls}" if calls else ""
 
     def print(self, text: str) -> None:
-        """Print something that stays."""
+        """Print a line that stays visible."""
         say(text)
 
     @abstractmethod
     def take(self, packet: AnyPacket) -> None:
         """Show a packet."""
 
-    @abstractmethod
-    def recall(self, state: ResearchState) -> None:
-        """Show what a resumed run has done before."""
+    def recall(self, state: ResearchState) -> None:  # noqa: B027 - optional
+        """Show the earlier progress of a resumed run; does nothing by default."""
 
 
 def describe(packet: AnyPacket) -> str:
-    """Return a packet in words; empty for those that say nothing new to a reader of lines."""
+    """Return a packet in words; empty if there is nothing to show."""
     match packet:
+        case packets.Activity():
+            return shorten(packet.text)
+        case packets.StepStarted():
+            return f"step {packet.step_id} ({packet.kind}): {shorten(packet.title)}"
+        case packets.StepLearnings():
+            count = len({learning.text for learning in packet.learnings})
+            return f"learned {counted(count, 'thing') if count else 'nothing new'}, confidence {packet.confidence:.2g}"
+        case packets.StepAssessed():
+            return "complete" if packet.is_complete else f"not complete: {shorten(packet.reasoning)}"
+        case packets.StepDone():
+            return shorten(f"step {packet.step_id} {packet.status}{packet.reason and f': {packet.reason}'}")
+        case packets.ContradictionsFound():
+            return f"found {counted(len(packet.contradictions), 'contradiction')} between sources"
+        case packets.ReportFraming():
+            return f"the report will say: {shorten(packet.main_message)}"
         case packets.ResearchAgentTitle():
             return f"researching: {packet.title}"
         case packets.ToolProblems():
@@ -165,7 +184,7 @@ def describe(packet: AnyPacket) -> str:
         case packets.CallDelayed():
             return f"waiting {packet.seconds:.0f} s: {shorten(packet.reason)}"
         case packets.CallContinued():
-            return f"going on where it broke off: {shorten(packet.reason)}"
+            return f"continuing an answer that broke off: {shorten(packet.reason)}"
         case packets.PacketError():
             return shorten(packet.message)
         case packets.ReportGraded():
@@ -174,8 +193,7 @@ def describe(packet: AnyPacket) -> str:
             return counts_line(packet.audit)
         case packets.EstimateMade():
             return f"estimated: {estimate_line(packet.estimate)}"
-        case _:
-            return _describe_step(packet)
+    return ""
 
 
 def _grades_line(packet: packets.ReportGraded) -> str:
@@ -188,41 +206,18 @@ def _grades_line(packet: packets.ReportGraded) -> str:
 
 
 def describe_index(packet: packets.DocumentsIndexed) -> str:
-    """Return how far indexing is; at its end also what could not be read, the first few by name."""
+    """Return the progress of indexing, and at the end the first few files that could not be read."""
     if not packet.unread_total:
         return f"documents indexed: {packet.done} of {packet.total}"
-    named = [f"{one.path} ({one.reason})" for one in packet.unread]
+    named = [f"{file.path} ({file.reason})" for file in packet.unread]
     more = packet.unread_total - len(named)
     rest = f", and {more} more: `deep-research doctor` with the same --docs lists them" if more else ""
     count = f"documents indexed: {packet.readable} of {packet.readable + packet.unread_total}"
     return clean(f"{count}; {packet.unread_total} could not be read: {', '.join(named)}{rest}")
 
 
-def _describe_step(packet: AnyPacket) -> str:
-    """Return a packet of the planned strategy in words."""
-    match packet:
-        case packets.Activity():
-            return shorten(packet.text)
-        case packets.StepStarted():
-            return f"step {packet.step_id} ({packet.kind}): {shorten(packet.title)}"
-        case packets.StepLearnings():
-            learned = (
-                counted(len({one.text for one in packet.learnings}), "thing") if packet.learnings else "nothing new"
-            )
-            return f"learned {learned}, confidence {packet.confidence:.2g}"
-        case packets.StepAssessed():
-            return "complete" if packet.is_complete else f"not complete: {shorten(packet.reasoning)}"
-        case packets.StepDone():
-            return shorten(f"step {packet.step_id} {packet.status}{packet.reason and f': {packet.reason}'}")
-        case packets.ContradictionsFound():
-            return f"found {counted(len(packet.contradictions), 'contradiction')} between sources"
-        case packets.ReportFraming():
-            return f"the report will say: {shorten(packet.main_message)}"
-    return ""
-
-
 class PlainLines(ProgressView):
-    """One line an event, for pipes and logs."""
+    """Prints one line per event, for pipes and logs."""
 
     def __init__(self, title: str = "", clock: Clock | None = None) -> None:
         super().__init__(title)
@@ -231,28 +226,28 @@ class PlainLines(ProgressView):
         self.clock = clock or SystemClock()
 
     async def during(self, work: Awaitable[Value]) -> Value:
-        """Await the work, and print what it waits for every `WAIT_SECONDS`."""
+        """Await `work`; every `WAIT_SECONDS`, print what it is waiting for."""
 
-        async def tell() -> None:
+        async def report() -> None:
             while True:
                 await self.clock.sleep(WAIT_SECONDS)
-                self.print(self.pending or "still at work")
+                self.print(self.pending or "still running")
 
-        ticking = asyncio.create_task(tell())
+        reporting = asyncio.create_task(report())
         try:
             return await work
         finally:
-            ticking.cancel()
+            reporting.cancel()
 
     def take(self, packet: AnyPacket) -> None:
-        """Print what a packet says."""
-        place = packet.placement
+        """Print a packet as a line; skip it if there is nothing to show."""
+        turn = packet.placement.turn_index
         match packet:
             case packets.PlanStart():
-                self.plan, self.plan_turn = [], place.turn_index
+                self.plan, self.plan_turn = [], turn
             case packets.PlanDelta():
                 self.plan.append(packet.content)
-            case packets.SectionEnd() if place.turn_index == self.plan_turn:
+            case packets.SectionEnd() if turn == self.plan_turn:
                 self.print(f"plan:\n{''.join(self.plan).strip()}")
             case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % EVERY == 0:
                 self.print(describe_index(packet))
@@ -263,33 +258,32 @@ class PlainLines(ProgressView):
             case _ if is_report_start(packet):
                 self.print("writing the report")
             case _ if words := describe(packet):
-                self.print(f"[{place.turn_index}.{place.tab_index + 1}] {words}")
+                self.print(f"[{turn}.{packet.placement.tab_index + 1}] {words}")
 
     def recall(self, state: ResearchState) -> None:
-        """Name the plan that the run goes on with."""
+        """Add the plan of the resumed run to the title."""
         if state.plan:
-            self.title += f"\ngoing on with the plan:\n{state.plan.text}"
+            self.title += f"\ncontinuing with the plan:\n{state.plan.text}"
 
 
 def is_completed(stop: packets.OverallStop) -> bool:
-    """Whether the run has a report; the command then says itself what the whole run has cost."""
+    """Whether the run has a report; the command then prints the costs itself."""
     return stop.stop_reason in ("completed", "completed_with_gaps")
 
 
 def is_report_start(packet: AnyPacket) -> bool:
-    """Whether the report follows."""
-    # A question to the user starts with the same packet, but has no sources.
+    """Whether this packet starts the report; a question to the user starts with the same packet without sources."""
     return isinstance(packet, packets.MessageStart) and packet.final_documents is not None
 
 
 def shorten(words: str) -> str:
-    """Return a text as one line of bearable length."""
+    """Shorten a text to one line of at most `WIDTH` characters."""
     line = " ".join(clean(words).split())
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
 class PacketLines(ProgressView):
-    """Every packet as a line of JSON on standard output; the last line is a stop, whatever happens."""
+    """Prints packets as JSON lines; the last one is always a stop."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -297,17 +291,14 @@ class PacketLines(ProgressView):
         self.start = time.monotonic()
 
     def take(self, packet: AnyPacket) -> None:
-        """Print a packet; raises `ReaderGone`, which stops the run, if nobody reads it."""
+        """Print a packet; raises `ReaderGone`, which stops the run, if standard output is closed."""
         self.has_stopped = isinstance(packet, OverallStop)
-        # ASCII alone, so that no reader's encoding matters.
+        # Pure ASCII works with any encoding of the reader.
         if not put_out(json.dumps(packet.model_dump(mode="json"))):
             raise ReaderGone
 
-    def recall(self, state: ResearchState) -> None:
-        """Print nothing: packets are about what happens now."""
-
     def close(self, message: str, *, is_cancelled: bool) -> None:
-        """Print a stop, unless the stream ended with one: what went wrong may have done so before it began."""
+        """Print a stop packet unless the last packet was one, as when the command fails before the stream starts."""
         if self.has_stopped:
             return
         stop = OverallStop(

@@ -1,4 +1,4 @@
-"""Read the sources of a finished report again, and say which of its sentences hold: the command `refresh`."""
+"""The `refresh` command: reads the sources of a finished report again and says which sentences still hold."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit, units_of
 from ..core.evidence.checking.verification import Verifier
 from ..core.evidence.citations.markers import settle_fences
-from ..core.evidence.citations.rendering import plain_line, shown_title, source_place, without_marks
-from ..core.models.resolve import check_models, is_extractive, load_models
+from ..core.evidence.citations.rendering import plain_line, short_location, shown_title, without_marks
+from ..core.models.resolve import is_extractive
 from ..core.records.report import Report
 from ..core.records.sources import Source
 from ..core.run.context import within_scope
@@ -29,33 +29,34 @@ from ..core.run.events.packets import Placement
 from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
 from ..core.writing.judging import Key, UnitJudgement, key_of
+from .check_report import load_verifier
 from .endings import reports_errors, run_interruptibly
-from .export import no_report_yet
+from .export import report_of
 from .output import spent_line
 from .progress import PlainLines
 from .reread import Reread, reread
-from .run_name import RunName
+from .settings import RunName
 from .stored import kept_run
 from .terminal import check_output, deliver, say
 from .words import CHANGED, DONE, FAILED, counted
 
 State = Literal["holds", "changed", "unchecked"]
 STATES: Mapping[State, str] = {"changed": "Changed", "unchecked": "Can no longer be checked"}
-"""Heading of a sentence that does not hold as it did."""
+"""Heading shown for each state of a sentence that no longer holds."""
 _JUDGED: Mapping[str, str] = {
     "contradicted": "the source says something else now",
     "not_found": "the source no longer says it",
     "wrong_source": "another source says it now, and this one no longer does",
 }
-"""What a model's verdict on a sentence means for the reader."""
-REWORDED = "the source words it otherwise now, or no longer says it"
-NOT_KEPT = "the text that was read for the report is no longer kept"
-ONLY_EXCERPT = "only a search excerpt of it was read for the report, and its page does not say so in these words"
+"""Description of each verdict of the model, for the reader."""
+REWORDED = "the source words it differently now, or no longer says it"
+NOT_KEPT = "the text that was read for the report is no longer stored"
+ONLY_EXCERPT = "only a search excerpt was read for the report, and the page does not contain these words"
 _MARKUP = re.compile(r"[*_`#>|]+|^\s*[-+•]\s")
 
 
 class RecheckedSentence(NamedTuple):
-    """A sentence of the report that cites a source, or a row of a table."""
+    """A sentence or table row of the report that cites a source."""
 
     words: str
     state: State
@@ -68,10 +69,10 @@ class Refreshed(NamedTuple):
 
     title: str
     dates: str
-    """When it was written and read again, in words."""
+    """When it was written and when its sources were read again, in words."""
     sentences: Sequence[RecheckedSentence]
     tail: Sequence[str]
-    """How sources differ, and what could not be judged, in Markdown."""
+    """Markdown sections: changed sources, and notes on sentences that could not be judged."""
 
     @property
     def holds(self) -> bool:
@@ -80,27 +81,27 @@ class Refreshed(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """How many sentences hold, changed and can no longer be checked, in words."""
+        """Numbers of sentences that hold, that changed, and that can no longer be checked, in words."""
         states = Counter(sentence.state for sentence in self.sentences)
         holds = f"{counted(states['holds'], 'sentence')} {'holds' if states['holds'] == 1 else 'hold'}"
         return f"{holds}, {states['changed']} changed, {states['unchecked']} can no longer be checked"
 
     def is_news(self, path: Path | None) -> bool:
-        """Whether it says something else than the file of the last refresh; without one, whether not all holds."""
+        """Whether the result differs from the one in this file; without a file, whether a sentence no longer holds."""
         if path is None or not path.exists():
             return not self.holds
         now, before = self.markdown().split("\n\n"), path.read_text("utf-8", "replace").strip().split("\n\n")
-        # The third paragraph holds the dates.
+        # The third paragraph contains the dates.
         return (now[:2], now[3:]) != (before[:2], before[3:])
 
     def markdown(self) -> str:
-        """Return it as Markdown."""
+        """Return the result as Markdown."""
         head = [f"# {plain_line(self.title)}", f"**{self.summary}.**", plain_line(self.dates)]
         shown = [
-            f"**{STATES[one.state]}**\n\n```diff\n{'-' if one.state == 'changed' else ' '} {one.words}\n```\n\n"
-            + "\n\n".join(one.grounds)
-            for one in self.sentences
-            if one.state != "holds"
+            f"**{STATES[state]}**\n\n```diff\n{'-' if state == 'changed' else ' '} {words}\n```\n\n"
+            + "\n\n".join(grounds)
+            for words, state, grounds in self.sentences
+            if state != "holds"
         ]
         return clean("\n\n".join([*head, *shown, *self.tail])).rstrip()
 
@@ -109,9 +110,9 @@ class Refreshed(NamedTuple):
 def refresh_run(
     thread: str, given: Mapping[str, Any], data_dir: Path | None, path: Path | None, *, is_for_news: bool
 ) -> int:
-    """Read the sources of a run's report again and write what that found; the run stays as it is.
+    """Read the sources of a report again and print or write the result; the run itself stays unchanged.
 
-    If it `is_for_news`, nothing is printed or written unless there is something new.
+    With `is_for_news`, print and write nothing unless there is something new.
     """
     check_output(path)
     with redirect_stderr(StringIO()) if is_for_news else nullcontext():
@@ -125,18 +126,18 @@ def refresh_run(
 
 
 async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed, str]:
-    """Return which sentences hold and what changed, and in words what reading and judging cost."""
+    """Return the result, and what reading and judging cost, in words."""
     async with kept_run(name) as (book, stored):
-        report, run = stored.state.report, stored.state.run
-        if report is None:
-            raise no_report_yet(stored, name)
+        report, run = report_of(stored, name), stored.state.run
         context = within_scope(await book.settings(stored, given), run.scope)
-        await load_models(context)
-        for notice in check_models(("verifier",), context):
-            say(f"Note: {notice}")
+        await load_verifier(context)
         sources = {key: stored.state.sources[key] for key in report.sources if key}
         kept = await book.texts(stored, report)
-    before = {key: _read(source, kept[key]) for key, source in sources.items()}
+    # The text that was read for the report, or else the search excerpts.
+    before = {
+        key: [text for text in kept[key] if text.content_hash == source.content_hash] or [*kept[key]]
+        for key, source in sources.items()
+    }
     say(f"reading again: {counted(len(sources), 'source')}")
     now, fetched = await reread([*sources.values()], context, run)
     comparison = await asyncio.to_thread(_Comparison, report, sources, before, now)
@@ -144,7 +145,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
     filler = Filler(context, run, events, events.placement)
     if not is_extractive("verifier", context) and (wanted := await asyncio.to_thread(comparison.parts_to_judge)):
         say(f"judging again: {counted(len(wanted), 'part')} of the report")
-        known, texts = {key: one.source for key, one in now.items()}, {key: one.texts for key, one in now.items()}
+        known, texts = {key: read.source for key, read in now.items()}, {key: read.texts for key, read in now.items()}
         examination = Examination(comparison.text, report.keys, texts, known, context, filler, run.language_code)
         comparison.verdicts = await examination.judge_parts(wanted)
     today = context.clock.now().strftime("%A, %B %d, %Y")
@@ -158,7 +159,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
 
 
 class _Comparison:
-    """A report beside the texts that were read for it and the texts that were read now."""
+    """Compares the source texts read for a report with the current ones."""
 
     def __init__(
         self,
@@ -167,23 +168,23 @@ class _Comparison:
         before: Mapping[str, Sequence[SourceText]],
         now: Mapping[str, Reread],
     ) -> None:
-        """`sources`, `before`, `now`: by the key of the source."""
+        """`sources`, `before` and `now` are keyed by source key."""
         self.text = settle_fences(without_marks(report.text))
         self.verdicts: Mapping[Key, UnitJudgement] = {}
-        """What a model says of the parts that it was asked about."""
+        """Verdicts of the model on the parts that it judged."""
         self._sources, self._now = sources, now
         self._numbers = {key: number for number, key in report.keys.items()}
-        self._before, self._verifier = Verifier(before), Verifier({key: one.texts for key, one in now.items()})
-        self._plain = {key: _plain("\n".join(text.text for text in one.texts)) for key, one in now.items()}
-        # What was not supported before is for `audit`.
+        self._before, self._verifier = Verifier(before), Verifier({key: read.texts for key, read in now.items()})
+        self._plain = {key: _plain("\n".join(text.text for text in read.texts)) for key, read in now.items()}
+        # Sentences that were already unsupported are left to `audit`.
         unsupported = {words for words, check in checks_of(report) if check.verdict == "unsupported"}
         units = [unit for unit in units_of(self.text, report.keys) if unit.raw not in unsupported]
         self._units = [*self._with_sources(units)]
 
     def _with_sources(self, units: Sequence[ReportUnit]) -> Iterator[ReportUnit]:
-        """Yield the parts that cite a source, and quotes of what the next part of their paragraph cites."""
-        for place, unit in enumerate(units):
-            citing = next((other for other in units[place:] if other.sources), None)
+        """Yield parts that cite sources, and parts that quote the sources cited next in the same paragraph."""
+        for index, unit in enumerate(units):
+            citing = next((other for other in units[index:] if other.sources), None)
             if citing is unit:
                 yield unit
             elif citing and "\n" not in self.text[unit.end : citing.start]:
@@ -191,21 +192,21 @@ class _Comparison:
                 yield from [unit._replace(sources=keys)] if keys else []
 
     def parts_to_judge(self) -> list[ReportUnit]:
-        """Return the parts that rest on passages which no longer stand in a source, and are no quotes of one."""
+        """Return the parts that a model must judge: not quotes, with a passage that is gone from a readable source."""
         return [unit for unit in self._units if any(self._now[key].texts for key in self._fallen(unit))]
 
     def _fallen(self, unit: ReportUnit) -> list[str]:
-        """Return the sources of a part in which its passage no longer stands; none if one says it word for word."""
+        """Return the sources that lost the passage of a part; none if a source still has the part word for word."""
         if any(self._verifier.is_quoted(unit, key) for key in unit.sources):
             return []
-        return [key for key in unit.sources if not (self._now[key].is_same or self._stands(unit, key))]
+        return [key for key in unit.sources if not (self._now[key].is_same or self._has_passage(unit, key))]
 
-    def _stands(self, unit: ReportUnit, key: str) -> bool:
+    def _has_passage(self, unit: ReportUnit, key: str) -> bool:
         passage = _plain(self._before.passage(unit, key).quote)
         return bool(passage) and passage in self._plain[key]
 
     def sentences(self) -> Iterator[RecheckedSentence]:
-        """Yield the sentences that cite a source, each with what became of it."""
+        """Yield each sentence that cites a source, with its state."""
         for _, units in groupby(self._units, key=lambda unit: unit.sentence_start):
             parts = [*units]
             grounds = dict.fromkeys(ground for unit in parts for ground in self._grounds(unit))
@@ -214,9 +215,9 @@ class _Comparison:
             yield RecheckedSentence(" ".join(parts[0].sentence.split()), state, tuple(words for _, words in grounds))
 
     def _grounds(self, unit: ReportUnit) -> Iterator[tuple[State, str]]:
-        """Yield why a part does not hold: a verdict decides, else whether its passages stand."""
+        """Yield the reasons why a part does not hold, from the model's verdict or, without one, from its passages."""
         judged = self.verdicts.get(key_of(unit))
-        # A yes without proof says no more than no answer.
+        # A positive verdict without proof counts as no verdict.
         is_proved = judged is not None and judged.verdict not in (*_JUDGED, "unproved")
         for key in () if is_proved else self._fallen(unit):
             before, is_excerpt = self._before.passage(unit, key).quote, not self._sources[key].content_hash
@@ -231,25 +232,20 @@ class _Comparison:
             yield state, "\n\n".join([f"{self.name(key)}: {plain_line(reason or REWORDED)}.", *quotes])
 
     def name(self, key: str) -> str:
-        """Return a source in words."""
-        title, place = shown_title(self._sources[key]), source_place(self._sources[key])
+        """Return the number, title and location of a source as Markdown."""
+        title, origin = shown_title(self._sources[key]), short_location(self._sources[key])
         shown = f"[{self._numbers[key]}] {plain_line(title)}"
-        return f"{shown} — {plain_line(place)}" if place and place != title else shown
+        return f"{shown} — {plain_line(origin)}" if origin and origin != title else shown
 
 
 def _plain(text: str) -> str:
     return " ".join(" ".join(_MARKUP.sub(" ", line) for line in text.splitlines()).split())
 
 
-def _read(source: Source, texts: Sequence[SourceText]) -> list[SourceText]:
-    """Return what was read of a source: its text, else the excerpts that searches showed."""
-    return [text for text in texts if text.content_hash == source.content_hash] or [*texts]
-
-
 def _how(source: Source, now: Reread) -> str:
-    """Return in words how a source differs from before; empty if it does not."""
+    """Return how a source has changed, in words; empty if it has not."""
     if not now.texts:
         return f"cannot be read now: {plain_line(now.reason)}"
     if now.source.location != source.location and source.kind == "document":
-        return f"its text stands in {plain_line(source_place(now.source))} now"
+        return f"its text is now in {plain_line(short_location(now.source))}"
     return "" if now.is_same or not source.content_hash else "its text has changed"

@@ -1,4 +1,4 @@
-"""Reads the sources of a finished report again, beside its thread and not in it."""
+"""Reads the sources of a report again, without changing its thread."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from ..tools.tool import Hit, ToolContext
 from ..tools.use import meter_for_run
 from .terminal import say
 
-NOT_ASKED = "a tool of the app gave it, which is not asked again"
-NO_DOCUMENT = "there is no such document any more"
+NOT_ASKED = "it came from one of the app's own tools, which are not called again"
+NO_DOCUMENT = "the document no longer exists"
 _WEB = ("http://", "https://")
 
 
 class Reread(NamedTuple):
-    """A source as it is now."""
+    """A source in its current version."""
 
     source: Source
-    """Under the key and number that it has in the report; title, date and location are those of now."""
+    """The source with its key and number in the report, and its current title, date and location."""
     texts: Sequence[SourceText]
-    """Its text; empty if it cannot be read."""
+    """Its current text; empty if it cannot be read."""
     reason: str = ""
     """Why it cannot be read."""
     is_same: bool = False
-    """Whether its text is the one that was read for the report."""
+    """Whether its text is unchanged since the report."""
 
 
 async def reread(
     sources: Sequence[Source], context: Context, run: Run, on_notice: Callable[[str], None] = say
 ) -> tuple[dict[str, Reread], Spent]:
-    """Read sources again within the limits of the run; return them by key, and what reading pages cost.
+    """Read sources again within the run's limits; return them by key, and what reading web pages cost.
 
-    A page of which the run knew only a search excerpt is opened, too.
+    Pages of which the run knew only a search excerpt are opened too.
     """
     tool_context = ToolContext(Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {}))
     pages = [source for source in sources if source.address.startswith(_WEB)]
@@ -60,7 +60,7 @@ async def reread(
     for note in asked_notes(tool_context.meter.asked):
         on_notice(f"Note: {note}")
     unasked = {source.key: Reread(source, (), NOT_ASKED) for source in sources}
-    return unasked | {one.source.key: one for one in found}, tool_context.meter.spent(tool_names.OPEN_URL)
+    return unasked | {read.source.key: read for read in found}, tool_context.meter.spent(tool_names.OPEN_URL)
 
 
 async def _read_pages(sources: Sequence[Source], context: Context, tool_context: ToolContext) -> list[Reread]:
@@ -72,14 +72,13 @@ async def _read_pages(sources: Sequence[Source], context: Context, tool_context:
         for start in range(0, len(sources), most):
             batch = sources[start : start + most]
             read = await gather_or_cancel(pages.read(source.address, reader) for source in batch)
-            found += [_reread_page(*pair) for pair in zip(batch, read, strict=True)]
+            for source, page in zip(batch, read, strict=True):
+                if isinstance(page, Hit):
+                    found.append(_reread(source, page.source, page.text))
+                else:
+                    reason = f"{page.reason} ({page.code})" if isinstance(page, NotRead) else page
+                    found.append(Reread(source, (), reason))
     return found
-
-
-def _reread_page(source: Source, read: Hit | NotRead | str) -> Reread:
-    if isinstance(read, Hit):
-        return _reread(source, read.source, read.text)
-    return Reread(source, (), f"{read.reason} ({read.code})" if isinstance(read, NotRead) else read)
 
 
 def _read_documents(sources: Sequence[Source], context: Context) -> list[Reread]:
@@ -90,12 +89,12 @@ def _read_documents(sources: Sequence[Source], context: Context) -> list[Reread]
         status = library.refresh()
     except DocumentsUnreadable as error:
         return [Reread(source, (), str(error)) for source in sources]
-    reasons = {f"{DOCUMENT_SCHEME}{one.path}": one.reason for one in status.left_out}
+    reasons = {f"{DOCUMENT_SCHEME}{left.path}": left.reason for left in status.left_out}
     found = {source.key: library.read(source.address) for source in sources}
     if not all(found.values()):
-        # A document that was renamed keeps its text.
-        by_text = {one.source.content_hash: one for one in library.documents()}
-        found |= {one.key: by_text.get(one.content_hash) for one in sources if not found[one.key]}
+        # A renamed document is found by its text.
+        by_text = {document.source.content_hash: document for document in library.documents()}
+        found |= {source.key: by_text.get(source.content_hash) for source in sources if not found[source.key]}
     return [
         _reread(source, document.source, document.text)
         if (document := found[source.key])

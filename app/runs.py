@@ -1,4 +1,4 @@
-"""Runs as the command line sees them: started, resumed, listed, read."""
+"""Starts, resumes, lists and reads runs in a data folder or database."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ from ..core.run.context import ROLES, Context
 from ..core.run.conversation import DRAFT, check_question, clean, mark_of, subject_of
 from ..core.run.errors import UnknownSetting, UnknownThread, UserMistake
 from ..core.run.events.log import read_failure
-from ..core.run.events.packets import AnyPacket
 from ..core.run.limits import Limits
 from ..core.run.plan_text import TITLE_CHARACTERS
 from ..core.run.settings import read_context
-from ..core.run.store.database import Database, open_database, place_of_runs
+from ..core.run.store.database import Database, open_database, runs_location
 from ..core.run.store.lease import Lease
 from ..core.run.store.pages import LOCAL_USER, OWNER, Pages, note_value, page_namespace
 from ..core.run.tracing import tracing_notices
@@ -42,45 +41,44 @@ from ..tools.offer import check_tools
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import ProgressView, estimate_line
-from .stream import apackets, replay
+from .stream import apackets
 from .words import Strategy, default_strategy, strategy_of
 
 APPROVED = "yes"
-REVIEW = "Is this plan good? Write yes, what should be different, or the whole plan as a numbered list."
+REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
 KEY = "settings"
-"""Key in the store, beside the page texts of the thread."""
+"""Store key of the notes, in the namespace of the thread's page texts."""
 
 
 class Notes(NamedTuple):
-    """Notes on one thread in the store; they are deleted and copied with it."""
+    """Notes on a thread, kept in the store and deleted and copied with the thread."""
 
     store: BaseStore
     thread: str
 
     async def read(self) -> dict[str, str]:
-        """Return the notes: `name`, `label` and `json` (the settings), as far as there are any."""
+        """Return the notes that exist, among `name`, `label` and `json` (the settings)."""
         return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is given, and for the rest what was given for the thread before, if it is a setting still."""
+        """Return the given settings, completed with the thread's earlier ones, except names that no longer exist."""
         kept = _known(json.loads((await self.read()).get("json", "{}")), Context)
         limits = _known(kept.get("limits", {}), Limits)
         return {**kept, **given, "limits": {**limits, **given.get("limits", {})}}
 
     async def remember(self, choices: Mapping[str, Any], context: Context) -> None:
-        """Keep the settings that were chosen, as the context holds them.
+        """Store the explicitly chosen settings, with their validated values from `context`.
 
-        What comes from the environment is left out: whatever it gives when the run is resumed holds then.
+        Settings from the environment are not stored: a resume reads them again.
         """
         chosen: dict[str, Any] = dict.fromkeys(choices.keys() - {"data_dir"}, True)
         chosen["limits"] = set(choices["limits"])
         name = {} if self.thread == thread_id(self.thread) else {"name": self.thread}
-        value = {**await self.read(), "json": context.model_dump_json(include=chosen), **name}
-        await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
+        await self.add(json=context.model_dump_json(include=chosen), **name)
 
-    async def rename(self, label: str) -> None:
-        """Keep the name that the user gave the run on the page."""
-        value = {**await self.read(), "label": label}
+    async def add(self, **notes: str) -> None:
+        """Add or replace notes."""
+        value = {**await self.read(), **notes}
         await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
 
 
@@ -89,31 +87,30 @@ def _known(kept: Mapping[str, Any], settings: type[BaseModel]) -> dict[str, Any]
 
 
 class StoredRun(NamedTuple):
-    """A stored run and how it stands."""
+    """A stored run and its status."""
 
     thread: str
-    """Its id."""
+    """Thread id."""
     name: str
-    """The name that the user gave it; empty if none."""
+    """Name of the run on the command line; empty if it has none."""
     strategy: Strategy
-    """By which it works."""
     state: ResearchState
     waiting: Mapping[str, Any]
-    """What the run waits with, as clients are told: a question or a plan; empty if it is not waiting."""
+    """Payload of the interrupt (a question or a plan); empty if the run is not waiting."""
     is_unfinished: bool
-    """Whether something of the run is still to be done."""
+    """Whether the run has steps left."""
     changed: str
-    """When it last changed (ISO 8601)."""
+    """Time of the last change (ISO 8601)."""
     failure: str
-    """Why it failed, in words for the user; empty if it did not, or has ended well since."""
+    """Why the run failed, as a message to the user; empty if it did not fail or has completed since."""
     runner: str = ""
-    """Who is at work on it, other than the caller; empty if nobody is."""
+    """Another process that is running it; empty if there is none."""
     label: str = ""
-    """Name that the user gave it on the page; empty if none."""
+    """Name that the user gave the run on the web page; empty if none."""
 
     @property
     def is_planned(self) -> bool:
-        """Whether it asks about its plan."""
+        """Whether the run is waiting for approval of its plan."""
         return "plan" in self.waiting
 
     @property
@@ -127,7 +124,7 @@ class StoredRun(NamedTuple):
 
     @property
     def status(self) -> str:
-        """How the run stands, in a word; one that is unfinished, asks nothing and has not failed was stopped."""
+        """Status as one word; an unfinished run that neither waits nor failed counts as stopped."""
         if self.runner:
             return "running"
         if self.asks:
@@ -138,30 +135,30 @@ class StoredRun(NamedTuple):
 
     @property
     def report(self) -> str:
-        """The report as it was given to the user; empty if there is none."""
+        """The report in the form shown to the user; empty if there is none."""
         return clean(self.state.messages[-1].text) if self.state.report else ""
 
     @property
     def title(self) -> str:
-        """Title of the report; where no model has planned, what the question says first."""
+        """Title of the report, else the beginning of the question."""
         return clean(self.state.title or shorten(subject_of(self.question), TITLE_CHARACTERS, placeholder="…"))
 
     @property
     def question(self) -> str:
-        """The question, also of a run that was stopped before it began; empty if not even that was stored."""
+        """The question, even if the run was stopped before its first step; empty if it was not stored."""
         run, messages = self.state.run, self.state.messages
         return run.question if run.id else "".join(message.text for message in messages[-1:])
 
 
 class RunBook(NamedTuple):
-    """The runs of a data folder."""
+    """The runs of a data folder or database."""
 
     graph: Callable[[Strategy], ResearchGraph]
-    """The graph of a strategy, over the database."""
+    """Returns the graph of a strategy, connected to the database."""
     database: Database
     data_dir: Path
     user: str = ""
-    """The user of a server whose runs these are; empty: whoever's they are."""
+    """Owner of the runs on a shared server; empty for all owners."""
 
     async def ask(
         self,
@@ -173,27 +170,24 @@ class RunBook(NamedTuple):
         *,
         is_estimate: bool = False,
     ) -> StoredRun:
-        """Put a question, a follow-up, an answer or a hint to a thread; raises `ThreadBusy`.
+        """Send a question, a follow-up, an answer or a hint to a thread; raises `ThreadBusy`.
 
-        For an estimate the run pauses at its plan, and whoever resumes it carries the plan out.
-
-        The thread's earlier settings hold where none is given, but for `clarify`, which is of one question. A new
-        thread begins by the strategy, if none is given by that of the environment; a known one goes on by its own, and
-        is not asked by another. A call that is refused leaves no trace of a new thread.
+        With `is_estimate` the run pauses at its plan. Settings that are not given keep their earlier values on the
+        thread, except `clarify`, which applies to one question only. A new thread uses the given strategy, or the
+        environment's; an existing thread keeps its own. A refused call leaves no new thread behind.
         """
-        # What a text means depends on how the thread stands, which nobody may change once it was read.
+        # The lease prevents changes to the thread, whose state decides what the text means.
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
             begun_by = await self._begun_by(thread)
             if begun_by and strategy not in (None, begun_by):
                 raise UnknownSetting(
-                    f"The run {thread!r} was begun by the strategy {begun_by!r} and goes on by it, not by "
-                    f"{strategy!r}: leave out --strategy, or begin another run (--thread)."
+                    f"The run {thread!r} was started with the strategy {begun_by!r} and cannot switch to "
+                    f"{strategy!r}: leave out --strategy, or start another run (--thread)."
                 )
             graph = self.graph(begun_by or strategy or default_strategy())
             snapshot = await _snapshot(graph, thread)
             choices = await self._notes(thread).choices(given)
             if "clarify" not in given and not _is_unfinished(snapshot):
-                # Who did not want to be asked about one question may want to about the next.
                 choices.pop("clarify", None)
             context = self._context(choices)
             check_question([HumanMessage(words)], context.limits.question_characters)
@@ -204,7 +198,7 @@ class RunBook(NamedTuple):
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
-            context = _paused(context) if is_estimate else context
+            context = context.model_copy(update={"review_plan": True}) if is_estimate else context
             view.begin(notices)
             try:
                 return await self._run(graph, lease, thread, _message(snapshot, words), context, view)
@@ -214,33 +208,29 @@ class RunBook(NamedTuple):
                 raise
 
     async def entry(self, thread: str, words: str) -> tuple[Strategy, Any]:
-        """Return the strategy of a thread, and how a text enters it; raises `UnknownThread`."""
+        """Return the strategy of a thread, and a text as input for its graph; raises `UnknownThread`."""
         strategy = await self._begun_by(thread)
         if strategy is None:
             raise unknown_thread(thread)
         return strategy, _message(await _snapshot(self.graph(strategy), thread), words)
 
-    async def packets(self, stored: StoredRun) -> list[AnyPacket]:
-        """Return the packets of a run's latest question, as they were emitted."""
-        return await replay(self.database.store, thread_id(stored.thread), stored.state)
-
     async def resume(
         self, thread: str, answer: str, given: Mapping[str, Any], view: ProgressView, *, is_estimate: bool = False
     ) -> StoredRun:
-        """Resume a run that was stopped, which an answer steers, or answer one that waits; a finished one is only read.
+        """Resume a stopped run, with `answer` as a hint, or answer a waiting run; return a finished run unchanged.
 
-        A plan that nobody wanted to review, as after an estimate, is carried out. What is given holds from now on; else
-        the thread's earlier settings do. Raises `ThreadBusy`.
+        A plan shown only for an estimate is executed. Given settings apply from now on; the others keep their earlier
+        values on the thread. Raises `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
             stored = await self.read(thread, lease)
             choices = await self._notes(thread).choices(given)
             context = self._context(choices)
-            # Where nothing is given, they were shown when the run began.
+            # Without new settings, warnings about models were already shown when the run started.
             notices = (*(check_models(ROLES, context) if given else ()), *tracing_notices(context))
             if answer and not stored.asks and not stored.is_unfinished:
                 further = f'`deep-research ask "…" --thread {shlex.quote(thread)}`'
-                raise UnknownSetting(f"The run {thread!r} is finished: put a further question by {further}.")
+                raise UnknownSetting(f"The run {thread!r} is finished; to ask a follow-up question: {further}.")
             if answer:
                 check_question([HumanMessage(answer)], context.limits.question_characters)
             if given:
@@ -249,17 +239,14 @@ class RunBook(NamedTuple):
                 answer = APPROVED
             if not answer and (stored.asks or not stored.is_unfinished):
                 return stored
-            context = _paused(context) if is_estimate else context
+            context = context.model_copy(update={"review_plan": True}) if is_estimate else context
             view.begin(notices)
             graph = self.graph(stored.strategy)
             message = _message(await _snapshot(graph, thread), answer) if answer else None
             return await self._run(graph, lease, thread, message, context, view)
 
     async def read(self, thread: str, lease: Lease | None = None) -> StoredRun:
-        """Return a stored run; raises `UnknownThread` if there is none of this name.
-
-        Whoever holds the lease of its thread does not count as one who is at work on it.
-        """
+        """Return a stored run; raises `UnknownThread`. The holder of `lease` is not reported as `runner`."""
         strategy = await self._begun_by(thread)
         if strategy is None:
             raise unknown_thread(thread)
@@ -281,11 +268,11 @@ class RunBook(NamedTuple):
         )
 
     async def earlier(self, stored: StoredRun) -> list[StoredRun]:
-        """Return the earlier questions of a run's thread as each of them ended, in their order."""
+        """Return the earlier questions of a run's thread, oldest first, each with its final state."""
         graph, config = self.graph(stored.strategy), thread_config(stored.thread)
         config["configurable"]["checkpoint_ns"] = ""
         ended = dict[str, StoredRun]()
-        # Where a question came in, the checkpoint before it holds how the last one ended.
+        # The checkpoint before the input of a question contains the final state of the previous question.
         async for begun in self.database.saver.alist(config, filter={"source": "input"}):
             snapshot = await graph.aget_state(begun.parent_config) if begun.parent_config else None
             state = ResearchState(**snapshot.values) if snapshot and snapshot.values else None
@@ -295,39 +282,32 @@ class RunBook(NamedTuple):
         return [*reversed(ended.values())]
 
     async def rename(self, stored: StoredRun, label: str) -> None:
-        """Rename a run; an empty name restores the question."""
-        await self._notes(stored.thread).rename(clean(label).strip())
+        """Set the label of a run; an empty label shows the question again."""
+        await self._notes(stored.thread).add(label=clean(label).strip())
 
     async def delete(self, thread: str) -> None:
-        """Delete a thread with its checkpoints, texts and notes; raises `ThreadBusy` while it is at work."""
+        """Delete a thread with its checkpoints, texts and notes; raises `ThreadBusy` while it is running."""
         async with self.database.saver.leases.hold(thread):
             await self.database.saver.adelete_thread(thread)
         page = self.data_dir / "pages" / f"{thread}.html"
         await asyncio.to_thread(page.unlink, missing_ok=True)
 
     async def settings(self, stored: StoredRun, given: Mapping[str, Any]) -> Context:
-        """Return the settings that hold for a run: those that are given, else those that were chosen for it."""
+        """Return the given settings, completed with those chosen for the run earlier."""
         return self._context(await self._notes(stored.thread).choices(given))
 
     async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
-        """Return the texts that are kept of the sources of a run's report."""
+        """Return the stored texts of the sources that a report cites, by source key."""
         pages = Pages(self.database.store, stored.thread)
         return await source_texts(stored.state.sources, report.sources, pages)
 
     async def search(self, words: str, most: int = 10) -> list[ReadPage]:
-        """Return at most so many pages that the user's finished runs have read, the best first."""
+        """Return at most `most` pages that the user's finished runs have read, best first."""
         pages = Pages(self.database.store, "", self.user)
         return await search_read([words], pages, self._context({}), most, lambda _: True)
 
-    async def ids(self) -> list[str]:
-        """Return the ids of all threads, the latest first."""
-        return await self.database.saver.thread_ids()
-
     async def _begun_by(self, thread: str) -> Strategy | None:
-        """Return the strategy of a thread; none if there is no such thread.
-
-        Raises `UnknownThread` for that of another user.
-        """
+        """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for another user's."""
         found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
         owner: Any = found.metadata if found else {}
         if found and self.user and self.user != (owner.get(OWNER) or LOCAL_USER):
@@ -337,9 +317,9 @@ class RunBook(NamedTuple):
     async def _run(
         self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: ProgressView
     ) -> StoredRun:
-        # A kill then repeats nothing but the calls under way; else it may repeat the step before them too.
         config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
         while True:
+            # `sync` stores each step immediately: after a kill, only pending calls are repeated.
             packets = apackets(graph, message, {"configurable": config}, context=context, durability="sync")
             words = ""
             try:
@@ -354,7 +334,7 @@ class RunBook(NamedTuple):
                 raise
             if not words:
                 return await self.read(thread, lease)
-            # As on the server: what is finished stays, and the calls under way are made again.
+            # Finished steps are kept; pending calls are repeated.
             message = Command(update={"messages": [HumanMessage(words)]})
 
     def _notes(self, thread: str) -> Notes:
@@ -364,26 +344,21 @@ class RunBook(NamedTuple):
         return read_context({**choices, "data_dir": self.data_dir})
 
 
-def _paused(context: Context) -> Context:
-    """Return the settings of a run that is to pause at its plan."""
-    return context.model_copy(update={"review_plan": True})
-
-
 def has_runs(data_dir: Path) -> bool:
-    """Whether there may be runs; opening a file that there is not would make it and its folder."""
-    place = place_of_runs(data_dir)
-    return isinstance(place, str) or place.exists()
+    """Whether there may be runs; checked first because opening a missing database would create it."""
+    location = runs_location(data_dir)
+    return isinstance(location, str) or location.exists()
 
 
 def unknown_thread(thread: str) -> UnknownThread:
-    """Return the error for a name that no run has."""
-    return UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists all.")
+    """Return the error for an unknown run."""
+    return UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists them all.")
 
 
 @asynccontextmanager
 async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
-    """Open the runs of a data folder, or those of the database that the environment names."""
-    async with open_database(place_of_runs(data_dir)) as database:
+    """Open the runs of a data folder, or of the database set in the environment."""
+    async with open_database(runs_location(data_dir)) as database:
         graph = cache(partial(build_graph, checkpointer=database.saver, store=database.store))
         yield RunBook(graph, database, data_dir)
 
@@ -394,23 +369,23 @@ async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:
 
 
 async def _has_begun(graph: ResearchGraph, thread: str) -> bool:
-    """Whether there is something to resume: a call that was refused before has left nothing."""
+    """Whether there is something to resume; false after a refused call."""
     snapshot = await _snapshot(graph, thread)
     return _is_unfinished(snapshot) and snapshot.values.get("run") is not None
 
 
 def _message(snapshot: StateSnapshot, words: str) -> Any:
-    """Return how a text enters a thread: as an answer, as a hint to a run under way, or as a question."""
+    """Return a text as graph input: an answer, a hint to an unfinished run, or a question."""
     if snapshot.interrupts:
         return Command(resume=words)
     if not _is_unfinished(snapshot):
         return {"messages": [HumanMessage(words)]}
-    # New input would throw away what finished researchers of the round brought.
+    # New input would discard the results of researchers that have finished in this round; an update keeps them.
     last = next(message for message in reversed(snapshot.values["messages"]) if mark_of(message) != DRAFT)
     is_repeated = isinstance(last, HumanMessage) and last.text == words
     return None if is_repeated else Command(update={"messages": [HumanMessage(words)]})
 
 
 def _is_unfinished(snapshot: StateSnapshot) -> bool:
-    # After a kill between two steps every task has its result, `next` is empty and the tasks are still there.
+    # After a kill between two steps, `next` is empty although tasks with results remain.
     return bool(snapshot.next or snapshot.tasks)

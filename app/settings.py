@@ -1,15 +1,24 @@
-"""Settings from the options of the command line."""
+"""Parses command-line options and arguments: settings, the data folder, and names of runs."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..core.run.errors import UnknownSetting
+from ..core.run.errors import DeepResearchError, UnknownSetting
 from ..core.run.settings import read_context
 
-NAMES = {"model": "models", "domain": "domains_allow", "not_domain": "domains_deny", "after": "published_after"}
-"""The settings whose options have other names, by the option's."""
+SETTINGS = {"model": "models", "domain": "domains_allow", "not_domain": "domains_deny", "after": "published_after"}
+"""Setting name for each option whose name differs from its setting."""
+WAIT_SECONDS = 0.5
+"""Seconds to wait for the database; short, because the user is stopping the command."""
+SHOWN = 6
+"""Number of characters shown of a generated id."""
+BEGINNING = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{5,}")
+"""An argument that may be the beginning of a run's id."""
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def settings_from_options(
@@ -23,21 +32,21 @@ def settings_from_options(
     limit: tuple[str, ...] = (),
     **options: Any,
 ) -> dict[str, Any]:
-    """Return the settings that the options give, and no others; raises `UnknownSetting`.
+    """Convert command-line options to settings; raises `UnknownSetting`.
 
-    `options` are those whose value is the setting itself; see `NAMES`.
+    Values in `options` are passed through unchanged, renamed as in `SETTINGS`.
     """
     if "" in (*docs, *attach) or options.get("model") == "":
-        raise UnknownSetting("--docs, --attach and --model take a name, not an empty text; is a variable not set?")
+        raise UnknownSetting("--docs, --attach and --model need a name, but one is empty; is a shell variable unset?")
     folders, files = [_expanded(path) for path in docs], [_expanded(path) for path in attach]
     for folder in (file for file in files if file.is_dir()):
-        raise UnknownSetting(f"--attach {str(folder)!r}: this is a folder; --docs searches folders, --attach files.")
-    given = {NAMES.get(name, name): value for name, value in options.items() if value}
+        raise UnknownSetting(f"--attach {str(folder)!r}: this is a folder; use --docs for folders.")
+    given = {SETTINGS.get(name, name): value for name, value in options.items() if value}
     if docs or attach:
-        # A run may be resumed from another folder.
+        # Absolute, since a run may be resumed from another folder.
         given["docs"] = tuple(path.absolute() for path in (*folders, *files))
     if no_web and engine:
-        raise UnknownSetting("--no-web and --engine exclude each other.")
+        raise UnknownSetting("--no-web and --engine cannot be combined.")
     if no_web or engine:
         given["engines"] = engine
     if no_trace:
@@ -46,8 +55,11 @@ def settings_from_options(
         given["open_copies"] = False
     if given.pop("yes", False):
         given["clarify"] = "assume"
-    if limit:
-        given["limits"] = dict(_pair(pair) for pair in limit)
+    for pair in limit:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise UnknownSetting(f"--limit takes NAME=VALUE, not {pair!r}.")
+        given.setdefault("limits", {})[name.strip().lower()] = value.strip()
     return given
 
 
@@ -55,16 +67,54 @@ def _expanded(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise UnknownSetting(f"{path!r}: there is no such user; write the path in full.") from error
+        raise UnknownSetting(f"{path!r}: unknown user in the path; write the path in full.") from error
 
 
 def data_folder(data_dir: Path | None) -> Path:
-    """Return the folder for runs: the option's, else that of the environment, else the default."""
+    """Return the data folder from the option, else from the environment, else the default."""
     return read_context({"data_dir": data_dir} if data_dir else {}).data_dir
 
 
-def _pair(pair: str) -> tuple[str, str]:
-    name, sign, value = pair.partition("=")
-    if not sign:
-        raise UnknownSetting(f"--limit takes NAME=VALUE, not {pair!r}.")
-    return name.strip().lower(), value.strip()
+class RunName(NamedTuple):
+    """A run as the user names it on the command line."""
+
+    thread: str
+    data_dir: Path | None
+    """Value of the option `--data-dir`; None if not given."""
+
+    @property
+    def shown(self) -> str:
+        """The name as messages show it; an id is cut to its first characters, which commands accept too."""
+        return self.thread[:SHOWN] if ID.fullmatch(self.thread) else self.thread
+
+    def command(self, verb: str) -> str:
+        """Return a command line for this run."""
+        words = ["deep-research", verb, self.shown]
+        return shlex.join([*words, "--data-dir", str(self.data_dir)] if self.data_dir else words)
+
+    def is_stored(self) -> bool:
+        """Whether a checkpoint of the run is stored, so that it can be resumed."""
+        # Imported here, since most commands need no graph.
+        from .embed import thread_id
+
+        return bool(_stored_ids(thread_id(self.thread), self.data_dir))
+
+
+def whole_name(thread: str, data_dir: Path | None) -> str:
+    """Complete the beginning of an id to the id of a run; a run's name or an ambiguous text is returned unchanged."""
+    if not BEGINNING.fullmatch(thread) or RunName(thread, data_dir).is_stored():
+        return thread
+    found = _stored_ids(f"{thread.lower()}%", data_dir)
+    return found[0] if len(found) == 1 else thread
+
+
+def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
+    from ..core.run.store.database import look_up, runs_location
+
+    query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
+    try:
+        # Uses a new connection, since the run's own may be busy or closed.
+        rows = look_up(runs_location(data_folder(data_dir)), query, pattern, seconds=WAIT_SECONDS)
+        return [str(row[0]) for row in rows]
+    except DeepResearchError:
+        return []

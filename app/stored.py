@@ -1,4 +1,4 @@
-"""The commands that only read what is stored: `runs`, `show` and `export`."""
+"""The commands for stored runs: `runs`, `search`, `show`, `export`, `open` and `delete`."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from .endings import reported, reports_errors, run_interruptibly
 from .export import chosen_format, export_content
 from .output import run_json, run_line, run_page
 from .progress import PacketLines
-from .run_name import SHOWN, RunName, whole_name
 from .runs import RunBook, StoredRun, has_runs, open_runs, unknown_thread
-from .settings import data_folder
+from .settings import SHOWN, RunName, data_folder, whole_name
+from .stream import replay
 from .terminal import can_ask, check_output, deliver, put_out, say
 from .words import DONE, FAILED, Evidence, ExportFormat, Format
 
 
 @reports_errors
 def list_runs(data_dir: Path | None) -> int:
-    """Print a line a run."""
+    """Print one line per run."""
 
     async def lines() -> list[str]:
         folder = data_folder(data_dir)
         if not has_runs(folder):
             return []
         async with open_runs(folder) as book:
-            ids = await book.ids()
+            ids = await book.database.saver.thread_ids()
             shown = next(n for n in count(SHOWN) if len({thread[:n] for thread in ids}) == len(ids))
             return [await _line(book, thread, thread[:shown]) for thread in ids]
 
@@ -45,7 +45,7 @@ def list_runs(data_dir: Path | None) -> int:
 
 @reports_errors
 def search_runs(words: str, data_dir: Path | None) -> int:
-    """Print the passages read by finished runs that match the words best."""
+    """Print the best-matching passages from pages that finished runs have read."""
     folder = data_folder(data_dir)
 
     async def lines() -> list[str]:
@@ -69,21 +69,21 @@ def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
 
 
 def print_packets(thread: str, data_dir: Path | None, lines: PacketLines) -> int:
-    """Print the packets of a run's latest question, as they were emitted."""
+    """Print the packets of a run's latest question."""
 
     def work() -> int:
         for packet in read_packets(thread, data_dir):
             lines(packet)
         return DONE
 
-    return reported(work, lines=lines)
+    return reported(work, outlet=lines)
 
 
 @reports_errors
 def export_run(
     thread: str, data_dir: Path | None, path: Path | None, export_format: ExportFormat | None, evidence: Evidence | None
 ) -> int:
-    """Write a run's report, or all of it as data, to a file or to standard output."""
+    """Write a run's report, or the whole run as data, to a file or standard output."""
     chosen = chosen_format(export_format, path)
     check_output(path)
     name = RunName(clean(thread), data_dir)
@@ -91,13 +91,13 @@ def export_run(
     content = export_content(stored, chosen, name, evidence)
     if not is_as_checked:
         which = name.command("audit")
-        say(f"Warning: a text behind this report is gone or has changed since it was checked: {which}")
+        say(f"Warning: a source text of this report is gone or has changed since the check: {which}")
     return DONE if deliver(content, path) else FAILED
 
 
 @reports_errors
 def open_run(thread: str, data_dir: Path | None) -> int:
-    """Write a run's report as a page into the data folder, and open it in the browser."""
+    """Write a run's report to the data folder as an HTML page, and open it in the browser."""
     name = RunName(clean(thread), data_dir)
     stored, _ = run_interruptibly(_to_export(name))
     content = export_content(stored, "html", name)
@@ -111,7 +111,7 @@ def open_run(thread: str, data_dir: Path | None) -> int:
 
 @reports_errors
 def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int:
-    """Delete a run, which nobody is at work on; asks first where somebody can answer."""
+    """Delete a run; asks for confirmation unless `is_confirmed`."""
     name = RunName(clean(thread), data_dir)
 
     async def delete(is_sure: bool) -> StoredRun:
@@ -123,7 +123,7 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
     stored = run_interruptibly(delete(is_confirmed))
     if not is_confirmed:
         if not can_ask():
-            raise UnknownSetting("Nobody can be asked here whether to delete the run: say --yes.")
+            raise UnknownSetting("Deleting a run needs confirmation, but there is no terminal to ask on: use --yes.")
         if not click.confirm(f"Delete {stored.name or name.shown}: {stored.question[:80]}?", err=True):
             return DONE
         run_interruptibly(delete(True))
@@ -133,7 +133,7 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
 
 @asynccontextmanager
 async def kept_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredRun]]:
-    """Open a run of this name, or whose id begins so, with the book that it stands in; raises `UnknownThread`."""
+    """Yield a run, named by its name or the beginning of its id, and its run book; raises `UnknownThread`."""
     folder = data_folder(name.data_dir)
     if not has_runs(folder):
         raise unknown_thread(name.thread)
@@ -147,17 +147,17 @@ async def _read(name: RunName) -> StoredRun:
 
 
 def read_packets(thread: str, data_dir: Path | None) -> list[AnyPacket]:
-    """Return the packets of a stored run's latest question."""
+    """Return the packets of a stored run's latest question, in order."""
 
     async def packets() -> list[AnyPacket]:
         async with kept_run(RunName(thread, data_dir)) as (book, stored):
-            return await book.packets(stored)
+            return await replay(book.database.store, stored.thread, stored.state)
 
     return run_interruptibly(packets())
 
 
 async def _to_export(name: RunName) -> tuple[StoredRun, bool]:
-    """Return a run, and whether the texts behind its report are those that it was checked against."""
+    """Return a run, and whether its source texts are unchanged since its report was checked."""
     async with kept_run(name) as (book, stored):
         report = stored.state.report
         return stored, report is None or not faults_of(report, await book.texts(stored, report))
@@ -166,5 +166,5 @@ async def _to_export(name: RunName) -> tuple[StoredRun, bool]:
 async def _line(book: RunBook, thread: str, shown: str) -> str:
     try:
         return run_line(await book.read(thread), shown)
-    except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hide the others
+    except Exception as error:  # noqa: BLE001 - an unreadable run must not hide the others
         return clean(f"{shown}  cannot be read: {' '.join(str(error).split())}")

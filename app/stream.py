@@ -1,11 +1,10 @@
-"""A run as a stream of typed packets, live or from its log; the last is `stop` and says how the run ended."""
+"""Streams a run as typed packets, live or from its log; the last packet, `stop`, says how the run ended."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from enum import Enum
 from functools import cache
 from typing import Any
 
@@ -17,7 +16,7 @@ from pydantic import TypeAdapter
 
 from ..core.records.research import Run
 from ..core.run.context import Clock, Context, SystemClock
-from ..core.run.errors import UnknownThread, UserMistake, said_of
+from ..core.run.errors import UnknownThread, UserMistake, stop_message
 from ..core.run.events.call import STOP_REASONS
 from ..core.run.events.log import read_log
 from ..core.run.events.packets import (
@@ -35,92 +34,18 @@ from ..core.run.settings import read_context
 from ..core.run.store.pages import Pages
 from ..state import ResearchState
 from .embed import ResearchGraph, thread_config
-from .loops import CANCEL_SECONDS, Item, iterate, pump
+from .loops import CANCEL_SECONDS, StreamEnd, iterate, pump
 from .words import GRAPHS
 
 ELAPSED_SECONDS = 1.0
 """Seconds between two packets with the elapsed time."""
-
-Queue = asyncio.Queue[Item]
 Message = str | Mapping[str, Any] | Command[Any] | None
-"""Words of the user, an input of the graph, a command, or nothing to go on with a run that was stopped."""
+"""The user's text, an input for the graph, a command, or None to resume a stopped run."""
 Thread = str | RunnableConfig | None
-"""Name of a thread, or the config that names one; none for a graph without a checkpointer."""
-UNFINISHED = "The run was stopped before its end."
-
-
-class Beat(Enum):
-    """What comes between the parts of a stream."""
-
-    SILENCE = "silence"
-    """The stream has brought nothing for a while."""
-    SECOND = "second"
-    """`ELAPSED_SECONDS` more have passed by the stopwatch."""
-
-
-class Stopwatch:
-    """The seconds of a clock since the watch was made."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock, self._start = clock, clock.seconds()
-        self._marks = 0
-
-    def elapsed(self) -> float:
-        """Return seconds since the start, to the millisecond."""
-        return round(self._clock.seconds() - self._start, 3)
-
-    def passed(self) -> list[float]:
-        """Return the marks at every `ELAPSED_SECONDS` that have passed since the last call."""
-        before, self._marks = self._marks, int(self.elapsed() / ELAPSED_SECONDS)
-        return [mark * ELAPSED_SECONDS for mark in range(before + 1, self._marks + 1)]
-
-    async def wait(self) -> None:
-        """Wait for the next mark."""
-        await self._clock.sleep(ELAPSED_SECONDS - self.elapsed() % ELAPSED_SECONDS)
-
-
-async def with_beats(
-    stream: AsyncIterator[Any], silence_seconds: float, watch: Stopwatch | None
-) -> AsyncGenerator[Any, None]:
-    """Yield the parts of a stream, a `Beat` after each silence of `silence_seconds`, and one for each mark of a watch.
-
-    A mark does not break a silence. Closing this ends the stream.
-    """
-    queue: Queue = asyncio.Queue()
-    # Tasks of their own, for a wait that is given up would end the stream itself.
-    tasks = [asyncio.create_task(pump(stream, queue.put_nowait))]
-    if watch:
-        tasks.append(asyncio.create_task(_tick(watch, queue)))
-    loop = asyncio.get_running_loop()
-    quiet_since = loop.time()
-    try:
-        while True:
-            part, error, is_last = await _next(queue, quiet_since + silence_seconds)
-            if error:
-                raise error
-            if is_last:
-                return
-            yield part
-            if part is not Beat.SECOND:
-                quiet_since = loop.time()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
-
-
-async def _tick(watch: Stopwatch, queue: Queue) -> None:
-    while True:
-        await watch.wait()
-        queue.put_nowait((Beat.SECOND, None, False))
-
-
-async def _next(queue: Queue, end: float) -> Item:
-    try:
-        async with asyncio.timeout_at(end):
-            return await queue.get()
-    except TimeoutError:
-        return Beat.SILENCE, None, False
+"""Name of a thread, or a config that contains its id; None for a graph without a checkpointer."""
+UNFINISHED = "The run was stopped before it finished."
+SILENCE, SECOND = object(), object()
+"""Timer events in the queue of stream parts: no part has arrived for a while; `ELAPSED_SECONDS` have passed."""
 
 
 async def apackets(
@@ -131,28 +56,35 @@ async def apackets(
     context: Context | Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> AsyncGenerator[AnyPacket, None]:
-    """Run the graph and yield its packets as they come; `settings` go to LangGraph's `astream`.
+    """Run the graph and yield its packets as they arrive; `settings` are passed to LangGraph's `astream`.
 
-    While the run is silent, a heartbeat comes every `Limits.heartbeat_seconds`; while the planned strategy is at work,
-    the time comes every second, whatever else does. The last packet is `stop`, once, with its reason. After it an error
-    that ended the run is raised, and so is the cancellation of the caller's task; one that reads no further is
-    cancelled where it waits next. Close the generator (`aclosing`) to stop the run early.
+    A silent run yields a heartbeat every `Limits.heartbeat_seconds`; the planned strategy also yields the elapsed time
+    every second. The last packet is `stop`, with the reason. Then an error that ended the run is raised again, and
+    so is a cancellation of the caller's task; a caller that reads no further is cancelled at its next `await`. Close
+    the generator (`aclosing`) to stop the run early.
     """
     is_kept = graph.checkpointer is not None
     try:
         given = context if isinstance(context, Context) else read_context(context or {})
     except Exception as error:
-        yield PacketReader(Stopwatch(SystemClock()), is_kept=is_kept).failure(error)
+        yield PacketReader(SystemClock(), is_kept=is_kept).failure(error)
         raise
-    watch = Stopwatch(given.clock)
-    reader = PacketReader(watch, is_kept=is_kept, has_time=graph.name == GRAPHS["planned"])
+    reader = PacketReader(given.clock, is_kept=is_kept, has_time=graph.name == GRAPHS["planned"])
+    stream = graph.astream(
+        {"messages": [HumanMessage(message)]} if isinstance(message, str) else message,
+        thread_config(thread) if isinstance(thread, str) else thread,
+        context=given,
+        stream_mode=["custom", "values"],
+        # Only this value contains the status of the run.
+        output_keys=["run"],
+        subgraphs=True,
+        version="v2",
+        **settings,
+    )
     try:
-        parts = _parts(graph, message, thread, context=given, **settings)
-        beating = with_beats(parts, given.limits.heartbeat_seconds, watch if reader.has_time else None)
-        async with aclosing(beating):
-            async for part in beating:
-                for packet in reader.packets(part):
-                    yield packet
+        async with aclosing(reader.packets(stream, given.limits.heartbeat_seconds)) as packets:
+            async for packet in packets:
+                yield packet
     except asyncio.CancelledError as cancellation:
         with _postponed(cancellation):
             yield reader.stop("user_cancelled")
@@ -170,12 +102,12 @@ def packets(
     context: Context | Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Generator[AnyPacket, None, None]:
-    """Do as `apackets`, for callers without an event loop; leaving the loop early stops the run."""
+    """Run the graph like `apackets`, for synchronous callers; leaving the iteration early stops the run."""
     yield from iterate(lambda: apackets(graph, message, thread, context=context, **settings), graph._loop())
 
 
 def read_packet(data: Mapping[str, Any]) -> AnyPacket:
-    """Parse a packet from a server or a file; raises `ValueError` if it is none."""
+    """Parse a packet from a server or a file; raises `ValueError`."""
     return _adapter().validate_python(data)
 
 
@@ -184,44 +116,65 @@ def _adapter() -> TypeAdapter[AnyPacket]:
     return TypeAdapter(AnyPacket)
 
 
-def _parts(graph: ResearchGraph, message: Message, thread: Thread, **settings: Any) -> AsyncGenerator[Any, None]:
-    """Return the stream of the graph: its packets, and how its run stands."""
-    return graph.astream(
-        {"messages": [HumanMessage(message)]} if isinstance(message, str) else message,
-        thread_config(thread) if isinstance(thread, str) else thread,
-        stream_mode=["custom", "values"],
-        # Of the values, only this says how the run stands.
-        output_keys=["run"],
-        subgraphs=True,
-        version="v2",
-        **settings,
-    )
-
-
 class PacketReader:
-    """Turns the parts of a graph's stream into packets, and its end into a stop."""
+    """Converts the parts of a LangGraph stream into packets, and its end into a stop packet."""
 
-    def __init__(self, watch: Stopwatch, *, is_kept: bool, has_time: bool = False) -> None:
-        """`is_kept`: a checkpointer holds the thread; `has_time`: the marks of the watch become packets."""
-        self.has_time = has_time
-        self._watch = watch
-        self._is_kept = is_kept
+    def __init__(self, clock: Clock, *, is_kept: bool, has_time: bool = False) -> None:
+        """`is_kept`: a checkpointer stores the thread; `has_time`: emit the elapsed time every second."""
+        self._clock, self._start, self._marks = clock, clock.seconds(), 0
+        self._is_kept, self._has_time = is_kept, has_time
         self._turn = 0
         self._run: Run | None = None
         self._is_waiting = False
 
-    def packets(self, part: dict[str, Any] | Beat) -> Iterator[AnyPacket]:
-        """Yield the packets of this part, after those of the time that passed before it."""
-        place = Placement(turn_index=0)
-        for seconds in self._watch.passed() if self.has_time else ():
-            yield ElapsedTime(placement=place, elapsed_seconds=seconds)
-        if part is Beat.SILENCE:
-            yield ChatHeartbeat(placement=place, elapsed_seconds=self._watch.elapsed())
-        elif not isinstance(part, Beat) and (packet := self._take(part)):
+    async def packets(self, stream: AsyncIterator[Any], silence_seconds: float) -> AsyncGenerator[AnyPacket, None]:
+        """Yield the packets of a stream, the elapsed time, and a heartbeat after `silence_seconds` without packets.
+
+        Elapsed-time packets do not interrupt a silence. Closing the generator cancels the stream.
+        """
+        parts: asyncio.Queue[Any] = asyncio.Queue()
+        # Separate tasks, since cancelling a wait on the stream itself would end the stream.
+        tasks = [asyncio.create_task(pump(stream, parts.put_nowait))]
+        if self._has_time:
+            tasks.append(asyncio.create_task(self._tick(parts)))
+        loop = asyncio.get_running_loop()
+        quiet_since = loop.time()
+        try:
+            while not isinstance(part := await _next(parts, quiet_since + silence_seconds), StreamEnd):
+                for packet in self._packets_of(part):
+                    yield packet
+                if part is not SECOND:
+                    quiet_since = loop.time()
+            if part.error:
+                raise part.error
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
+
+    async def _tick(self, parts: asyncio.Queue[Any]) -> None:
+        while True:
+            await self._clock.sleep(ELAPSED_SECONDS - self._elapsed() % ELAPSED_SECONDS)
+            parts.put_nowait(SECOND)
+
+    def _elapsed(self) -> float:
+        """Return the seconds since the start, rounded to milliseconds."""
+        return round(self._clock.seconds() - self._start, 3)
+
+    def _packets_of(self, part: Any) -> Iterator[AnyPacket]:
+        """Yield the packet of a stream part, after elapsed-time packets for the time before it."""
+        placement = Placement(turn_index=0)
+        if self._has_time:
+            before, self._marks = self._marks, int(self._elapsed() / ELAPSED_SECONDS)
+            for mark in range(before + 1, self._marks + 1):
+                yield ElapsedTime(placement=placement, elapsed_seconds=mark * ELAPSED_SECONDS)
+        if part is SILENCE:
+            yield ChatHeartbeat(placement=placement, elapsed_seconds=self._elapsed())
+        elif part is not SECOND and (packet := self._take(part)):
             yield packet
 
     def _take(self, part: dict[str, Any]) -> AnyPacket | None:
-        """Return the packet of this part; none if it is for the reader alone."""
+        """Return the packet of a stream part; None if callers do not need it."""
         if part["type"] == "values":
             if not part["ns"]:
                 self._run = (part["data"] or {}).get("run")
@@ -229,7 +182,7 @@ class PacketReader:
             return None
         packet = read_packet(part["data"])
         if isinstance(packet, OverallStop):
-            # This reader knows more: how long it took, and what went wrong.
+            # This reader sends its own stop, which includes elapsed time and errors.
             return None
         if packet.placement.sub_turn_index is None and not isinstance(
             packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat
@@ -238,35 +191,43 @@ class PacketReader:
         return packet
 
     def end(self) -> OverallStop:
-        """Return the stop of a run that came to its end or to a pause."""
+        """Return the stop packet for a run that has ended or is waiting for an answer."""
         if self._run is None or self._is_waiting or self._run.status not in STOP_REASONS:
             return self.stop("waiting_for_user")
         return self.stop(STOP_REASONS[self._run.status], self._run.stop_reason, is_resumable=False)
 
     def failure(self, error: Exception) -> OverallStop:
-        """Return the stop of a run that an error ended."""
+        """Return the stop packet for a run that failed with an error."""
         was_refused = isinstance(error, UserMistake) and self._run is None
-        return self.stop("failed", said_of(error), is_resumable=not was_refused)
+        return self.stop("failed", stop_message(error), is_resumable=not was_refused)
 
     def stop(self, reason: StopReason, message: str = "", *, is_resumable: bool = True) -> OverallStop:
-        """Return the last packet."""
+        """Return a stop packet, the last of the stream."""
         return OverallStop(
             placement=Placement(turn_index=self._turn),
             stop_reason=reason,
             message=message,
             is_resumable=is_resumable and self._is_kept,
-            elapsed_seconds=self._watch.elapsed(),
+            elapsed_seconds=self._elapsed(),
         )
+
+
+async def _next(parts: asyncio.Queue[Any], end: float) -> Any:
+    try:
+        async with asyncio.timeout_at(end):
+            return await parts.get()
+    except TimeoutError:
+        return SILENCE
 
 
 @contextmanager
 def _postponed(cancellation: asyncio.CancelledError) -> Iterator[None]:
-    """Raise the cancellation once the caller comes back, if only to close the stream, or else where it waits next."""
+    """Raise the cancellation when the caller resumes or closes the generator, at the latest at its next await."""
     task, is_back = asyncio.current_task(), False
     assert task is not None
 
     def cancel() -> None:
-        # Whoever has taken note of the cancellation, such as a timeout that is over, has counted it down.
+        # A handler of the cancellation, such as an expired timeout, has already called `uncancel`.
         if not is_back and task.cancelling():
             task.cancel()
             task.uncancel()
@@ -280,12 +241,12 @@ def _postponed(cancellation: asyncio.CancelledError) -> Iterator[None]:
 
 
 def replay_thread(graph: ResearchGraph, thread: str) -> Generator[AnyPacket, None, None]:
-    """Yield the packets of a thread's latest question, as they were emitted; raises `UnknownThread`."""
+    """Yield the stored packets of a thread's latest question, in order; raises `UnknownThread`."""
     yield from iterate(lambda: areplay_thread(graph, thread), graph._loop())
 
 
 async def areplay_thread(graph: ResearchGraph, thread: str) -> AsyncGenerator[AnyPacket, None]:
-    """Do as `replay_thread`, for callers inside an event loop."""
+    """Replay like `replay_thread`, for async callers."""
     config = thread_config(thread)
     values = (await graph.aget_state(config)).values
     if not values:
@@ -295,17 +256,16 @@ async def areplay_thread(graph: ResearchGraph, thread: str) -> AsyncGenerator[An
 
 
 async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) -> list[AnyPacket]:
-    """Return the packets of the latest question of a thread, in their places, the text of one place in one packet.
+    """Return the stored packets of a thread's latest question; text of the same placement is merged into one packet.
 
-    What calls cost and how long a client waited is left out. The last packet is `stop`, also for a run that has
-    not ended.
+    Packets on call costs and delays are not stored. The last packet is `stop`, even if the run has not ended.
     """
     run = state.run
     logged = await read_log(Pages(store, thread_id), run.id) if run.id and store else []
     packets = [*map(read_packet, logged)]
     if packets and packets[-1].type == "stop":
         return packets
-    turns = [one.placement.turn_index for one in packets if one.placement.sub_turn_index is None]
+    turns = [packet.placement.turn_index for packet in packets if packet.placement.sub_turn_index is None]
     stop = OverallStop(
         placement=Placement(turn_index=turns[-1] if turns else 0),
         stop_reason="failed",

@@ -1,4 +1,4 @@
-"""Standard output, standard error and files: what is printed, asked and written, without harm to terminal or pipe."""
+"""Input and output of the command line, safe for terminals and closed pipes."""
 
 from __future__ import annotations
 
@@ -18,23 +18,21 @@ from ..core.run.errors import DeepResearchError, UserMistake
 from .words import Format
 
 PAGE_WIDTH = 100
-"""Columns of a report on a terminal, at most."""
-
-
+"""Maximum width of a report on a terminal, in columns."""
 LINE_BYTES = 4096
-"""Of a line that is typed, at most; terminals hand over no more."""
+"""Maximum size of a typed line; terminals do not deliver longer ones."""
 
 
 class Unprintable(DeepResearchError):
-    """Standard output takes nothing more."""
+    """Standard output can no longer be written."""
 
 
 class ReaderGone(DeepResearchError):
-    """Nobody reads the packets any more."""
+    """The reader of the packets has closed standard output."""
 
 
 def put_out(text: str) -> bool:
-    """Print to standard output; returns whether anybody reads it, for hanging up is no error. Raises `Unprintable`."""
+    """Print to standard output; returns False if its reader has closed it. Raises `Unprintable` for other errors."""
     try:
         click.echo(clean(text))
         return True
@@ -47,7 +45,7 @@ def put_out(text: str) -> bool:
 
 
 def say(words: str) -> None:
-    """Print for the person who watches; whether anybody does makes no difference to the run."""
+    """Print to standard error; errors are ignored so that the run continues."""
     try:
         click.echo(clean(words), err=True)
     except OSError:
@@ -55,12 +53,12 @@ def say(words: str) -> None:
 
 
 def complain(words: object) -> None:
-    """Say what is wrong, in one line."""
+    """Print an error as one line."""
     say(f"Error: {' '.join(str(words).split())}")
 
 
 def ask(words: str) -> str:
-    """Ask until there is an answer; empty if the user ends the input instead."""
+    """Ask until the user answers; returns an empty string at the end of the input (Ctrl-D)."""
     say(f"\n{words}\n")
     while True:
         try:
@@ -78,7 +76,7 @@ def ask(words: str) -> str:
 
 @contextmanager
 def typed_lines() -> Iterator[list[str]]:
-    """Collect the lines that are typed while the running event loop is at work."""
+    """Collect the lines that the user types while the event loop runs."""
     lines, loop = list[str](), asyncio.get_running_loop()
     if not can_ask():
         yield lines
@@ -91,7 +89,7 @@ def typed_lines() -> Iterator[list[str]]:
             loop.remove_reader(terminal)
         lines.extend(filter(None, [clean(typed.decode(errors="replace")).strip()]))
 
-    # Windows' loop cannot wait for a terminal.
+    # Not supported by the event loop on Windows.
     with suppress(NotImplementedError):
         loop.add_reader(terminal, take)
     try:
@@ -102,64 +100,64 @@ def typed_lines() -> Iterator[list[str]]:
 
 
 def can_ask() -> bool:
-    """Whether somebody sits there who can read a question and answer it."""
+    """Whether a user at a terminal can read and answer a question."""
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether the stream is there and is a terminal."""
+    """Whether the stream exists and is a terminal."""
     return stream is not None and stream.isatty()
 
 
 def _abandon(stream: TextIO) -> None:
-    # The interpreter flushes both streams at its end and would complain about what is left in them.
+    # Otherwise the interpreter would report an error when it flushes the stream at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class OutputUnusable(UserMistake):
-    """The report could not be written where, or in the form in which, it is wanted."""
+    """The report cannot be written to the given file or in the given format."""
 
 
 class Output(NamedTuple):
-    """Where the report goes."""
+    """File and format of the report."""
 
     path: Path | None
-    """The file; none: standard output."""
+    """None for standard output."""
     format: Format | None
-    """What is asked for; none: what the name of the file says."""
+    """None: chosen from the suffix of the file."""
 
 
 def check_output(path: Path | None) -> None:
-    """Raise `OutputUnusable` if it can be seen before the run that the report could not be written."""
+    """Raise `OutputUnusable` if this file cannot be written; called before the run costs anything."""
     if path is None:
         return
     if path.is_dir():
         raise OutputUnusable(f"--out {str(path)!r}: this is a folder; name a file.")
     if not path.parent.is_dir():
-        raise OutputUnusable(f"--out {str(path)!r}: there is no folder {str(path.parent)!r}.")
+        raise OutputUnusable(f"--out {str(path)!r}: the folder {str(path.parent)!r} does not exist.")
     is_new = not path.exists()
     try:
-        # A folder can refuse what its permissions allow.
+        # Checking permissions is not enough.
         if is_new or path.is_file():
             path.open("ab").close()
     except OSError as error:
-        raise OutputUnusable(f"--out {str(path)!r}: it cannot be written here ({error.strerror}).") from None
+        raise OutputUnusable(f"--out {str(path)!r}: the file cannot be written ({error.strerror}).") from None
     if is_new:
         path.unlink()
 
 
 def put_out_report(text: str) -> None:
-    """Print a report: rendered on a terminal, with links that can be opened; else as Markdown."""
+    """Print a report: rendered with links on a terminal, else as Markdown."""
     if not is_terminal(sys.stdout) or os.environ.get("TERM") == "dumb":
         put_out(text)
         return
-    # They take long to import, and help does without them.
+    # Slow to import.
     from markdown_it import MarkdownIt
     from rich.console import Console
     from rich.markdown import Markdown
 
     rendered, parser = Markdown(""), MarkdownIt().enable("table")
-    # The links of a report are known to be harmless; the parser itself opens none to files.
+    # Links of reports are safe, but the parser would reject `file:` links.
     parser.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005 - its own way
     rendered.parsed = parser.parse(clean(text))
     for token in rendered.parsed:
@@ -171,9 +169,9 @@ def put_out_report(text: str) -> None:
 
 
 def deliver(report: str | bytes, path: Path | None) -> bool:
-    """Write the report, or print it where it cannot be written; returns whether it went where it was wanted.
+    """Write the report to a file, or print it without a path; returns False if the file could not be written.
 
-    Bytes are never printed.
+    In that case, text is printed instead; bytes are not.
     """
     if path is None:
         put_out(str(report))

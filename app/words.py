@@ -1,4 +1,4 @@
-"""What the ways in share: exit codes, formats, strategies, and counts and times in words."""
+"""Exit codes, formats, strategies, and counts and times in words, shared by all interfaces."""
 
 from __future__ import annotations
 
@@ -11,60 +11,60 @@ if TYPE_CHECKING:
 
 DONE = 0
 FAILED = 1
-"""Exit code of a run that failed and can be resumed, if only with another setting."""
+"""Exit code of a run that failed; it can be resumed, perhaps with another setting."""
 REFUSED = 2
-"""Exit code of a call that has left everything as it was: the call or a setting has to change."""
+"""Exit code for wrong usage or a wrong setting; nothing was changed."""
 WAITING = 3
 """Exit code of a run that waits for an answer."""
 CHANGED = 5
-"""Exit code of `refresh --if-changed` that has something new to say."""
+"""Exit code of `refresh --if-changed` if there is something new."""
 BUSY = 4
-"""Exit code of a call about a run that is at work elsewhere."""
+"""Exit code if another process is running the thread."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C or SIGTERM."""
 NOTHING_BEGAN = "Stopped before anything began."
 
 
 Format = Literal["md", "json"]
-"""How a report is printed."""
+"""Formats in which a report is printed."""
 ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"]
-"""How a finished report is written."""
+"""Formats in which a finished run is exported."""
 Evidence = Literal["none", "short", "full"]
-"""What a report for people shows of its check: nothing, what did not pass as it was written, or every sentence."""
+"""Verdicts to show: none, those on statements that were not supported as first written, or all."""
 Strategy = Literal["orchestrated", "planned"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 GRAPHS: Mapping[Strategy, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
-"""Name of each strategy's graph."""
+"""Graph name of each strategy."""
 VARIABLE = "DEEP_RESEARCH_STRATEGY"
-"""Variable of the environment that says by which strategy the command line begins a run."""
+"""Environment variable with the default strategy of new runs on the command line."""
 MARK = "research_strategy"
-"""Where the checkpoints of a thread say by which strategy they were made, in their metadata."""
+"""Metadata key under which checkpoints store the strategy."""
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if need be."""
+    """Return a number with its noun, in the plural if needed."""
     ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
     return f"{count} {noun}{ending}"
 
 
 def in_words(seconds: float) -> str:
-    """Return a time in minutes and seconds."""
+    """Return a duration in minutes and seconds, in words."""
     minutes, rest = divmod(round(seconds), 60)
     parts = [f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest or not minutes)
     return " ".join(parts)
 
 
-def check_strategy(name: str, place: str = "strategy") -> Strategy:
-    """Return the strategy of this name; raises `UnknownSetting`, which names the place that it comes from."""
+def check_strategy(name: str, setting: str = "strategy") -> Strategy:
+    """Return `name` as a strategy; raises `UnknownSetting`, whose message names the `setting`."""
     for known in STRATEGIES:
         if name == known:
             return known
-    # They load LangGraph and pydantic, which would make the help of the command line slow.
+    # Imported here because LangGraph and pydantic would slow down `--help`.
     from ..core.run.errors import UnknownSetting
     from ..core.run.limits import nearest
 
     there_are = " and ".join(map(repr, STRATEGIES))
-    raise UnknownSetting(f"{place}: there is no {name!r}{nearest(name, STRATEGIES)}; there are {there_are}.")
+    raise UnknownSetting(f"{setting}: unknown strategy {name!r}{nearest(name, STRATEGIES)}; choose from {there_are}.")
 
 
 def default_strategy() -> Strategy:
@@ -73,12 +73,12 @@ def default_strategy() -> Strategy:
 
 
 def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
-    """Return the strategy by which a checkpoint was made; `orchestrated` if it says nothing."""
+    """Return the strategy in a checkpoint's metadata; `orchestrated` if there is none."""
     return "planned" if metadata.get(MARK) == "planned" else "orchestrated"
 
 
 def counts_line(audit: Audit) -> str:
-    """Return what the check has made of the statements of a report; the parts add up to all."""
+    """Return the number of checked statements per verdict, in words."""
     parts = {
         "supported": audit.supported,
         "corrected": audit.corrected,

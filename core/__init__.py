@@ -1,1 +1,5 @@
-"""The rooms that do the work: records, run, models, reading, library, evidence, writing."""
+"""Packages between the state and the nodes; each imports only those listed before it.
+
+`records` (data), `evidence` (citations, proof), `run` (settings, limits, storage), `models`, `reading` (web pages,
+documents), `library` (the user's documents), `writing` (the report).
+"""

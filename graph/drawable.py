@@ -1,4 +1,4 @@
-"""Compiled graphs as Studio and `get_graph(xray=True)` draw them: subgraphs opened, error handlers left out."""
+"""Compiles graphs so that Studio and `get_graph(xray=True)` draw them without error handlers and with subgraphs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Drawable = TypeVar("Drawable", bound="DrawableGraph")
 class DrawableGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled graph whose drawing leaves out its error handlers.
 
-    LangGraph draws them as nodes without edges, and opens a subgraph only if it has a single first and last node.
+    LangGraph would draw them as nodes without edges, and open a subgraph only if it has a single first and last node.
     """
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        """Return the drawing, as LangGraph's `get_graph`."""
+        """Return LangGraph's drawing without error handlers."""
         return self._without_handlers(super().get_graph(config, xray=xray))
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        """Return the drawing, as LangGraph's `aget_graph`."""
+        """Return LangGraph's drawing without error handlers."""
         return self._without_handlers(await super().aget_graph(config, xray=xray))
 
     def _without_handlers(self, drawing: Graph) -> Graph:
@@ -34,7 +34,7 @@ class DrawableGraph(CompiledStateGraph[Any, Any, Any, Any]):
     @classmethod
     def of(cls: type[Drawable], compiled: CompiledStateGraph[Any, Any, Any, Any], **changes: Any) -> Drawable:
         """Return a copy of a compiled graph in this class, with these attributes changed."""
-        # `compile` always yields LangGraph's own class; the attributes are passed on as in LangGraph's `copy`.
+        # `compile` always returns LangGraph's own class; the attributes are copied as in LangGraph's `copy`.
         return cls(**{name: value for name, value in vars(compiled).items() if name != "__orig_class__"} | changes)
 
 

@@ -1,4 +1,4 @@
-"""What happens when a node of a branch breaks: the branch goes on with what it has, and the run with the branch."""
+"""Error handlers of nodes: a branch continues with its results so far, and the run without a failed branch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from ..core.models.resolve import settings_of
 from ..core.records.research import Action, Task
-from ..core.run.branches import BranchUpdate, ResearcherState, StepState, StepTask, place_of
+from ..core.run.branches import BranchUpdate, ResearcherState, StepState, StepTask, placement_of
 from ..core.run.context import Context
 from ..core.run.errors import failure_of
 from ..core.run.events.call import researcher_failed, step_failed
@@ -28,51 +28,51 @@ from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 
 
-async def write_what_there_is(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
-    """Send a researcher whose node failed on to write its finding from its notes."""
+async def write_partial_finding(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
+    """If a node of a researcher fails, write its finding from its notes."""
     reason, task = _reason(error), state.task
-    emitter(state.task.question_id).emit(researcher_failed(place_of(task), reason))
+    emitter(state.task.question_id).emit(researcher_failed(placement_of(task), reason))
     open_call = [ToolMessage(f"{NOT_RUN} {reason}.", tool_call_id=state.request.id)] if state.request else []
     update = BranchUpdate(ended="partial", reason=reason, request=None, notes=[[*open_call]])
-    # The call of a tool has taken the step.
+    # A tool call has used up the step.
     update |= {"failures": [reason], "step": state.step + len(open_call)}
     if request := state.request:
         update["actions"] = [Action(id=request.id, tool=request.tool, inputs=request.inputs, problems=(reason,))]
     return Command(update=update, goto="write_finding")
 
 
-async def keep_what_there_is(state: ResearcherState, error: NodeError) -> Command[Any]:
-    """Replace a finding that cannot be written by excerpts of what was found."""
+async def keep_excerpts_only(state: ResearcherState, error: NodeError) -> Command[Any]:
+    """Replace a finding that could not be written with excerpts of the sources."""
     pages = pages_of(get_store(), state.task.question_id)
     finding = await keep_excerpts(state, pages, emitter(state.task.question_id), _reason(error), state.seconds)
     return Command(update={"findings": {finding.id: finding}}, goto=END)
 
 
 async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Literal["collect"]]:
-    """Leave a failed finding for a researcher or a step that failed as a whole; its siblings are not touched."""
+    """Record a failed finding for a researcher or step that failed as a whole; the others continue."""
     task = state["task"]
     finding, events = failed_finding(task, "failed", _reason(error)), emitter(task.question_id)
     if isinstance(task, StepTask):
-        events.emit(step_failed(place_of(task), finding.reason))
+        events.emit(step_failed(placement_of(task), finding.reason))
         emit_end(events, finding, task)
     else:
         emit_failure(events, finding, task, [])
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 
-async def judge_what_there_is(state: StepState, error: NodeError) -> Command[Literal["evaluate"]]:
-    """Send a step whose node failed on to be evaluated by what it has."""
+async def evaluate_partial_step(state: StepState, error: NodeError) -> Command[Literal["evaluate"]]:
+    """If a node of a step fails, evaluate what the step has found so far."""
     reason = _reason(error)
-    emitter(state.task.question_id).emit(step_failed(place_of(state.task), reason))
-    # What it was about was told before it broke.
+    emitter(state.task.question_id).emit(step_failed(placement_of(state.task), reason))
+    # The step's first packets were emitted before it failed.
     update = BranchUpdate(is_over=True, ended="partial", reason=reason, failures=[reason], turn=max(1, state.turn))
     return Command(update=update, goto="evaluate")
 
 
 async def end_step(state: StepState, error: NodeError) -> Command[Any]:
-    """End a step that cannot be evaluated, with what it has."""
+    """If the evaluation of a step fails, end the step with its results so far."""
     reason = _reason(error)
-    emitter(state.task.question_id).emit(step_failed(place_of(state.task), reason))
+    emitter(state.task.question_id).emit(step_failed(placement_of(state.task), reason))
     finding = finding_of(state, [*state.failures, reason], state.seconds)
     emit_end(emitter(state.task.question_id), finding, state.task)
     outcome = outcome_of(state)
@@ -86,8 +86,8 @@ async def end_step(state: StepState, error: NodeError) -> Command[Any]:
     )
 
 
-async def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:
-    """Hand over a report as it was written if its check failed, and say so in it."""
+async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:
+    """If the check of a report fails, deliver it unchecked, with a notice."""
     run, draft = state.run, state.draft
     assert draft is not None
     notice = f"The sentences of this report were not checked against their sources: {_reason(error)}."
@@ -105,5 +105,5 @@ async def hand_over_unchecked(state: ResearchState, error: NodeError) -> Command
 def _reason(error: NodeError) -> str:
     if isinstance(error.error, BaseException):
         log_failure(__name__, error.error, "The node %s failed; the run goes on with what there is", error.node)
-    # After a kill between the failure and this handler, the error is what the saver made of it.
+    # After a kill between the failure and this handler, the error was loaded as the saver's text.
     return error.error if isinstance(error.error, str) else failure_of(error.error)

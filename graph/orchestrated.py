@@ -1,4 +1,4 @@
-"""The graph `deep_research`: an orchestrator that sends researchers out, cycle by cycle."""
+"""The graph `deep_research`: an orchestrator that dispatches researchers, cycle by cycle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
 from ..state import ResearchInput, ResearchOutput, ResearchState
 from .drawable import compile_drawable
-from .handlers import hand_over_unchecked, record_failure
+from .handlers import deliver_unchecked, record_failure
 from .researcher import build_researcher_graph
 from .routing import (
     dispatch_tasks,
@@ -47,7 +47,7 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     )
     for node in (write_report, grade_report, add_to_report):
         graph.add_node(node)
-    graph.add_node("verify_report", verify_report, error_handler=hand_over_unchecked)
+    graph.add_node("verify_report", verify_report, error_handler=deliver_unchecked)
 
     graph.add_edge(START, "begin")
     graph.add_conditional_edges("begin", route_after_begin)

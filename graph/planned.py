@@ -1,4 +1,4 @@
-"""The graph `planned_research`: a typed plan, executed round by round over a research memory."""
+"""The graph `planned_research`: a typed plan, executed round by round with a shared research memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..nodes.summarize import summarize
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
 from ..state import ResearchInput, ResearchOutput, ResearchState
-from .handlers import hand_over_unchecked, record_failure
+from .handlers import deliver_unchecked, record_failure
 from .routing import (
     dispatch_steps,
     route_after_ask_user,
@@ -36,7 +36,7 @@ from .routing import (
     route_after_plan,
     route_after_review_steps,
 )
-from .step import step_in_its_slot
+from .step import build_step_node
 
 
 @cache
@@ -48,8 +48,8 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
         graph.add_node(before)
     for after in (collect, digest, cross_check, frame_report, write_report, grade_report, add_to_report):
         graph.add_node(after)
-    graph.add_node("step", step_in_its_slot(), error_handler=record_failure)
-    graph.add_node("verify_report", verify_report, error_handler=hand_over_unchecked)
+    graph.add_node("step", build_step_node(), error_handler=record_failure)
+    graph.add_node("verify_report", verify_report, error_handler=deliver_unchecked)
 
     graph.add_edge(START, "begin")
     graph.add_conditional_edges("begin", route_after_begin_planned)

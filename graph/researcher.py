@@ -1,4 +1,4 @@
-"""The researcher: decides, uses tools, writes down what it found."""
+"""The subgraph of a researcher: decides, uses tools, writes its finding."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ..core.run.context import Context
 from ..nodes.researcher.think_or_act import think_or_act
 from ..nodes.researcher.use_tools import use_tools
 from ..nodes.researcher.write_finding import write_finding
-from .handlers import keep_what_there_is, write_what_there_is
+from .handlers import keep_excerpts_only, write_partial_finding
 from .routing import route_after_think_or_act
 
 
 def build_researcher_graph() -> StateGraph[ResearcherState, Context, ResearcherInput, ResearcherOutput]:
-    """Return the uncompiled subgraph that carries out one task."""
+    """Return the uncompiled subgraph for one task."""
     graph = StateGraph(
         ResearcherState, context_schema=Context, input_schema=ResearcherInput, output_schema=ResearcherOutput
     )
-    graph.add_node("think_or_act", think_or_act, error_handler=write_what_there_is)
-    graph.add_node("use_tools", use_tools, error_handler=write_what_there_is)
-    graph.add_node("write_finding", write_finding, error_handler=keep_what_there_is)
+    graph.add_node("think_or_act", think_or_act, error_handler=write_partial_finding)
+    graph.add_node("use_tools", use_tools, error_handler=write_partial_finding)
+    graph.add_node("write_finding", write_finding, error_handler=keep_excerpts_only)
 
     graph.add_edge(START, "think_or_act")
     graph.add_conditional_edges("think_or_act", route_after_think_or_act)

@@ -14,7 +14,7 @@ from ..state import ResearchState
 
 
 def route_after_begin(state: ResearchState) -> Literal["clarify", "look_up", "plan", "orchestrate", "write_report"]:
-    """Look at a new question first; anything else enters where the run stands."""
+    """Clarify a new question first; continue anything else where the run stopped."""
     entry = state.run.entry
     if entry in ("question", "follow_up"):
         return "clarify"
@@ -26,32 +26,32 @@ def route_after_begin(state: ResearchState) -> Literal["clarify", "look_up", "pl
 
 
 def _route_quick(state: ResearchState) -> Literal["look_up", "write_report"]:
-    """Search, unless that was done."""
+    """Search, unless this question has been searched already."""
     has_looked = any(finding.question_id == state.run.id for finding in state.findings.values())
     return "write_report" if has_looked else "look_up"
 
 
 def route_after_clarify(state: ResearchState) -> Literal["ask_user", "look_up", "plan"]:
-    """Wait for the user if a question was put to them; a small question is looked up."""
+    """Wait for the user's answer, look up a small question, or plan."""
     if state.run.status == "waiting":
         return "ask_user"
     return "look_up" if state.run.is_quick else "plan"
 
 
 def route_after_ask_user(state: ResearchState) -> Literal["look_up", "plan", "__end__"]:
-    """Look a small question up, and plan any other, unless the user has ended it."""
+    """Look up a small question, or plan; end if the user stopped the run."""
     if state.run.status == "ended":
         return "__end__"
     return "look_up" if state.run.is_quick else "plan"
 
 
 def route_after_plan(state: ResearchState) -> Literal["review_plan", "orchestrate"]:
-    """Wait for the user if the plan was put before them."""
+    """Wait for the user's review of the plan if requested, otherwise research."""
     return "review_plan" if last_mark(state.messages[-1:]) == "plan" else "orchestrate"
 
 
 def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrate", "__end__"]:
-    """Have a rejected plan written anew, unless the user has ended the question."""
+    """Plan again after a rejection, end if the user stopped the run, otherwise research."""
     assert state.plan is not None
     if state.run.status == "ended":
         return "__end__"
@@ -61,7 +61,7 @@ def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrat
 def dispatch_tasks(
     state: ResearchState,
 ) -> Sequence[Send] | Literal["orchestrate", "analyze_findings", "write_report", "add_to_report"]:
-    """Send one researcher for each task, or go on to an analysis, the report, or another turn of the orchestrator."""
+    """Dispatch a researcher for each task, or go on to an analysis, the report, or the orchestrator's next turn."""
     if state.progress.decision == "analyze":
         return "analyze_findings"
     if state.progress.decision == "report":
@@ -72,7 +72,7 @@ def dispatch_tasks(
 
 
 def route_after_think_or_act(state: ResearcherState) -> Literal["use_tools", "think_or_act", "write_finding"]:
-    """Carry out the requested call, write down what was found, or think on."""
+    """Run the requested call, write the finding, or think again."""
     if state.ended:
         return "write_finding"
     return "use_tools" if state.request else "think_or_act"
@@ -81,7 +81,7 @@ def route_after_think_or_act(state: ResearcherState) -> Literal["use_tools", "th
 def route_after_begin_planned(
     state: ResearchState,
 ) -> Literal["orient", "clarify", "look_up", "summarize", "plan_steps", "digest", "write_report"]:
-    """Look at a new question first; anything else enters where the run stands."""
+    """Clarify a new question first; continue anything else where the run stopped."""
     entry = state.run.entry
     if entry in ("question", "follow_up"):
         return "clarify" if state.run.is_quick else "orient"
@@ -93,29 +93,32 @@ def route_after_begin_planned(
 
 
 def route_after_review_steps(state: ResearchState) -> Literal["plan_steps", "schedule", "__end__"]:
-    """Have a plan that was rejected or edited typed anew, unless the user has ended the question."""
+    """Plan again after a rejection or an edit, end if the user stopped the run, otherwise research."""
     if state.run.status == "ended":
         return "__end__"
     return "schedule" if _is_settled(state) else "plan_steps"
 
 
 def _is_settled(state: ResearchState) -> bool:
-    """Whether the steps are those of the plan that the user has seen last."""
-    return state.plan is not None and state.plan.review != "rejected" and state.plan.text == _text_of(state)
+    """Whether the steps match the plan that the user saw last."""
+    plan = state.plan
+    if plan is None or plan.review == "rejected":
+        return False
+    return plan.text == plan_text(state.steps, plan.title, plan.requirements)
 
 
 def route_after_cross_check(state: ResearchState) -> Literal["frame_report", "add_to_report"]:
-    """Write the report, or add to the one that is there."""
+    """Write the report, or add to an existing draft."""
     return "add_to_report" if state.draft else "frame_report"
 
 
 def route_after_grade_report(state: ResearchState) -> Literal["orchestrate", "add_to_report", "verify_report"]:
-    """Research what the draft leaves open if that was prepared, add what is known already, or else check it."""
+    """Research open requirements if tasks are waiting, add known results to the draft, or verify it."""
     return "orchestrate" if state.progress.waiting else _add_or_verify(state)
 
 
 def route_after_grade_planned_report(state: ResearchState) -> Literal["schedule", "add_to_report", "verify_report"]:
-    """Do as `route_after_grade_report`, where research is a matter of steps."""
+    """Like `route_after_grade_report`, with steps instead of tasks."""
     return _add_or_verify(state) if all(step.is_over for step in state.steps) else "schedule"
 
 
@@ -123,33 +126,28 @@ def _add_or_verify(state: ResearchState) -> Literal["add_to_report", "verify_rep
     return "add_to_report" if state.draft and state.draft.is_lacking else "verify_report"
 
 
-def _text_of(state: ResearchState) -> str:
-    plan = state.plan
-    return plan_text(state.steps, plan.title, plan.requirements) if plan else ""
-
-
 def dispatch_steps(state: ResearchState) -> Sequence[Send] | Literal["schedule", "cross_check"]:
-    """Send one branch for each step, look again if a step was skipped, or go on to the final check."""
+    """Dispatch a branch for each step, schedule again if a step was skipped, or go on to the final check."""
     if state.tasks:
         return [Send("step", {"task": task}) for task in state.tasks]
     return "cross_check" if all(step.is_over for step in state.steps) else "schedule"
 
 
 def route_into_step(state: StepState) -> Literal["choose_queries", "analyze"]:
-    """Enter a step where it searches, or where it thinks."""
+    """Start with a search, or with an analysis."""
     return "choose_queries" if state.task.step.requires_search else "analyze"
 
 
 def route_after_choose_queries(state: StepState) -> Literal["search", "evaluate"]:
-    """Search, unless there is nothing to ask or no time."""
+    """Search, unless there are no queries or no time is left."""
     return "evaluate" if state.is_over else "search"
 
 
 def route_after_search(state: StepState) -> Literal["study", "evaluate"]:
-    """Read what was found, unless nothing can be searched."""
+    """Go to `study`, or to `evaluate` if nothing can be searched."""
     return "evaluate" if state.is_over else "study"
 
 
 def route_after_study(state: StepState) -> Literal["choose_queries", "evaluate"]:
-    """Search on, unless the step is over."""
+    """Search again, unless the step is over."""
     return "evaluate" if state.is_over else "choose_queries"

@@ -1,4 +1,4 @@
-"""One step of a typed plan: searches round by round, or thinks; then it is judged."""
+"""The subgraph of a step of a typed plan: searches round by round, or analyzes, and is then evaluated."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..nodes.step.evaluate import evaluate
 from ..nodes.step.search import search
 from ..nodes.step.study import study
 from .drawable import compile_drawable
-from .handlers import end_step, judge_what_there_is
+from .handlers import end_step, evaluate_partial_step
 from .routing import route_after_choose_queries, route_after_search, route_after_study, route_into_step
 
 
 def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
-    """Return the uncompiled subgraph that carries out one step."""
+    """Return the uncompiled subgraph for one step."""
     graph = StateGraph(StepState, context_schema=Context, input_schema=StepInput, output_schema=StepOutput)
     for node in (choose_queries, search, study, analyze):
-        graph.add_node(node, error_handler=judge_what_there_is)
+        graph.add_node(node, error_handler=evaluate_partial_step)
     graph.add_node("evaluate", evaluate, error_handler=end_step)
 
     graph.add_conditional_edges(START, route_into_step)
@@ -38,8 +38,8 @@ def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
     return graph
 
 
-def step_in_its_slot() -> Any:
-    """Carry out one step as soon as a slot of its round is free; the step's time runs while it waits."""
+def build_step_node() -> Any:
+    """Return the node that runs a step once its round has a free slot; waiting counts towards the step's time."""
     graph = compile_drawable(build_step_graph(), name="step_graph")
 
     async def step(state: dict[str, StepTask], config: RunnableConfig, runtime: Runtime[Context]) -> Any:

@@ -1,1 +1,5 @@
-"""The nodes, one verb a file."""
+"""The nodes of both graphs, one file each, named after the node; they return state updates and never choose edges.
+
+`researcher/` and `step/` hold the nodes of the two subgraphs. `graph/` wires them. Start with `begin.py`, the entry,
+then `orchestrate.py` (a model decides what is researched next) or `schedule.py` (the typed plan decides).
+"""

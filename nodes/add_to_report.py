@@ -1,4 +1,4 @@
-"""Adds to the draft what the last round of research has brought; nothing else in it changes."""
+"""Adds the results of the last research round to the draft; the existing text stays unchanged."""
 
 from __future__ import annotations
 
@@ -18,27 +18,41 @@ from ..core.run.events.packets import ReportCitation, ReportRevised
 from ..core.writing.additions import blocks_of, insert_blocks, known_findings, passage_after
 from ..core.writing.forms import AddToReport
 from ..core.writing.report import changed_draft_messages, reader_of
-from ..core.writing.turn import Turn, begin_turn
+from ..core.writing.turn import begin_turn
 from ..core.writing.write import describe_sources
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 
 
 async def add_to_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Have passages written for what is open, and insert them; without new findings the draft stays."""
+    """Ask the writer for passages on open requirements and insert them, if there is material for them."""
     turn, draft = await begin_turn(state, runtime), state.draft
     assert draft is not None
-    is_new = any(one.text and one.id not in draft.findings for one in state.findings.values())
-    if not is_new and not any(one.is_found for one in draft.open_grades):
+    is_new = any(finding.text and finding.id not in draft.findings for finding in state.findings.values())
+    if not is_new and not any(grade.is_found for grade in draft.open_grades):
         return {"draft": draft.model_copy(update={"is_lacking": False})}
+    blocks = [{"block": number, "text": text} for number, text in enumerate(blocks_of(draft.text), 1)]
+    open_points = [": ".join(filter(None, (grade.requirement, grade.missing))) for grade in draft.open_grades]
     async with turn.paid():
-        form = await _ask(state, draft, turn)
+        form = await turn.filler.ask_if_possible(
+            AddToReport,
+            "writer",
+            "add_to_report",
+            [],
+            instructions=turn.context.instructions,
+            request=state.run.question,
+            requirements=fence("\n".join(f"- {point}" for point in open_points)),
+            words=draft.words,
+            report=fenced_knowledge(report=blocks),
+            knowledge=known_findings(state, turn.context.limits.memory_tokens),
+            sources=describe_sources(state),
+        )
     extended = await asyncio.to_thread(_extended, state, draft, form) if form else draft
     extended = extended.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
     if extended.text == draft.text:
         return {**turn.update(), "draft": extended}
     citations = [ReportCitation(citation_number=n, document_id=key) for n, key in extended.keys.items()]
-    turn.emit(ReportRevised(placement=turn.place, content=plain_citations(extended.streamed), citations=citations))
+    turn.emit(ReportRevised(placement=turn.placement, content=plain_citations(extended.streamed), citations=citations))
     update = turn.update()
     state = replace(state, run=update["run"])
     reader = reader_of(turn.context, turn.pages)
@@ -46,39 +60,20 @@ async def add_to_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
     return {**update, "draft": extended, "messages": messages}
 
 
-async def _ask(state: ResearchState, draft: Draft, turn: Turn) -> AddToReport | None:
-    blocks = [{"block": number, "text": text} for number, text in enumerate(blocks_of(draft.text), 1)]
-    return await turn.filler.ask_if_possible(
-        AddToReport,
-        "writer",
-        "add_to_report",
-        [],
-        instructions=turn.context.instructions,
-        request=state.run.question,
-        requirements=fence(
-            "\n".join(f"- {': '.join(filter(None, (one.requirement, one.missing)))}" for one in draft.open_grades)
-        ),
-        words=draft.words,
-        report=fenced_knowledge(report=blocks),
-        knowledge=known_findings(state, turn.context.limits.memory_tokens),
-        sources=describe_sources(state),
-    )
-
-
 def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
-    """Return the draft with the passages, which are cleaned as a draft is."""
+    """Return the draft with the new passages inserted, cleaned like the draft itself."""
     known = by_number(state.sources.values())
     keys = {number: source.key for number, source in known.items()}
     blocks, removed = blocks_of(draft.text), draft.removed_markers
     passages = dict[int, list[str]]()
-    for one in form.additions:
-        cleaned, dropped = clean_draft(settle_fences(without_marks(one.text)), known)
+    for addition in form.additions:
+        cleaned, dropped = clean_draft(settle_fences(without_marks(addition.text)), known)
         text, _ = known_citations(settle_fences(sanitized(cleaned)), keys)
         removed += dropped
         if text.strip():
-            after = min(max(one.after, 0), len(blocks))
+            after = min(max(addition.after, 0), len(blocks))
             before = blocks[after - 1] if after else ""
-            passages.setdefault(after, []).append(passage_after(before, text, is_continued=one.is_continued))
+            passages.setdefault(after, []).append(passage_after(before, text, is_continued=addition.is_continued))
     text, cited = known_citations(insert_blocks(draft.text, passages), keys)
     return draft.model_copy(
         update={

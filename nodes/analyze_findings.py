@@ -1,4 +1,4 @@
-"""Has the findings compared or challenged, without a search."""
+"""Asks the orchestrator's model to compare or challenge the findings, without a search."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ HEAD = "Analysis, which rests on the findings and is no source of its own:"
 
 
 async def analyze_findings(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Have the conclusions written that the orchestrator has asked for; they cite the sources of the findings."""
+    """Write the conclusions of the analysis that the orchestrator requested; they cite the findings' sources."""
     turn, run = await begin_turn(state, runtime), state.run
     call_id, task = state.progress.analyses[-1]
-    turn.emit(ResearchAgentStart(placement=turn.place, research_task=task))
-    texts = [one.numbered or one.text for one in state.findings.values() if one.text and not one.is_withheld]
+    turn.emit(ResearchAgentStart(placement=turn.placement, research_task=task))
+    texts = [found.numbered or found.text for found in state.findings.values() if found.text and not found.is_withheld]
     room = turn.context.limits.memory_tokens * 4 // max(1, len(texts))
     shown = "\n\n".join(text if len(text) <= room else cited_sentences(text, room / len(text)) for text in texts)
     async with turn.paid():
@@ -39,7 +39,7 @@ async def analyze_findings(state: ResearchState, runtime: Runtime[Context]) -> S
         )
     known = by_number(state.sources.values())
     numbers = {source.key: number for number, source in known.items()}
-    said = "\n".join(f"- {' '.join(one.split())}" for one in form.conclusions) if form else ""
+    said = "\n".join(f"- {' '.join(words.split())}" for words in form.conclusions) if form else ""
     text, _, dropped = number_finding(said, {number: source.key for number, source in known.items()}, numbers)
     reason = "" if text else "its model drew no conclusions"
     finding = Finding(
@@ -57,6 +57,7 @@ async def analyze_findings(state: ResearchState, runtime: Runtime[Context]) -> S
     )
     cited = [document(known[number]) for number in cited_numbers(text, known)]
     turn.emit(
-        *([researcher_failed(turn.place, reason)] if reason else []), *finding_packets(turn.place, finding, cited)
+        *([researcher_failed(turn.placement, reason)] if reason else []),
+        *finding_packets(turn.placement, finding, cited),
     )
     return {**turn.update(), "findings": {call_id: finding}}

@@ -11,16 +11,16 @@ from ..core.run.conversation import latest_of
 from ..core.writing.answers import ask, end_run, request
 from ..state import ResearchState, StateUpdate
 
-# Clients show these beside their buttons; the question itself stands in the message before.
+# Clients show these beside their buttons; the question itself is in the previous message.
 MEANING = {
-    "answer": "Type it as a message.",
-    "approve": "Research goes on without an answer, and the report says what stayed open.",
-    "reject": "The question ends without a report.",
+    "answer": "Type your answer as a message.",
+    "approve": "Research continues without an answer, and the report says what is still unclear.",
+    "reject": "The run stops without a report.",
 }
 
 
 async def ask_user(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Pause until the question is answered, left open or ended."""
+    """Pause until the user answers, continues without an answer, or stops the run."""
     question = latest_of("clarification", state.messages)
     form = request("clarification", MEANING, question, ("approve", "reject", "respond"))
     asked = {"type": "clarification", "question": question, **form}

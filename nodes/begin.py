@@ -1,4 +1,4 @@
-"""The only entry: tells what kind of message came in, checks the settings and freezes what stays fixed."""
+"""Entry node: classifies the message, checks the settings and freezes per-run values."""
 
 from __future__ import annotations
 
@@ -45,52 +45,50 @@ from ..core.run.tracing import tracing_notices
 from ..core.writing.answers import UserDecision, reviewed
 from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState, StateUpdate
-from ..tools.addresses import Addresses, addresses_in
 from ..tools.internal_search import read_whole
 from ..tools.offer import check_tools
 from ..tools.passed import load_servers
+from ..tools.redaction import note_user
 from ..tools.run_engines import choose_engines, stand_ins
-from ..tools.shown import note_user
 
 MAX_PROGRESS_PACKETS = 100
-"""Times at most that the progress of indexing is emitted."""
+"""Maximum number of indexing progress packets."""
 LISTED = 20
-"""Documents left out that are named one by one."""
+"""Maximum number of left-out documents named in the notices."""
 FIRST = 5
-"""Those of them that are emitted at once."""
-MIXED = "Web queries may use words that only your documents say (mix_private)."
-
+"""Maximum number of left-out documents named in the packet."""
+MIXED = "Web queries may contain words found only in your documents (mix_private)."
 RULES_CUT = "Only the beginning of the system message was read (question_characters)."
 
 
 async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: Strategy) -> StateUpdate:
-    """Start a question, or take a message into the one under way."""
-    # Whoever listens sees at once that the run has begun.
+    """Start a question, or continue the current one with a new message."""
+    # Listeners see immediately that the run has started.
     Emitter(runtime.stream_writer).emit(ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
     context = settings_of(runtime)
     await load_servers(context)
-    # What this graph was called with holds no files any more; what was written to the thread otherwise may.
+    # Messages that were not added by a call of this graph may still contain files.
     state = replace(state, messages=await take_files(state.messages, pages_of(runtime.store, ""), context))
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
     drop = refused(state.messages, context.limits.question_characters)
-    # The report is written anew, wherever the run goes on.
+    # Wherever the run continues, it writes a new report.
     drop += [message for message in state.messages if mark_of(message) == DRAFT]
     if not state.run.id or entry == "follow_up":
         return await _start(state, runtime, strategy, entry, drop)
     scope = state.run.scope
-    if any(one.code == NEW for message in state.messages for one in attached_to(message)):
+    if any(file.code == NEW for message in state.messages for file in attached_to(message)):
         wider, messages, _ = await _index_attached(within_scope(context, scope), state.messages, runtime)
         state = replace(state, messages=messages)
         count = await asyncio.to_thread(lambda: sum(1 for _ in Library(wider).addresses()))
         scope = await asyncio.to_thread(_scope, wider, count)
-    # The question goes on with today's keys and models, whatever it was begun with.
+    # The question continues with the current keys and models.
     check_tools(within_scope(context, scope))
     await load_models(context)
     check_models(ROLES, context)
     notices = dict.fromkeys((*state.run.notices, *tracing_notices(context)))
     run = state.run.model_copy(update={"entry": entry, "status": "running", "notices": tuple(notices), "scope": scope})
-    await _note_user(state.messages, runtime, run)
+    await note_user(pages_of(runtime.store, run.id), state.messages, run)
     update = StateUpdate(run=run, tasks=[], draft=None, messages=_changed(state.messages, drop))
     if entry == "plan_reply" and state.plan:
         reply = [message.text for message in state.messages if isinstance(message, HumanMessage)][-1]
@@ -105,7 +103,7 @@ async def _start(
     given = settings_of(runtime)
     await check_account(pages_of(runtime.store, ""), given)
     started = given.clock.seconds()
-    kept = [m for m in state.messages if m not in drop]
+    kept = [message for message in state.messages if message not in drop]
     context, messages, attached = await _index_attached(given, kept, runtime)
     check_tools(context)
     if choose_engines(context):
@@ -144,7 +142,7 @@ async def _start(
         ),
         not_read=_not_read(status.left_out[:LISTED]),
     )
-    await _note_user(messages, runtime, run)
+    await note_user(pages_of(runtime.store, run.id), messages, run)
     return StateUpdate(
         messages=_changed(messages, drop),
         run=run,
@@ -162,7 +160,7 @@ async def _start(
 
 
 def _scope(context: Context, documents: int) -> Scope:
-    """Return what a question may search, with so many documents; blocks."""
+    """Return what the question may search; `documents`: number of documents. Blocks."""
     after = context.published_after
     return Scope(
         docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
@@ -180,16 +178,8 @@ def _scope(context: Context, documents: int) -> Scope:
     )
 
 
-async def _note_user(messages: Sequence[AnyMessage], runtime: Runtime[Context], run: Run) -> None:
-    """Allow the addresses that the user names to be opened, and the user's words to be searched for."""
-    pages = pages_of(runtime.store, run.id)
-    named = [address for m in messages if isinstance(m, HumanMessage) for address in addresses_in(clean(m.text))]
-    await Addresses(pages, run.id).allow(named)
-    await note_user(pages, messages, run)
-
-
 def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[BaseMessage]:
-    """Return the update of the conversation: messages to remove, and those that say what is attached to them."""
+    """Return the messages to remove, and those with attachments, whose status may have changed."""
     removed = [RemoveMessage(id=str(message.id)) for message in drop]
     return [*removed, *(message for message in messages if message not in drop and attached_to(message))]
 
@@ -197,64 +187,61 @@ def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[Bas
 async def _index_attached(
     context: Context, messages: Sequence[AnyMessage], runtime: Runtime[Context]
 ) -> tuple[Context, list[AnyMessage], LibraryStatus]:
-    """Index the thread's files; return settings that search them too, and messages that say which cannot be read."""
+    """Index the thread's files; return settings that include them, messages that mark unreadable ones, the status."""
     thread = pages_of(runtime.store, "").thread
     folder = await asyncio.to_thread(lambda: thread_folder(attachments_folder(context.data_dir), thread))
     status = await _prepare_documents(context.model_copy(update={"docs": (folder,)}), runtime)
-    unread = {one.path: {"reason": one.reason, "code": one.code} for one in status.left_out}
+    unread = {file.path: {"reason": file.reason, "code": file.code} for file in status.left_out}
     updated = list[AnyMessage]()
     for message in messages:
         files = attached_to(message)
-        new = {one.name: unread.get(one.name, {"reason": "", "code": ""}) for one in files if one.code == NEW}
-        known = [one.model_copy(update=new.get(one.name, {})) for one in files]
+        new = {file.name: unread.get(file.name, {"reason": "", "code": ""}) for file in files if file.code == NEW}
+        known = [file.model_copy(update=new.get(file.name, {})) for file in files]
         updated.append(with_attached(message, known) if new else message)
     docs = dict.fromkeys((*context.docs, folder)) if status.documents else context.docs
     return context.model_copy(update={"docs": tuple(docs)}), updated, status
 
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:
-    loop, is_over, place = asyncio.get_running_loop(), threading.Event(), Placement(turn_index=0)
-    emitter = Emitter(runtime.stream_writer)
+    loop, is_over, emitter = asyncio.get_running_loop(), threading.Event(), Emitter(runtime.stream_writer)
+    placement = Placement(turn_index=0)
     changed = 0
 
-    def tell(done: int, total: int) -> None:
+    def report_progress(done: int, total: int) -> None:
         nonlocal changed
         if is_over.is_set():
-            # The run was cancelled: raising is what stops the thread.
+            # The run was cancelled; raising stops the thread.
             raise asyncio.CancelledError
         changed = total
         if done < total and done % max(1, total // MAX_PROGRESS_PACKETS) == 0:
-            packet = DocumentsIndexed(placement=place, done=done, total=total)
+            packet = DocumentsIndexed(placement=placement, done=done, total=total)
             loop.call_soon_threadsafe(emitter.emit, packet)
 
     try:
-        status = await asyncio.to_thread(Library(context).refresh, tell)
+        status = await asyncio.to_thread(Library(context).refresh, report_progress)
     finally:
         is_over.set()
     if changed or status.unread:
-        emitter.emit(_indexed(status, changed, place))
+        unread = [file for file in status.left_out if file.is_document]
+        emitter.emit(
+            DocumentsIndexed(
+                placement=placement,
+                done=changed,
+                total=changed,
+                readable=status.documents,
+                unread_total=status.unread,
+                unread=_not_read(unread[:FIRST]),
+            )
+        )
     return status
 
 
-def _indexed(status: LibraryStatus, changed: int, place: Placement) -> DocumentsIndexed:
-    """Return the packet that ends indexing."""
-    documents = [one for one in status.left_out if one.is_document]
-    return DocumentsIndexed(
-        placement=place,
-        done=changed,
-        total=changed,
-        readable=status.documents,
-        unread_total=status.unread,
-        unread=_not_read(documents[:FIRST]),
-    )
-
-
 def _not_read(left_out: Iterable[LeftOut]) -> tuple[NotRead, ...]:
-    return tuple(NotRead(path=one.path, reason=one.reason, code=one.code) for one in left_out)
+    return tuple(NotRead(path=file.path, reason=file.reason, code=file.code) for file in left_out)
 
 
 def _left_out(status: LibraryStatus) -> list[str]:
     notices = [f"Only the beginning was read: {path}." for path in status.shortened[:LISTED]]
     notices += [f"Scan: {note}." for note in status.notes[:LISTED]]
-    more = sum(one.files for one in status.left_out[LISTED:])
+    more = sum(entry.files for entry in status.left_out[LISTED:])
     return [*notices, f"Not read: {more} more; deep-research doctor lists all."] if more else notices

@@ -1,10 +1,10 @@
-"""Decides whether the user has to be asked, or one search is enough, before research starts; waits for no answer."""
+"""Decides before research whether to ask the user a question, and whether one search is enough."""
 
 from __future__ import annotations
 
 import re
 
-from langchain_core.messages import AIMessage, SystemMessage
+from langchain_core.messages import SystemMessage
 from langgraph.runtime import Runtime
 
 from ..core.models.ask import ask_model
@@ -26,7 +26,7 @@ from ..tools.tool import as_lines
 
 _ASKS = re.compile("[?？؟\u037e]")
 RECALLED_CHARACTERS = 12_000
-"""Passages that were read before, as the clarifier is shown them."""
+"""Maximum characters of earlier passages shown to the clarifier."""
 RECALLED = (
     "Answered from what was read for earlier questions; nothing was searched. Ask for new research if you want it."
 )
@@ -34,15 +34,15 @@ NOT_SMALL = "More than a small question: researched step by step."
 
 
 async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Ask the model whether to ask; the question becomes a message, or an assumption where nobody can answer."""
+    """Let the model decide; its question becomes a message, or an assumption if nobody can answer."""
     run, turn = state.run, await begin_turn(state, runtime)
-    context, place = turn.context, turn.place
+    context, placement = turn.context, turn.placement
     offered = list(offered_tools(context))
     may_look_up = run.is_quick or (run.depth == "auto" and bool(offered))
     recalled = await _recalled(turn, state)
     if context.clarify == "off" and not may_look_up and not recalled:
         return {}
-    # Of two calls none is left to choose queries by an answer that nobody gives.
+    # Depth `quick` allows two calls: if this one fails, none is left to choose the queries.
     may_ask = context.clarify == "ask" and run.is_resumable if run.is_quick else context.clarify != "off"
     orientation = await turn.pages.text(state.brief.orientation) if state.brief.orientation else ""
     system = render(
@@ -68,21 +68,23 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     request = Request(
         "clarifier", run.id, messages, tools=tools, tool_choice=choice, words_name="question_to_user", facts=facts
     )
-    # Beside a call for the plan, words are dropped, and the plan has the same place.
+    # Text next to a call for the plan is dropped: the plan's packets have the same placement.
     async with turn.paid():
         reply = await ask_model(request, context, turn.events)
     words = reply.message.text.strip()
     has_called = reply.message.tool_calls or reply.message.invalid_tool_calls
-    # A small model may answer the request instead, from memory.
+    # A small model may answer the request from memory instead of asking.
     question = words if may_ask and not has_called and _ASKS.search(words) else ""
     if not question or context.clarify == "assume" or not run.is_resumable:
-        queries = _queries(reply.message) if may_look_up else ()
-        called = {call["name"] for call in reply.message.tool_calls}
-        is_recalled = bool(recalled) and called == {tool_names.ANSWER_FROM_READ}
+        called = {call["name"]: call["args"] for call in reply.message.tool_calls}
+        is_recalled = bool(recalled) and called.keys() == {tool_names.ANSWER_FROM_READ}
+        looks_up = may_look_up and tool_names.LOOK_UP in called and tool_names.GENERATE_PLAN not in called
+        lines = as_lines(called[tool_names.LOOK_UP].get("queries")) if looks_up else []
+        queries = tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
         is_quick = run.is_quick or bool(queries) or is_recalled
         notices = (*run.notices, RECALLED) if is_recalled else run.notices
         if run.depth == "auto" and not is_quick:
-            turn.emit(Activity(placement=place, text=NOT_SMALL, icon="lightbulb"))
+            turn.emit(Activity(placement=placement, text=NOT_SMALL, icon="lightbulb"))
         assumptions = (question,) if question else run.assumptions
         brief = state.brief.model_copy(update={"queries": queries})
         update = turn.costs(assumptions=assumptions, is_quick=is_quick, is_recalled=is_recalled, notices=notices)
@@ -90,25 +92,16 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     if run.strategy == "planned":
         turn.announce("clarify")
     update = turn.costs(status="waiting")
-    turn.emit(MessageStart(placement=place), MessageDelta(placement=place, content=question))
-    turn.emit(stop_packet(update["run"], place.turn_index))
+    turn.emit(MessageStart(placement=placement), MessageDelta(placement=placement, content=question))
+    turn.emit(stop_packet(update["run"], placement.turn_index))
     return {**update, "messages": [marked(question, "clarification")]}
 
 
 async def _recalled(turn: Turn, state: ResearchState) -> str:
-    """Return the passages of the thread that bear on a follow-up, fenced; empty if there are none."""
+    """Return the thread's passages relevant to a follow-up, fenced; empty if there are none."""
     context = turn.context
     if state.run.entry != "follow_up" or is_small("clarifier", context) or is_extractive("clarifier", context):
         return ""
     found = await recalled_passages(state.run.question, state, turn.pages, RECALLED_CHARACTERS)
     shown = [f"[{state.sources[key].number}] {state.sources[key].title}: {text}" for key, text in found]
     return fence("\n\n".join(shown)) if shown else ""
-
-
-def _queries(message: AIMessage) -> tuple[str, ...]:
-    """Return what is to be looked up; nothing where the message calls for research as well."""
-    called = {call["name"]: call["args"] for call in message.tool_calls}
-    if tool_names.GENERATE_PLAN in called or tool_names.LOOK_UP not in called:
-        return ()
-    lines = as_lines(called[tool_names.LOOK_UP].get("queries"))
-    return tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()

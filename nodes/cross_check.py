@@ -1,4 +1,4 @@
-"""Holds what was learned against itself before the report is written."""
+"""Checks whether learnings contradict each other, before the report is written."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ..state import ResearchState, StateUpdate
 
 
 async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Have the most relevant learnings compared, if there are insights, contrary claims, or open gaps."""
+    """Compare the most relevant learnings if there are insights, contradictions or open gaps."""
     own = own_observations(state)
-    # Thoughts alone, as in a follow-up on what is known, are nobody's word.
-    has_sources = any(one.source for one in own_learnings(state))
+    # Learnings without a source, as in a follow-up on known facts, cannot contradict a source.
+    has_sources = any(learning.source for learning in own_learnings(state))
     if not has_sources or not (insights(own) or contradictions(own) or open_gaps(own)):
         return {}
     turn = await begin_turn(state, runtime)
@@ -33,18 +33,22 @@ async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> StateU
     async with turn.paid():
         memory = await _check(state, own, turn)
     found = disagreement(replace(state, memory={**state.memory, **memory}))
-    turn.emit(*disagreement_packets(found, turn.place))
+    turn.emit(*disagreement_packets(found, turn.placement))
     return {**turn.update(), "memory": memory}
 
 
 async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> dict[str, Observation]:
-    """Return the contradictions and the answered gaps by key; nothing if the model gives no answer."""
-    items = _items(state, own, turn.context.limits.memory_tokens)
-    gaps = open_gaps(own)
-    facts = facts_of(items)
-    places = {learning.id: number for number, fact in enumerate(facts, 1) for learning in fact.learnings}
+    """Return contradictions and answered gaps by key; empty if the model gives no answer."""
+    # Apparent contradictions first, then the most relevant learnings of each step.
+    suspicious = {key for pair in contradictions(own) for key in pair.learnings}
+    groups: tuple[list[Learning], list[Learning]] = ([], [])
+    for learning in own_learnings(state):
+        groups[learning.id not in suspicious].append(learning)
+    items = fitting_learnings(groups, state.brief.summary, turn.context.limits.memory_tokens)
+    gaps, facts = open_gaps(own), facts_of(items)
+    numbers = {learning.id: number for number, fact in enumerate(facts, 1) for learning in fact.learnings}
     candidates = [
-        [places[one] for one in pair.learnings] for pair in contradictions(own) if places.keys() >= {*pair.learnings}
+        [numbers[key] for key in pair.learnings] for pair in contradictions(own) if numbers.keys() >= {*pair.learnings}
     ]
     knowledge = fenced_knowledge(
         learnings=with_numbers(state, items),
@@ -52,49 +56,38 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
         candidates=candidates,
         gaps=as_gaps(gaps),
     )
-    said = [HumanMessage(state.brief.summary)]
     form = await turn.filler.ask_if_possible(
         RecordInconsistencies,
         "orchestrator",
         "cross_check",
-        said,
+        [HumanMessage(state.brief.summary)],
         facts=facts_of_run(state, turn.context),
         knowledge=knowledge,
     )
     if form is None:
         return {}
     pairs = {frozenset((pair.claim, pair.other)) for pair in form.inconsistencies}
-    known_pairs = [sorted(pair) for pair in pairs if len(pair) == 2 and pair <= {*places.values()}]
-    apart = [_apart(facts[one - 1], facts[other - 1]) for one, other in sorted(known_pairs)]
-    found = [_contradiction(*pair, state) for pair in apart if pair]
+    known_pairs = [sorted(pair) for pair in pairs if len(pair) == 2 and pair <= {*numbers.values()}]
+    apart = [_apart(facts[first - 1], facts[second - 1]) for first, second in sorted(known_pairs)]
+    found = [
+        Observation(
+            kind="contradiction",
+            text=first.text,
+            other=second.text,
+            question_id=first.question_id,
+            round=state.progress.cycle,
+            step=FINAL_CHECK,
+            learnings=(first.id, second.id),
+        )
+        for first, second in filter(None, apart)
+    ]
     for number in form.answered_gaps:
         if 0 < number <= len(gaps):
             found += close_gap(gaps[number - 1], own, state.progress.cycle, FINAL_CHECK, 0)
     return {observation.key: observation for observation in found}
 
 
-def _items(state: ResearchState, own: list[Observation], tokens: int) -> list[Learning]:
-    """Return the learnings to compare: those that look contradictory, then the most relevant ones of each step."""
-    suspicious = {key for pair in contradictions(own) for key in pair.learnings}
-    groups: tuple[list[Learning], list[Learning]] = ([], [])
-    for one in own_learnings(state):
-        groups[one.id not in suspicious].append(one)
-    return fitting_learnings(groups, state.brief.summary, tokens)
-
-
-def _apart(one: Fact, other: Fact) -> tuple[Learning, Learning] | None:
-    """Return one learning of each claim, from different sources: a thought has no source and contradicts nothing."""
-    pairs = product(one.learnings, other.learnings)
+def _apart(first: Fact, second: Fact) -> tuple[Learning, Learning] | None:
+    """Return one learning of each fact, from different sources, or None; learnings without a source do not count."""
+    pairs = product(first.learnings, second.learnings)
     return next((pair for pair in pairs if len({learning.source for learning in pair} - {""}) == 2), None)
-
-
-def _contradiction(one: Learning, other: Learning, state: ResearchState) -> Observation:
-    return Observation(
-        kind="contradiction",
-        text=one.text,
-        other=other.text,
-        question_id=one.question_id,
-        round=state.progress.cycle,
-        step=FINAL_CHECK,
-        learnings=(one.id, other.id),
-    )

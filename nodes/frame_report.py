@@ -1,4 +1,4 @@
-"""Tells what the report will say and rest on, before it is written."""
+"""Announces what the report will say and which sources it rests on, before it is written."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..state import ResearchState, StateUpdate
 
 
 async def frame_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Emit what the report will say, from the learnings and conclusions; no model is asked."""
+    """Emit the outline of the report from the learnings and conclusions, without a model."""
     turn = await begin_turn(state, runtime)
     turn.announce("frame")
-    turn.emit(*framing_packets(state, turn.place))
+    turn.emit(*framing_packets(state, turn.placement))
     return turn.update()

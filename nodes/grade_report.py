@@ -1,8 +1,6 @@
-"""Grades the draft against the checklist of the request, and prepares research on what it leaves open."""
+"""Grades the draft against the checklist of the request, and prepares research on open requirements."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
@@ -28,15 +26,27 @@ NOT_GRADED = "The report was not compared with the checklist of the request: the
 
 
 async def grade_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Have the draft graded; begin one more round of research on what is open, if limits allow."""
+    """Grade the draft; start one more research round on open requirements if limits allow."""
     turn, draft = await begin_turn(state, runtime), state.draft
     assert draft is not None
     requirements = state.plan.requirements if state.plan else ()
     if not requirements or draft.is_graded or not _can_grade(turn.context):
         return {}
     turn.announce("grade")
+    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(to_grade(requirements, draft.grades), 1))
     async with turn.paid():
-        form = await _ask(to_grade(requirements, draft.grades), draft, turn)
+        form = await turn.filler.ask_if_possible(
+            GradeReport,
+            "verifier",
+            "grade_report",
+            [],
+            request=turn.state.run.question,
+            report=fence(draft.text),
+            words=draft.words,
+            characters=len(draft.text),
+            knowledge=known_findings(turn.state, turn.context.limits.memory_tokens),
+            requirements=fence(listed),
+        )
     if form is None:
         return turn.update(notices=(*state.run.notices, NOT_GRADED))
     graded = draft.model_copy(
@@ -44,47 +54,34 @@ async def grade_report(state: ResearchState, runtime: Runtime[Context]) -> State
     )
     may_add = graded.rounds < turn.context.limits.checklist_rounds
     is_researched = may_add and bool(open_tasks(graded)) and _may_research(turn)
-    is_lacking = may_add and (is_researched or any(one.is_found for one in graded.open_grades))
-    turn.emit(ReportGraded(placement=turn.place, grades=[*graded.grades], is_researched=is_researched))
+    is_lacking = may_add and (is_researched or any(grade.is_found for grade in graded.open_grades))
+    turn.emit(ReportGraded(placement=turn.placement, grades=[*graded.grades], is_researched=is_researched))
     update = turn.update()
     graded = graded.model_copy(update={"rounds": graded.rounds + is_lacking, "is_lacking": is_lacking})
-    if is_researched:
-        update |= _as_steps(state, graded, turn) if state.has_typed_plan else _as_tasks(update, state, graded)
+    if is_researched and state.has_typed_plan:
+        added = [(requirement[:80], task, True) for requirement, task in open_tasks(graded)]
+        update["steps"] = revise_steps(state.steps, {}, {}, added, turn.context.limits.max_plan_steps)
+    elif is_researched:
+        update |= _as_tasks(update, state, graded)
     return {**update, "draft": graded}
 
 
 def _can_grade(context: Context) -> bool:
-    """Whether that is wanted, and the verifier's model can tell what a report says."""
+    """Whether grading is enabled and the verifier's model is able to judge a report."""
     return bool(context.limits.checklist_rounds) and not (
         is_extractive("verifier", context) or is_small("verifier", context)
     )
 
 
 def _may_research(turn: Turn) -> bool:
-    """Whether limits allow one more round, and there is something to search."""
+    """Whether limits allow one more round and there is something to search."""
     run, spending = turn.state.run, turn.state.spending | turn.spending
     is_over = run.stop_reason or limit_reached(turn.context.limits, spending, run.active_seconds)
     return not is_over and bool(offered_tools(turn.context))
 
 
-async def _ask(requirements: Sequence[str], draft: Draft, turn: Turn) -> GradeReport | None:
-    listed = "\n".join(f"{number}. {one}" for number, one in enumerate(requirements, 1))
-    return await turn.filler.ask_if_possible(
-        GradeReport,
-        "verifier",
-        "grade_report",
-        [],
-        request=turn.state.run.question,
-        report=fence(draft.text),
-        words=draft.words,
-        characters=len(draft.text),
-        knowledge=known_findings(turn.state, turn.context.limits.memory_tokens),
-        requirements=fence(listed),
-    )
-
-
 def _as_tasks(update: StateUpdate, state: ResearchState, draft: Draft) -> StateUpdate:
-    """Return the tasks as the orchestrator hands them out, with the calls by which their findings are found."""
+    """Return the open tasks as if the orchestrator had called for them."""
     prefix = f"open-{state.run.id[:8]}-{draft.rounds}"
     waiting = tuple((f"{prefix}-{number}", task) for number, (_, task) in enumerate(open_tasks(draft), 1))
     calls = [tool_call(name=tool_names.RESEARCH_AGENT, args={"task": task}, id=call_id) for call_id, task in waiting]
@@ -92,9 +89,3 @@ def _as_tasks(update: StateUpdate, state: ResearchState, draft: Draft) -> StateU
     results = results_for(message, {call_id: PENDING for call_id, _ in waiting})
     progress = update["progress"].model_copy(update={"waiting": waiting, "decision": "research"})
     return {"progress": progress, "transcript": [[message, *results]]}
-
-
-def _as_steps(state: ResearchState, draft: Draft, turn: Turn) -> StateUpdate:
-    """Return the plan with a step for each task."""
-    added = [(requirement[:80], task, True) for requirement, task in open_tasks(draft)]
-    return {"steps": revise_steps(state.steps, {}, {}, added, turn.context.limits.max_plan_steps)}

@@ -1,4 +1,4 @@
-"""One turn of the orchestrator: what is researched next, or that the report is due."""
+"""One turn of the orchestrator: decides which tasks to research next, or whether to write the report."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from ..core.models.resolve import is_extractive, is_small, profile_of
 from ..core.records.research import Progress, Task
 from ..core.run import tool_names
 from ..core.run.context import Context
-from ..core.run.conversation import clean, latest_messages, text_only
+from ..core.run.conversation import latest_messages, text_only
 from ..core.run.decisions import PENDING, Order, decide
 from ..core.run.events.call import CallEvents
 from ..core.run.events.packets import Placement, TopLevelBranching
-from ..core.run.limits import Limits
-from ..core.run.spending import dispatched_now, limit_reached, terms
+from ..core.run.spending import dispatched_now, limit_reached, shared_task_fields
 from ..core.run.transcripts import (
     MOST_GAPS,
     call_ids,
@@ -39,18 +38,17 @@ from ..core.writing.facts import facts_of_run
 from ..core.writing.turn import Turn, begin_turn
 from ..prompts import fenced_knowledge, render
 from ..state import ResearchState, StateUpdate
-from ..tools.addresses import Addresses, addresses_in
 from ..tools.control import ANALYZE_FINDINGS, GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
 from ..tools.offer import offered_tools
 from ..tools.passed import load_servers, passed_tools
-from ..tools.shown import note_user
+from ..tools.redaction import note_user
 
 OF_PLAN = "plan-"
-"""What the ids of tasks begin with that are the plan's own steps."""
+"""Id prefix of tasks that were taken from the plan."""
 
 
 async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Send out tasks that wait, or ask the orchestrator for its next decision, unless a limit has made it already."""
+    """Dispatch waiting tasks or ask the orchestrator's model for a decision; stop if a limit is reached."""
     turn = await begin_turn(state, runtime)
     context, state, progress = turn.context, turn.state, turn.state.progress
     await load_servers(context)
@@ -61,7 +59,7 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateU
     if not limit and not state.draft and progress.cycle >= max_cycles - 1:
         limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
     if limit:
-        # What a draft leaves open is noted by its checklist.
+        # The checklist records what a draft leaves open.
         unresearched = () if state.draft else progress.waiting[:MOST_GAPS]
         gaps = [gap_of(task, state.run.id, progress.cycle, call, about=task) for call, task in unresearched]
         progress = progress.model_copy(update={"decision": "report", "waiting": ()})
@@ -70,21 +68,20 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateU
         return {**turn.costs(stop_reason=""), **_send_out(progress.waiting, progress, state, turn, state.transcript)}
     if state.draft and not steering:
         return {**turn.costs(), "progress": progress.model_copy(update={"decision": "report"}), "tasks": []}
-    named = [address for message in steering for address in addresses_in(clean(message.text))]
-    await Addresses(turn.pages, state.run.id).allow(named)
     await note_user(turn.pages, state.messages, state.run)
-    events = CallEvents(turn.emitter, turn.place)
+    events = CallEvents(turn.emitter, turn.placement)
     async with turn.paid(events):
         reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, events)
         update = _carry_out(state, steering, reply, turn)
-    # A limit that ended the research may have been raised since.
+    # The limit that ended the research may have been raised since.
     return {**turn.costs(stop_reason=""), **update, "findings": mark_withheld(state.findings, reply.refused)}
 
 
 def _steering(state: ResearchState) -> list[AnyMessage]:
     """Return the user's messages since the orchestrator's last turn."""
     seen = state.progress.seen_messages
-    return text_only([one for one in state.messages[seen:] if isinstance(one, HumanMessage)]) if seen else []
+    new = state.messages[seen:] if seen else []
+    return text_only([message for message in new if isinstance(message, HumanMessage)])
 
 
 def _request(
@@ -108,15 +105,19 @@ def _request(
         documents=run.scope.documents,
         has_read_all=run.scope.reads_all,
     )
+    own = own_observations(state)
+    pairs = [[pair.text, pair.other] for pair in contradictions(own)]
+    gaps = [gap.text for gap in open_gaps(own)]
+    earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap not in own]
     reminder = render(
         "orchestrate",
         "reminder",
         cycle=progress.cycle,
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
-        first_results=sum(isinstance(one, AIMessage) for one in research_calls(state.transcript)) == 1,
+        first_results=sum(isinstance(message, AIMessage) for message in research_calls(state.transcript)) == 1,
         nudges=progress.nudges,
-        knowledge=_noticed(state, limits),
+        knowledge=fenced_knowledge(gaps=gaps, earlier_gaps=earlier, contradictions=pairs[: limits.max_elements]),
     )
     messages = [
         SystemMessage(system),
@@ -135,18 +136,9 @@ def _request(
 
 
 def _may_analyze(context: Context) -> bool:
-    """Whether analyses are wanted, and the model can make them."""
+    """Whether analyses are enabled and the model is able to write them."""
     is_able = not (is_small("orchestrator", context) or is_extractive("orchestrator", context))
     return is_able and context.limits.max_analyses > 0
-
-
-def _noticed(state: ResearchState, limits: Limits) -> str:
-    """Return the open gaps and contradictions that code has noticed."""
-    own = own_observations(state)
-    pairs = [[pair.text, pair.other] for pair in contradictions(own)]
-    gaps = [gap.text for gap in open_gaps(own)]
-    earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap not in own]
-    return fenced_knowledge(gaps=gaps, earlier_gaps=earlier, contradictions=pairs[: limits.max_elements])
 
 
 def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
@@ -193,17 +185,17 @@ def _send_out(
     turn: Turn,
     transcript: Sequence[AnyMessage],
 ) -> StateUpdate:
-    """Return the tasks of the next round, each with its share of the remaining budget, and those that have to wait.
+    """Return the tasks of the next round with their shares of the budget, and the tasks that have to wait.
 
-    `transcript` holds the calls that asked for the tasks.
+    `transcript` holds the calls that requested the tasks.
     """
     limits = turn.context.limits
     now = dispatched_now(tasks, limits, state.spending)
     waiting = tuple(tasks[len(now) :])
     if len(now) > 1:
-        place = Placement(turn_index=progress.turn)
-        turn.emit(TopLevelBranching(placement=place, num_parallel_branches=len(now)))
-    common = terms(state.run, limits, state.spending, len(tasks))
+        placement = Placement(turn_index=progress.turn)
+        turn.emit(TopLevelBranching(placement=placement, num_parallel_branches=len(now)))
+    common = shared_task_fields(state.run, limits, state.spending, len(tasks))
     titles = titles_of(tasks, transcript)
     researched = [
         Task(
@@ -218,8 +210,8 @@ def _send_out(
         )
         for position, (call_id, text) in enumerate(now)
     ]
-    advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "waiting": waiting}
-    advance["thought"] = progress.thought if waiting else ""
+    thought = progress.thought if waiting else ""
+    advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "waiting": waiting, "thought": thought}
     return {"tasks": researched, "progress": progress.model_copy(update=advance)}
 
 
@@ -229,7 +221,7 @@ def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
 
 
 def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AIMessage, Order]:
-    """Turn the plan's next steps into tasks, as if the model had called for them."""
+    """Turn the next steps of the plan into tasks, as if the model had called for them."""
     assert state.plan is not None
     asked = {finding.task for finding in state.findings.values() if finding.question_id == state.run.id}
     left = [step for step in state.plan.steps if step not in asked]

@@ -8,7 +8,6 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from typing_extensions import override
 
-from ..core.models.ask import Reply
 from ..core.models.request import Request
 from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, marked
@@ -26,9 +25,9 @@ from ..state import ResearchState, StateUpdate
 
 
 async def plan(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Have the plan written and parse it; an empty one is asked for once more."""
+    """Ask the planner for the plan, once more if it is empty, and parse it."""
     turn = await begin_turn(state, runtime)
-    # One that is written anew takes the place of the one before.
+    # A new plan replaces the previous one in clients.
     context, events = turn.context, PlanEvents(turn.emitter, Placement(turn_index=0))
     async with turn.paid(events):
         text = await _text(state, context, events)
@@ -48,17 +47,6 @@ async def plan(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
 
 
 async def _text(state: ResearchState, context: Context, events: PlanEvents) -> str:
-    for again in (False, True):
-        reply = await _ask(state, context, events, again)
-        if reply.message.text.strip():
-            return reply.message.text
-    why = THOUGHTS_ALONE if events.thoughts else ""
-    raise NoPlan(
-        f"The planner's model wrote no plan, even when asked again.{why} Resume the run, or set another model."
-    )
-
-
-async def _ask(state: ResearchState, context: Context, events: PlanEvents, again: bool) -> Reply:
     run, limits = state.run, context.limits
     system = render(
         "plan",
@@ -71,15 +59,22 @@ async def _ask(state: ResearchState, context: Context, events: PlanEvents, again
         reads_all=run.scope.reads_all,
         has_web=bool(run.scope.engines),
     )
-    reminder = render("plan", "reminder", again=again, assumptions=run.assumptions)
     conversation = latest_messages(state.messages, limits.context_messages)
-    messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
     facts = facts_of_run(state, context)
-    return await ask_for_prose(Request("planner", run.id, messages, facts=facts), context, events)
+    for again in (False, True):
+        reminder = render("plan", "reminder", again=again, assumptions=run.assumptions)
+        messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
+        reply = await ask_for_prose(Request("planner", run.id, messages, facts=facts), context, events)
+        if reply.message.text.strip():
+            return reply.message.text
+    why = THOUGHTS_ALONE if events.thoughts else ""
+    raise NoPlan(
+        f"The planner's model wrote no plan, even when asked again.{why} Resume the run, or set another model."
+    )
 
 
 class PlanEvents(ContinuedEvents):
-    """Shows the plan."""
+    """Emits the plan as it is written."""
 
     @override
     def start(self) -> PlanStart:

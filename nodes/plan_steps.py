@@ -28,20 +28,20 @@ from ..state import ResearchState, StateUpdate
 
 
 async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Have the plan made, or take it as the user has edited it; it is shown, and where that is wanted, approved."""
+    """Ask the planner for the plan, or take the one the user approved; show it, and wait for approval if reviewed."""
     turn = await begin_turn(state, runtime)
-    context, place, most = turn.context, turn.place, turn.context.limits.max_plan_steps
+    context, placement, most = turn.context, turn.placement, turn.context.limits.max_plan_steps
     if state.plan and state.plan.review == "approved":
         return {"steps": read_steps(state.plan.text, most)}
     turn.announce("plan")
     async with turn.paid():
         form = await _ask(state, turn)
-    # What earlier questions have learned can be thought over.
+    # With learnings from earlier questions, a plan may consist of analysis alone.
     steps = typed_steps(form.steps, most, "" if state.learnings else state.run.question)
     kinds = ", ".join(f"{step.id} {step.kind}" for step in steps)
     logging.getLogger(__name__).info("The plan of %s has %d steps: %s", state.run.id, len(steps), kinds)
     title = " ".join(form.title.split())[:TITLE_CHARACTERS]
-    requirements = tuple(one for one in form.requirements if one.strip())[:MOST_REQUIREMENTS]
+    requirements = tuple(words for words in form.requirements if words.strip())[:MOST_REQUIREMENTS]
     text = plan_text(steps, title, requirements)
     named = sum(bool(step.title.strip() or step.task.strip()) for step in form.steps)
     written = Plan(
@@ -51,25 +51,26 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> StateUp
         requirements=requirements,
         left_out=max(0, named - len(steps)),
     )
-    turn.emit(PlanStart(placement=place), PlanDelta(placement=place, content=text), SectionEnd(placement=place))
+    delta = PlanDelta(placement=placement, content=text)
+    turn.emit(PlanStart(placement=placement), delta, SectionEnd(placement=placement))
     cost = await estimate(turn.pages, replace(state, plan=written, steps=steps), context)
     if cost is not None:
-        turn.emit(EstimateMade(placement=place, estimate=cost))
+        turn.emit(EstimateMade(placement=placement, estimate=cost))
     is_reviewed, count = context.review_plan and state.run.is_resumable, len(state.messages)
     update = turn.costs(estimate=cost, status="waiting" if is_reviewed else state.run.status)
     if is_reviewed:
         update["messages"] = [marked(text, "plan")]
-        turn.emit(stop_packet(update["run"], place.turn_index))
+        turn.emit(stop_packet(update["run"], placement.turn_index))
     progress = turn.advanced(opening=count, seen_messages=count)
     return {**update, "plan": written, "steps": steps, "progress": progress}
 
 
 def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> list[PlanStep]:
-    """Return the steps of a plan as a model wrote it, `most` at most, without empty ones.
+    """Return the non-empty steps of a plan as the model wrote it, at most `most`.
 
-    A step can only depend on steps before it, so that nothing waits in a circle; what it names beside them is left
-    out. One that needs earlier steps and names none needs all before it. A `question` stands for the search that a plan
-    of thought alone lacks; without one, there is something to think over already.
+    A step may only depend on earlier steps, which rules out cycles; other dependencies are dropped. A step that
+    needs earlier steps but names none depends on all of them. If no step searches, one that searches for `question` is
+    added, unless `question` is empty.
     """
     steps: list[PlanStep] = []
     ids: dict[int, str] = {}
@@ -77,7 +78,7 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
         title, task = " ".join(step.title.split()), step.task.strip()
         if not (title or task) or len(steps) == most:
             continue
-        named = [ids[earlier] for earlier in dict.fromkeys(step.depends_on) if earlier in ids]
+        named = [ids[parent] for parent in dict.fromkeys(step.depends_on) if parent in ids]
         ids[number] = str(len(steps) + 1)
         typed = PlanStep(
             id=ids[number],
@@ -85,7 +86,7 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
             description=step.description.strip(),
             task=task or title,
             requires_search=step.requires_search,
-            depends_on=tuple(named or (fenced_knowledge.id for fenced_knowledge in steps if step.requires_previous)),
+            depends_on=tuple(named or (earlier.id for earlier in steps if step.requires_previous)),
         )
         steps.append(typed)
     if question and not any(step.requires_search for step in steps):
@@ -97,7 +98,7 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
 async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
     run, context, limits, brief = state.run, turn.context, turn.context.limits, state.brief
     own = own_learnings(state)
-    earlier = [one for one in state.learnings.values() if one not in own]
+    earlier = [learning for learning in state.learnings.values() if learning not in own]
     learned = fitting_learnings([own, earlier], brief.summary, limits.memory_tokens)
     try:
         return await turn.filler.ask(

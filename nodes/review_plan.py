@@ -13,13 +13,13 @@ from ..core.writing.answers import NO_COMMENT, ask, end_run, request, reviewed
 from ..state import ResearchState, StateUpdate
 
 ONLY_LISTS = (
-    "Is this plan good? Write yes, or the whole plan as a numbered list: no model is at work that follows a wish."
+    "Is this plan good? Write yes, or the whole plan as a numbered list; change requests need a language model."
 )
 QUESTION = "Is this plan good? Approve it, edit it, or say what should be different."
 
 
 async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Pause until the plan is approved, edited, rejected or ended."""
+    """Pause until the plan is approved, edited or rejected, or the user stops the run."""
     assert state.plan is not None
     plan, context = state.plan, settings_of(runtime)
     limits = context.limits

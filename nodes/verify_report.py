@@ -1,4 +1,4 @@
-"""Holds the report against its sources, has it mended, and hands it over with its account."""
+"""Checks the report against its sources, repairs it, and delivers it with its audit."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from ..core.evidence.memory.observations import asked_notes, own_actions
 from ..core.evidence.origin import organisations
 from ..core.library.earlier import record_read
 from ..core.models.resolve import is_extractive
-from ..core.records.report import Draft, Report
-from ..core.records.research import Run
+from ..core.records.report import Report
 from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.writing.basis import source_texts
@@ -31,25 +30,31 @@ from ..state import ResearchState, StateUpdate
 
 
 async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Check and mend the draft, unless that is not wanted, and put it into the conversation."""
+    """Check and repair the draft unless `verify` is off, and put the report into the conversation."""
     draft, turn = state.draft, await begin_turn(state, runtime)
     assert draft is not None
     report, notices = await asyncio.to_thread(unchecked, draft), tuple[str, ...]()
-    context = _affordable(turn.context, state.run)
+    context, run = turn.context, state.run
+    has_had_its_calls = run.is_quick and not run.is_recalled
+    if has_had_its_calls or any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
+        limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
+        context = context.model_copy(update={"limits": limits})
     if was_checked := context.verify != "off":
         turn.announce("verify")
-        filler = Filler(context, state.run, turn.events, turn.place)
+        filler = Filler(context, state.run, turn.events, turn.placement)
         async with turn.paid():
             text, notices = await into_one_language(draft.text, state.run, context, turn.events)
             draft = draft.model_copy(update={"text": text})
-            texts = await source_texts(state.sources, _readable(state, draft), turn.pages)
-            made = [line for one in own_actions(state) if one.tool == tool_names.CALCULATE for line in one.inputs]
+            # Sources that the report cites or could cite.
+            keys = [*draft.sources, *(key for key, source in state.sources.items() if source.number)]
+            texts = await source_texts(state.sources, list(dict.fromkeys(keys)), turn.pages)
+            made = [line for use in own_actions(state) if use.tool == tool_names.CALCULATE for line in use.inputs]
             examination = Examination(
                 draft.text, draft.keys, texts, state.sources, context, filler, state.run.language_code, made
             )
             examined = await examination.examine()
             notices = (*notices, *examination.notices)
-            if state.run.is_quick and not state.run.is_recalled and not is_extractive("writer", context):
+            if has_had_its_calls and not is_extractive("writer", context):
                 notices = (*notices, await asyncio.to_thread(examination.looked_up))
     status = "completed_with_gaps" if draft.has_gaps or draft.open_grades else "completed"
     asked = asked_notes(name for action in own_actions(state) for name in action.asked)
@@ -63,20 +68,6 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
     await record_read(turn.pages, state.sources.values(), context)
     messages = await asyncio.to_thread(report_messages, state, report, reader_of(context, turn.pages))
     return {**update, "messages": messages, "report": report}
-
-
-def _affordable(context: Context, run: Run) -> Context:
-    """Return settings that call no model, if the run ended because its budget is spent, or has had its two calls."""
-    if (run.is_recalled or not run.is_quick) and not any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
-        return context
-    limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
-    return context.model_copy(update={"limits": limits})
-
-
-def _readable(state: ResearchState, draft: Draft) -> list[str]:
-    """Return the keys of the sources that the report cites or may cite."""
-    numbered = (key for key, source in state.sources.items() if source.number)
-    return list(dict.fromkeys([*draft.sources, *numbered]))
 
 
 def _audited(

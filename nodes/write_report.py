@@ -1,4 +1,4 @@
-"""Writes the report from the findings, streaming it with its citations resolved."""
+"""Writes the report from the findings and streams it with resolved citations."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from ..state import ResearchState, StateUpdate
 
 
 async def write_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """Have the report written; a call that is cut off is continued, an empty one is made once more."""
+    """Ask the writer for the report; a truncated answer is continued, an empty one requested once more."""
     turn = await begin_turn(state, runtime)
-    events = ReportEvents(state.sources, turn.emitter, turn.place, turn.state.run.active_seconds, state.title)
+    events = ReportEvents(state.sources, turn.emitter, turn.placement, turn.state.run.active_seconds, state.title)
     has_room = not (state.run.is_quick or is_small("writer", turn.context) or is_extractive("writer", turn.context))
     window = profile_of("writer", turn.context).window
     passages = await deciding_passages(state, turn.pages, window) if has_room else ""
@@ -44,16 +44,19 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> State
         events.finish()
         if not events.written.strip():
             why = THOUGHTS_ALONE if events.thoughts else ""
-            raise NoReport(f"The writer's model wrote no report.{why} What was found is kept: resume the run.")
+            raise NoReport(f"The writer's model wrote no report.{why} The findings are kept: resume the run.")
         known = by_number(state.sources.values())
         written = await writer.cited(known, turn.pages)
-        # Within the booking: answers that no draft can be made of are not to be read again.
+        # Inside `paid`: if an answer cannot become a draft, a resumed run must not replay it.
         left_out = mark_withheld(state.findings, writer.refused)
         unshown = left_out_of_basis(state, writer.refused) if state.has_typed_plan else []
+        what = "A finding was" if writer.shortened == 1 else f"{writer.shortened} findings were"
+        note = f"{what} shortened for the writer, whose model has a small context window (window)."
+        shortened = [note] if writer.shortened else []
         update = turn.update(
             stop_reason=state.run.stop_reason or cut,
             not_read=(*state.run.not_read, *attached_to_question(state.messages)),
-            notices=(*state.run.notices, *unshown, *_shortened(writer.shortened), *writer.notices),
+            notices=(*state.run.notices, *unshown, *shortened, *writer.notices),
         )
         findings = {**state.findings, **left_out}.values()
         draft = await asyncio.to_thread(_draft, state, update["run"], events, written, findings, bool(unshown))
@@ -65,11 +68,6 @@ async def write_report(state: ResearchState, runtime: Runtime[Context]) -> State
     return {**update, "draft": draft, "findings": left_out, "messages": [message]}
 
 
-def _shortened(count: int) -> list[str]:
-    what = "A finding was" if count == 1 else f"{count} findings were"
-    return [f"{what} shortened for the writer, whose model reads too little at once (window)."] if count else []
-
-
 def _draft(
     state: ResearchState,
     run: Run,
@@ -78,9 +76,9 @@ def _draft(
     findings: Collection[Finding],
     is_any_unshown: bool,
 ) -> Draft:
-    """Return the draft of a written report; `is_any_unshown`: the writer was not shown all that it rests on."""
+    """Return the draft; `is_any_unshown`: whether the writer was shown only part of the findings."""
     numbered = by_number(state.sources.values())
-    # Only a check may mark a sentence.
+    # Only the verification may mark sentences.
     cleaned, removed = clean_draft(settle_fences(without_marks(written)), numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)

@@ -1,4 +1,8 @@
-"""Renders prompts, one file a node with a block for the system prompt and one for the reminder; fences foreign text."""
+"""The prompts to models: a Markdown template for each node, with a `system` and a `reminder` block.
+
+`render` fills in a template; `fence` marks text from models, documents and the web as data. The `as_…` functions
+convert records to the JSON used in prompts.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from ..core.records.sources import Source
 _ANGLES = "<＜﹤‹⟨〈˂❮❬"
 _CLOSING = ">＞﹥›⟩〉˃❯❭"
 _BARS = "|｜│∣❘ǀ"
-"""Signs that models read as one another, as in the marks of DeepSeek's dialect."""
+"""Characters that look alike to models, as in DeepSeek's control tokens."""
 _LOOKALIKE = re.compile(
     rf"[{_ANGLES}](?=/?(?:data-|reminder|plan\b|tool|function|system|user\b|assistant|think|s>|bos>|eos>|<|start_of_turn|end_of_turn|[{_BARS}]))"
     rf"|[{_BARS}](?=[{_CLOSING}])|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK)\])",
@@ -28,30 +32,27 @@ _HARMLESS = {**dict.fromkeys([*_ANGLES, "["], "("), **dict.fromkeys(_BARS, "¦")
 
 
 def fence(data: str, tag: str = "") -> str:
-    """Return the text between tags of its own; what looks like such a tag or a control token is broken.
+    """Return the text between unique tags, with anything that looks like a tag or control token made harmless.
 
-    `tag` names the fence where the same text has to look the same in each prompt; else it is random.
+    `tag` names the fence if the result must be the same in every prompt; by default, the name is random.
     """
     name = f"data-{tag or secrets.token_hex(4)}"
     return f"<{name}>\n{_LOOKALIKE.sub(lambda found: _HARMLESS[found.group()], data)}\n</{name}>"
 
 
 def with_equal_fences(text: str) -> str:
-    """Return the text with all fences named alike, as texts are that say the same."""
+    """Return the text with all fence names made equal, so that texts can be compared."""
     return _NAME.sub("data", text)
 
 
 def fenced_knowledge(*, fence_name: str = "", **parts: Any) -> str:
-    """Return the parts that are not empty as fenced JSON: they come from models and sources.
-
-    `fence_name` names the fence where the same text is shown again in later prompts; see `fence`.
-    """
+    """Return the non-empty parts (text from models and sources) as fenced JSON; for `fence_name`, see `fence`."""
     kept = {name: part for name, part in parts.items() if part}
     return fence(json.dumps({"knowledge": kept}, ensure_ascii=False), fence_name) if kept else ""
 
 
 def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return facts as JSON entries, numbered from 1, with the numbers of their sources; an analysis has none."""
+    """Return facts as JSON entries, numbered from 1, with their sources' numbers, if any."""
     entries: list[dict[str, Any]] = []
     for number, fact in enumerate(facts, 1):
         documents = [numbers.get(source) for source in fact.sources] or [None]
@@ -61,7 +62,7 @@ def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[s
 
 
 def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return sources as JSON entries with date and standing; unknown fields are left out."""
+    """Return sources as JSON entries with date and status, omitting unknown fields."""
     entries = (
         {
             "document": numbers.get(source.key),
@@ -74,7 +75,7 @@ def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[di
         }
         for source in sources
     )
-    return [{name: value for name, value in one.items() if value} for one in entries]
+    return [{name: value for name, value in entry.items() if value} for entry in entries]
 
 
 def as_gaps(gaps: Iterable[Observation]) -> list[dict[str, Any]]:
@@ -83,7 +84,7 @@ def as_gaps(gaps: Iterable[Observation]) -> list[dict[str, Any]]:
 
 
 def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
-    """Return pieces of context as JSON entries with kind, step and relevance."""
+    """Return context elements as JSON entries with kind, step and relevance."""
     kept = {"kind", "content", "relevance"}
     return [
         {**element.model_dump(include=kept), "relevance": round(element.relevance, 2), "step": element.source}
@@ -92,16 +93,16 @@ def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
 
 
 def as_plan(steps: Sequence[PlanStep]) -> list[dict[str, Any]]:
-    """Return the steps as JSON entries with their status."""
+    """Return plan steps as JSON entries with their status."""
     return [
         step.model_dump(include={"id", "title", "description", "task", "status", "requires_search"}) for step in steps
     ]
 
 
 def render(name: str, block: Literal["system", "reminder"], **values: Any) -> str:
-    """Render a block of the prompt `name`; a value that is missing is an error.
+    """Render a block of the prompt `name`; raise an error if a value is missing.
 
-    A reminder is wrapped in tags, because it travels as a user's message.
+    Reminders are wrapped in tags because they are sent as user messages.
     """
     template = _environment().get_template(f"{name}.md")
     text = "".join(template.blocks[block](template.new_context(values))).strip()
@@ -117,7 +118,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        # Prompts do not change while a program runs: no look at the disk for each of them.
+        # Prompts do not change while the program runs.
         auto_reload=False,
         autoescape=False,  # noqa: S701
     )

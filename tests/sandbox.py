@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
-from search_api import SearchApi, search_api
-from web import Web, hostile_web
+from kit.engines import SearchApi, search_api
+from kit.web import Web, hostile_web
 
 if TYPE_CHECKING:
     # They import the package, which waits for `pytest_configure`.
-    from command import Desk
-    from shelf import Place
-    from wire import Wires
+    from kit.commands import Desk
+    from kit.files import Papers
+    from kit.wire import Wires
 
 ROOT = Path(__file__).resolve().parents[1]
 FOREIGN_SETTINGS = (
     *("DEEP_RESEARCH_", "OPENAI_", "LANGCHAIN_", "LANGSMITH_"),
-    *("TAVILY_", "BRAVE_", "EXA_", "SERPER_", "SEARXNG_", "OPENALEX_", "CROSSREF_", "EUROPEPMC_"),
+    *(f"{path.stem.upper()}_" for path in (ROOT / "tools" / "engines").glob("[!_]*.py")),
 )
 ENGINES = ("DUCKDUCKGO_URL", "WIKIPEDIA_URL", "ARXIV_URL")
 DIRECTORIES = ("CROSSREF_URL", "EUROPEPMC_URL", "INTERNETARCHIVE_URL", "OPENALEX_URL", "UNPAYWALL_URL")
@@ -152,7 +152,7 @@ def logs(request: pytest.FixtureRequest) -> Iterator[None]:
     caplog: pytest.LogCaptureFixture = request.getfixturevalue("caplog")
     with caplog.at_level(logging.INFO, logger="deep_research"):
         yield
-    left = {f"{one.levelname} {one.name.removeprefix('deep_research.')}" for one in caplog.get_records("call")}
+    left = {f"{record.levelname} {record.name.removeprefix('deep_research.')}" for record in caplog.get_records("call")}
     assert expected <= left, f"logged: {sorted(left)}"
 
 
@@ -184,7 +184,7 @@ def web() -> Iterator[Web]:
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     """A folder in which the command is called, with documents."""
-    from command import desk_in
+    from kit.commands import desk_in
 
     return desk_in(tmp_path)
 
@@ -192,8 +192,8 @@ def desk(tmp_path: Path) -> Desk:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A desk with the finished run `light`."""
-    from command import desk_in
-    from lab import QUESTION
+    from kit.commands import desk_in
+    from kit.runs import QUESTION
 
     desk = desk_in(tmp_path_factory.mktemp("library"))
     assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light").code == 0
@@ -203,14 +203,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 @pytest.fixture
 def wires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wires:
     """Servers for whole runs, whose files are in the folder of the test."""
-    from wire import wire_lab
+    from kit.wire import wire_lab
 
     return partial(wire_lab, tmp_path, monkeypatch)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def papers(tmp_path: Path) -> Papers:
     """A folder of three documents."""
-    from shelf import Place
+    from kit.files import Papers
 
-    return Place.filled(tmp_path)
+    return Papers.filled(tmp_path)

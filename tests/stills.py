@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from command import Desk
-from judging_model import judged, units_shown
-from openai_server import Received, Reply, openai_server, say, use
+from kit.commands import Desk
+from kit.models import judged, units_shown
+from kit.openai_server import Received, Reply, openai_server, say, use
+from kit.server import Server
+from kit.wire import END, answering, hand_out, plain_run, tool_results
 from playwright.sync_api import sync_playwright
-from server import Server
-from wire import END, answering, hand_out, plain_run, tool_results
 
 from deep_research.app.commands import DOCUMENTS
 

@@ -1,4 +1,4 @@
-"""The web addresses of a thread: which may be opened, and what came of those that were."""
+"""The web addresses of a thread: which of them models may open, and the results of opening them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ALL = "all pages"
 
 
 class Addresses:
-    """A model may open an address only as the user, a search result or a page that was read has given it.
+    """The addresses that models may open: those that the user, a search result or a page read before has named.
 
-    An address that a model composes could carry what it knows to a stranger's server.
+    An address composed by a model could send private content to a stranger's server.
     """
 
     def __init__(self, pages: Pages, question_id: str) -> None:
@@ -36,10 +36,9 @@ class Addresses:
         records: Mapping[str, dict[str, Any]] | None = None,
         notes: Mapping[str, dict[str, Any]] | None = None,
     ) -> None:
-        """Note addresses that were given; those that cannot be opened are left out, and what was given first stays.
+        """Allow addresses; malformed ones are ignored, and the first of several spellings is kept.
 
-        In the same go, keep `texts` by their hashes, the `records` of pages that were read, by their addresses, and
-        other `notes`.
+        The same write also stores `texts` by hash, `records` of read pages by address, and other `notes`.
         """
         opened = {opened_note(exact_address(address) or address): record for address, record in (records or {}).items()}
         given: dict[str, dict[str, Any]] = {}
@@ -47,20 +46,20 @@ class Addresses:
             if exact := exact_address(address):
                 for name in (f"given {exact}", _first_name(address)):
                     given.setdefault(name, {"address": address})
-        async with self._pages.alone("given"):
+        async with self._pages.lock("given"):
             known = await self._pages.read_notes([*given]) if given else []
             new = {name: given[name] for name, noted in zip(given, known, strict=True) if noted is None}
             await self._pages.write(texts or {}, {**new, **opened, **(notes or {})})
 
     async def opened(self, address: str) -> dict[str, Any] | None:
-        """Return what came of opening an address in this thread; a failure counts for its own question only."""
+        """Return the record of opening an address in this thread; failures count only within the same question."""
         return self._counting(await self._pages.read_note(f"opened {exact_address(address)}"))
 
     async def known(self, address: str) -> tuple[str, dict[str, Any] | None]:
-        """Return an address as it was given, empty if nobody gave it, and what came of opening it, as `opened`.
+        """Return the allowed address, empty if it is not allowed, and the record of opening it, as in `opened`.
 
-        If nobody gave just this one, whatever a model has made of its fragment, it is the first that was given for the
-        same source. Raises `Unread` if it can be no address of the web.
+        If this exact address was never allowed, the first allowed one of the same source is used, since models
+        change fragments. Raises `Unread` if it is not a web address.
         """
         exact = str(parse_address(address))
         names = [f"given {exact}", _first_name(address), f"opened {exact}"]
@@ -72,17 +71,17 @@ class Addresses:
         return noted if noted and noted.get("question_id") in (None, self._question_id) else None
 
     async def key(self, address: str) -> str:
-        """Return the key of the source at an address: that of the page to which it led, if it was opened."""
+        """Return the key of the source at an address; if it was opened, that of the page it redirected to."""
         record = await self.opened(address)
         return str(record["source"]["key"]) if record and "source" in record else source_key(address)
 
     async def remember_failure(self, address: str, failure: NotRead) -> None:
-        """Keep why a page could not be read."""
+        """Record why a page could not be read."""
         record = {"failure": failure.model_dump(), "question_id": self._question_id}
         await self._pages.note({f"opened {exact_address(address)}": record})
 
     async def count(self, address: str, limits: Limits) -> str:
-        """Count a page that is about to be fetched; returns which limit forbids it, empty if none does."""
+        """Count a page before it is fetched; return the limit that forbids fetching it, empty if none does."""
         host = parse_address(address).host
         async with self._counts() as counts:
             if counts.get(_ALL, 0) >= limits.max_pages:
@@ -93,7 +92,7 @@ class Addresses:
         return ""
 
     async def count_end(self, address: str, final: str) -> None:
-        """Count the page also for the host to which its address led in the end."""
+        """Also count the page for the host of its final address."""
         host = parse_address(final).host
         if host == parse_address(address).host:
             return
@@ -102,9 +101,9 @@ class Addresses:
 
     @asynccontextmanager
     async def _counts(self) -> AsyncIterator[dict[str, int]]:
-        """Pages that the question has fetched, by host and in all; what is changed in it is kept."""
+        """Yield the number of fetched pages by host and in total; changes are stored."""
         name = f"fetched {self._question_id}"
-        async with self._pages.alone(name):
+        async with self._pages.lock(name):
             before = await self._pages.read_note(name) or {}
             counts = dict(before)
             yield counts
@@ -113,15 +112,15 @@ class Addresses:
 
 
 def opened_note(address: str) -> str:
-    """Return the name of the note on what was read at an address."""
+    """Return the name of the note that records what was read at an address."""
     return f"opened {address}"
 
 
 def exact_address(address: str) -> str:
-    """Return the address as it is sent; empty if it cannot be opened.
+    """Return the address as sent to the server; empty if it is malformed.
 
-    The table is by this and not by source keys: what differs in a tracking parameter only is one source, but a server
-    may answer it otherwise, and whoever gives the one must not take the other away.
+    Notes are keyed by this, not by source key: addresses that differ in a tracking parameter are one source, but a
+    server may answer them differently, and allowing one must not disallow the other.
     """
     try:
         return str(parse_address(address))
@@ -134,12 +133,12 @@ def _first_name(address: str) -> str:
 
 
 def addresses_in(text: str) -> list[str]:
-    """Return the web addresses in a text, without the punctuation that follows them."""
+    """Return the web addresses in a text, without trailing punctuation."""
     return list(dict.fromkeys(_without_trail(found) for found in _ADDRESS.findall(text)))
 
 
 def _without_trail(address: str) -> str:
-    # A closing bracket belongs to the address if it was opened in it, as in the names of encyclopedia articles.
+    # A closing bracket belongs to the address if its opening bracket does, too, as in names of encyclopedia articles.
     while address[-1] in _TRAILING or (address[-1] == ")" and address.count(")") > address.count("(")):
         address = address[:-1]
     return address

@@ -1,11 +1,16 @@
-"""Tools that steer a run; calling one means a decision, not work."""
+"""Tools that need no context: those with which models steer a run, and exact arithmetic."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, Field
 
+from ..core.evidence.text.quantities import calculate
 from ..core.run import tool_names
-from .tool import Lines, tool_schema
+from .tool import Lines, as_lines, tool_schema
+
+MOST_CALCULATIONS = 20
 
 
 class GeneratePlan(BaseModel):
@@ -73,6 +78,14 @@ class ThinkTool(BaseModel):
     reasoning: str = Field(description="The thought, in one to three paragraphs.")
 
 
+class Calculate(BaseModel):
+    """Calculate exactly with numbers that results state: sums, differences, shares, growth. Takes no round."""
+
+    calculations: Lines = Field(
+        description="One expression each, of numbers and + - * / ( ), such as (48 - 40) / 40. Convert all to one unit."
+    )
+
+
 GENERATE_PLAN = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
 LOOK_UP = tool_schema(tool_names.LOOK_UP, LookUp)
 ANSWER_FROM_READ = tool_schema(tool_names.ANSWER_FROM_READ, AnswerFromRead)
@@ -81,3 +94,22 @@ ANALYZE_FINDINGS = tool_schema(tool_names.ANALYZE_FINDINGS, AnalyzeFindings)
 GENERATE_REPORT = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
 GENERATE_FINDING = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)
 THINK_TOOL = tool_schema(tool_names.THINK_TOOL, ThinkTool)
+CALCULATE = tool_schema(tool_names.CALCULATE, Calculate)
+
+
+def calculated(arguments: dict[str, Any]) -> tuple[str, ...]:
+    """Return each calculation with its result, or the reason why there is none."""
+    given = as_lines(arguments.get("calculations"))
+    lines = [line for line in given if isinstance(line, str)] if isinstance(given, list) else []
+    results = tuple(map(_with_result, lines[:MOST_CALCULATIONS]))
+    return results or ("Nothing to calculate: `calculations` must be a list of texts.",)
+
+
+def _with_result(line: str) -> str:
+    expression = " ".join(line.partition("=")[0].split())
+    result = calculate(expression)
+    if result is None:
+        return f"{expression}: cannot be calculated; use only numbers and + - * / ( )"
+    # Quotients are usually stated in percent.
+    share = f" = {100 * result:.6g} %" if "/" in expression and abs(result) < 10 else ""
+    return f"{expression} = {result:.10g}{share}"

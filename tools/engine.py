@@ -1,4 +1,4 @@
-"""What a search engine is, what it finds, and what a bad answer of it means."""
+"""The interface of search engines: their results, their failures, and how results become hits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import parse_address
@@ -16,7 +16,7 @@ from ..core.reading.policy import Policy
 from ..core.reading.records import Unread
 from ..core.records.sources import Source
 from ..core.run.context import Context
-from ..core.run.network import barrier, trusted_certificates, usable_proxy
+from ..core.run.network import connection_problem
 from ..core.run.store.pages import text_hash
 from .tool import Hit
 
@@ -31,90 +31,90 @@ TITLE_CHARACTERS = 200
 EXCERPT_CHARACTERS = 2000
 DAY_CHARACTERS = 10
 TEXT_CHARACTERS = 20_000
-"""Characters that are kept of a result that is not a page."""
+"""Maximum characters kept of a result that is not a web page."""
 LOOKED_AT = 4
-"""Results that are looked at for each that may be shown, and characters for each of a title or an excerpt."""
+"""How many times more results, and characters of titles and excerpts, are examined than may be shown."""
 RETRIEVED = "retrieved:"
-"""How the addresses of results begin that are no pages."""
+"""Address prefix of results that are not web pages."""
 
 
 @contextmanager
 def without_notice() -> Iterator[None]:
-    """Hide this one notice, which is for us and not for the user, from whatever is imported meanwhile."""
+    """Hide the sunset notice of langchain-community, which does not concern the user, during imports."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", NOTICE, DeprecationWarning)
         yield
 
 
 class Found(NamedTuple):
-    """One result as the engine gives it."""
+    """One result as returned by the engine."""
 
     title: str
     """Title of the page; may be empty."""
     address: str
-    """Where the page is, unchecked."""
+    """Address of the page, unchecked."""
     excerpt: str
-    """A piece of its text; may be empty."""
+    """Excerpt of its text; may be empty."""
     date: str = ""
-    """Day of publication (ISO 8601), or the beginning of one; empty if the engine does not tell."""
+    """Day of publication (ISO 8601), or only its year or month; empty if unknown."""
     score: float = 0.0
-    """How well it matches the query as the engine has it, from 0 to 1; 0 if it does not tell."""
+    """The engine's score for the match, from 0 to 1; 0 if unknown."""
     is_page: bool = True
-    """Whether it is a page of the web; else the excerpt is all of its text, and the address only names it."""
+    """Whether it is a web page; if not, the excerpt is its whole text, and the address is only a name."""
     location: str = ""
-    """Where a reader finds what is no page, unchecked; empty if that is not known."""
+    """Where a reader finds a result that is not a web page, unchecked; empty if unknown."""
 
 
 class SearchEngine(Protocol):
-    """Something that searches the web. A class in `tools/engines` is made from the settings: `Engine(context)`."""
+    """A search engine. Classes in `tools/engines` are created from the settings: `Engine(context)`."""
 
     name: str
-    """As `Context.engines` names it."""
+    """Name in `Context.engines`."""
     title: str
-    """As messages name it."""
+    """Name in messages."""
     parallel: int
-    """Requests that it may be sent at once by all researchers of the process."""
+    """Maximum number of parallel requests from the whole process."""
     gap: float
-    """Seconds that it wants between an answer and the next request."""
+    """Minimum seconds between an answer and the next request."""
 
     async def search(self, query: str, count: int) -> list[Found]:
-        """Return at most about `count` results, the best first; raises `EngineFailed`."""
+        """Return roughly `count` results, best first; raises `EngineFailed`."""
 
 
 class EngineFailed(Exception):
-    """An engine could not search; its text is one sentence for the user, without keys or foreign words."""
+    """An engine could not search; the text is one sentence for the user, without keys or third-party text."""
 
     def __init__(self, words: str, *, is_lasting: bool = False) -> None:
-        """`is_lasting` says that asking again would not help."""
+        """`is_lasting`: a retry would not help."""
         super().__init__(words)
         self.words, self.is_lasting = words, is_lasting
 
 
 class EngineBlocked(EngineFailed):
-    """An engine turned a query away because a program sent it; it has to rest before it is asked again."""
+    """An engine blocked a query as automated; it must rest before the next request."""
 
 
 class EngineBusy(EngineFailed):
-    """An engine could not search just now, and is worth asking once more after `seconds`."""
+    """An engine could not search at the moment; one retry after `seconds` may succeed."""
 
     def __init__(self, words: str, seconds: float, *, is_lasting: bool = False) -> None:
-        """`is_lasting` holds for the second failure in a row."""
+        """`is_lasting` applies to the second failure in a row."""
         super().__init__(words, is_lasting=is_lasting)
         self.seconds = seconds
 
 
 def failed_status(title: str, status: int, retry_after: str = "") -> EngineFailed:
-    """Return the failure that an HTTP status other than 200 stands for."""
+    """Return the failure for an HTTP status other than 200."""
     seconds = seconds_to_wait(retry_after)
     if status == 429:
         return EngineBusy(f"{title} asks for fewer requests (status 429).", seconds)
     if status >= 500:
-        return EngineBusy(f"{title} is out of order (status {status}).", seconds, is_lasting=True)
+        return EngineBusy(f"{title} reports an error of its own (status {status}).", seconds, is_lasting=True)
     return EngineFailed(f"{title} refused the search (status {status}).")
 
 
 def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> EngineFailed:
-    """Return the failure that an error on the way to the engine stands for."""
+    """Return the failure for a transport error; `setting`: the environment variable that set the address, if any."""
     import httpx
 
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
@@ -125,24 +125,24 @@ def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> Eng
 
 
 def broke_off(title: str) -> EngineBusy:
-    """Return the failure of a connection that ended before the answer did."""
+    """Return the failure for a connection that ended before the answer was complete."""
     return EngineBusy(f"{title} broke off the connection.", DEFAULT_WAIT, is_lasting=True)
 
 
 def unreachable(title: str, error: Exception, setting: str = "") -> EngineFailed:
-    """Return the failure of an engine that takes no connection."""
+    """Return the failure for an engine that accepts no connection."""
     check = f"check the network and {setting}" if setting else "check the network"
-    return EngineFailed(f"{title} cannot be reached: {barrier(error, title) or check}.", is_lasting=True)
+    return EngineFailed(f"{title} cannot be reached: {connection_problem(error, title) or check}.", is_lasting=True)
 
 
 def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
-    """Return the failure of an engine that did not answer in time."""
+    """Return the failure for an engine that did not answer in time."""
     within = "in time" if seconds is None else f"within {seconds:g} s"
     return EngineFailed(f"{title} did not answer {within} (search_seconds).")
 
 
 def seconds_to_wait(retry_after: str) -> float:
-    """Return the seconds that a Retry-After header asks for; 1 if it asks for none."""
+    """Return the seconds to wait according to a Retry-After header; 1 if it names none."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -154,55 +154,49 @@ def seconds_to_wait(retry_after: str) -> float:
     return max((until - datetime.now(UTC)).total_seconds(), 0.0)
 
 
-def way_to(address: str) -> dict[str, Any]:
-    """Return how a client of `httpx` reaches an engine; blocks for a moment."""
-    return {"trust_env": False, "proxy": usable_proxy(address), "verify": trusted_certificates()}
-
-
 def cleaned(found: Sequence[object], most: int) -> list[Found]:
-    """Return the first results, short and without what nobody sees: some for each of the `most` that may be shown."""
-    return [_cleaned(one) for one in found[: LOOKED_AT * most] if isinstance(one, Found)]
+    """Return the first results, shortened and without invisible characters; `most`: how many may be shown later."""
+    return [_cleaned(result) for result in found[: LOOKED_AT * most] if isinstance(result, Found)]
 
 
 def usable(found: Sequence[Found], context: Context) -> list[Found]:
-    """Return the cleaned results that may be shown; denial wins. Raises `UnknownSetting`."""
+    """Return the cleaned results that the settings allow; denials take precedence. Raises `UnknownSetting`."""
     policy, after = Policy(context), context.published_after
     return [
-        one
-        for one in found
-        if (one.title or one.excerpt)
-        and (not one.is_page or _is_open(one.address, policy))
-        # Of some works only the year or the month is known.
-        and not (after and one.date and one.date < after.isoformat()[: len(one.date)])
+        result
+        for result in found
+        if (result.title or result.excerpt)
+        and (not result.is_page or _is_open(result.address, policy))
+        # For some works only the year or the month is known.
+        and not (after and result.date and result.date < after.isoformat()[: len(result.date)])
     ]
 
 
 def _is_open(address: str, policy: Policy) -> bool:
-    """Return whether the settings let an address through, as far as it can be told without looking up its host."""
+    """Whether the settings allow an address, as far as is known without resolving its host."""
     try:
         parts = parse_address(address)
         policy.check_domain(parts)
-        if parts.number:
-            policy.check_numbers(parts, [parts.number])
+        if parts.ip:
+            policy.check_ips(parts, [parts.ip])
     except Unread:
         return False
     return True
 
 
-def _cleaned(one: Found) -> Found:
-    return Found(
-        _clean(one.title, TITLE_CHARACTERS),
-        one.address if isinstance(one.address, str) else "",
-        _clean(one.excerpt, EXCERPT_CHARACTERS) if one.is_page else clean(one.excerpt[:TEXT_CHARACTERS]).strip(),
-        _clean(one.date, DAY_CHARACTERS),
-        one.score,
-        one.is_page,
-        _clean(one.location, EXCERPT_CHARACTERS),
+def _cleaned(found: Found) -> Found:
+    text = _clean(found.excerpt, EXCERPT_CHARACTERS) if found.is_page else clean(found.excerpt[:TEXT_CHARACTERS])
+    return found._replace(
+        title=_clean(found.title, TITLE_CHARACTERS),
+        address=found.address if isinstance(found.address, str) else "",
+        excerpt=text.strip(),
+        date=_clean(found.date, DAY_CHARACTERS),
+        location=_clean(found.location, EXCERPT_CHARACTERS),
     )
 
 
 def hit_of(found: Found, key: str, read_at: str = "", engines: Iterable[str] = ()) -> Hit:
-    """Return a cleaned result as what a tool found; `key` is that of its source, `read_at` the moment.
+    """Return a cleaned result as a hit with this source `key`; `read_at` is the current time (ISO 8601).
 
     `engines` are the names of the engines that found it.
     """

@@ -1,11 +1,11 @@
-"""What stands in for a finding that could not be written: excerpts of what was found, and what went wrong."""
+"""Replaces a finding that could not be written with excerpts of the results and the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..core.records.research import Ending, Finding, Task
-from ..core.run.branches import ResearcherState, assignment_of, place_of
+from ..core.run.branches import ResearcherState, assignment_of, placement_of
 from ..core.run.events.call import document, researcher_failed
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import (
@@ -22,16 +22,17 @@ from ..core.run.transcripts import count_withheld, results_in_order
 from .results import results_in
 
 EXCERPT_CHARACTERS = 600
-"""Characters of each result that stand in for a finding that could not be written."""
+"""Maximum characters of an excerpt."""
 _HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
-"""What an excerpt may not hold: marks of citations, of code, and of tags."""
+"""Replaces characters that could form citations, code or tags in an excerpt."""
 
 
 async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, reason: str, seconds: float) -> Finding:
-    """Return a finding of excerpts from the notes, and emit it; `seconds` are those that the research took."""
+    """Emit and return a finding of excerpts from the notes; `seconds` is the duration of the research."""
     results = results_in(await pages.fill_in(results_in_order(state.notes)))
     by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
-    excerpts = "\n".join(f"{_one_line(text)} [{number}]" for number, text in sorted(by_number.items()))
+    lines = {number: " ".join(text.translate(_HARMLESS).split()) for number, text in sorted(by_number.items())}
+    excerpts = "\n".join(f"{line} [{number}]" for number, line in lines.items())
     finding = failed_finding(state.task, "partial" if excerpts else "failed", reason).model_copy(
         update={
             "text": excerpts,
@@ -42,29 +43,26 @@ async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, 
             "seconds": seconds,
         }
     )
-    cited = [document(state.sources[state.numbered[number - 1]]) for number in sorted(by_number)]
+    cited = [document(state.sources[state.numbered[number - 1]]) for number in lines]
     emit_failure(emitter, finding, state.task, cited)
     return finding
 
 
 def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
-    """Return a finding without words."""
+    """Return a finding without text."""
     return Finding(**assignment_of(task), text="", ended=ended, reason=reason, failures=(reason,))
 
 
 def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
-    """Say what went wrong, and show the excerpts that stand for the finding."""
-    emitter.emit(researcher_failed(place_of(task), finding.reason), *finding_packets(place_of(task), finding, cited))
+    """Emit the failure and the excerpts that replace the finding."""
+    placement = placement_of(task)
+    emitter.emit(researcher_failed(placement, finding.reason), *finding_packets(placement, finding, cited))
 
 
-def finding_packets(place: Placement, finding: Finding, cited: list[Document]) -> Iterator[Packet]:
-    """Yield the packets of a finding that no model has written, and of its end."""
+def finding_packets(placement: Placement, finding: Finding, cited: list[Document]) -> Iterator[Packet]:
+    """Yield the packets of a finding that no model streamed, and those that end it."""
     if finding.text:
-        yield FindingStart(placement=place)
-        yield FindingDelta(placement=place, content=finding.text)
-        yield FindingCitedDocuments(placement=place, cited_docs=cited)
-    yield SectionEnd(placement=place)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.translate(_HARMLESS).split())
+        yield FindingStart(placement=placement)
+        yield FindingDelta(placement=placement, content=finding.text)
+        yield FindingCitedDocuments(placement=placement, cited_docs=cited)
+    yield SectionEnd(placement=placement)

@@ -1,32 +1,37 @@
-"""The tools for the user's documents and earlier research: searched, or, if documents are short, all read whole."""
+"""The tools that search the user's documents and earlier research, or read all documents if they are short."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import timedelta
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict
 
 from ..core.evidence.text.similarity import distinct, grouped, interleave
+from ..core.library.earlier import ReadPage, search_read
 from ..core.library.library import LISTED, Library
 from ..core.models.resolve import is_extractive, profile_of
+from ..core.reading.web_page import WebReader
+from ..core.records.sources import NotRead, Source
 from ..core.run import tool_names
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
 from ..core.run.store.pages import text_hash
-from .addresses import opened_note
-from .earlier import search_earlier
-from .engine import SearchEngine, hit_of
+from .addresses import Addresses, opened_note
+from .engine import Found, SearchEngine, hit_of, usable
+from .open_url import WebPages
 from .results import JOINT, shortened
-from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take
+from .run_engines import choose_engines
+from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take, unread_words
 from .web_search import EngineResponse, answer_of, failures
 
 CALL_ID = "documents"
-"""Id of the call by which a researcher begins; the same in each, as all that stands before its task."""
+"""Id of the call that reads all documents; fixed, so that conversations share a prefix that is cached."""
 OPENING = "Read the user's documents."
 SHARE = 8
-"""The documents fill at most one part in so many of the window of the researchers' model."""
+"""All documents are read whole if they fill at most 1 / SHARE of the researcher model's window."""
 CHARACTERS_PER_TOKEN = 4
 
 
@@ -50,7 +55,7 @@ class EarlierSearchArguments(InternalSearchArguments):
 
 
 class InternalSearch:
-    """Searches the documents of a library, those that retrievers find, and earlier research where that is wanted."""
+    """Searches the documents of a library, retrievers, and earlier research if `earlier` is set."""
 
     name = tool_names.INTERNAL_SEARCH
     arguments: type[BaseModel] = InternalSearchArguments
@@ -60,7 +65,7 @@ class InternalSearch:
         self._context, self._limits, self._tool_context = context, context.limits, tool_context
 
     async def run(self, arguments: BaseModel) -> Outcome:
-        """Search for each query and mix the results; raises `ToolFailed` if there is no query."""
+        """Search for each query and interleave the results; raises `ToolFailed` if there are no queries."""
         given = InternalSearchArguments.model_validate(arguments, from_attributes=True).queries
         meter = self._tool_context.meter
         limits = {"max_queries": self._limits.max_queries, "max_searches": meter.most_searches}
@@ -68,26 +73,34 @@ class InternalSearch:
         pairs = [(engine, query) for query in queries for engine in self._engines]
         in_library = queries if self._context.docs or self._context.earlier or not pairs else []
         meter.searches += len(in_library)
-        # The library blocks on SQLite, which the server's event loop refuses.
+        # SQLite blocks, which the server's event loop refuses.
         hits = await asyncio.to_thread(self._hits, in_library)
         read = await search_earlier(queries, self._context, self._tool_context) if self._context.earlier else Outcome()
         has_documents_only = bool(hits) and not read.hits and not pairs
         unmatched = await asyncio.to_thread(self._library.unmatched, queries) if has_documents_only else []
-        # That limit is for pages of the web.
+        # `published_after` applies to web pages only.
         undated = self._context.model_copy(update={"published_after": None})
         answers = await gather_or_cancel(answer_of(*pair, undated, self._tool_context) for pair in pairs)
         hits = tuple(interleave([hits, await self._retrieved(answers)]))[: self._limits.max_results] + read.hits
         broken, replaced = failures(answers)
-        problems = (*left_out, *broken, *replaced, *_nothing(queries, hits), *_unmatched(unmatched), *read.problems)
-        return Outcome(hits, problems, tuple(broken), tuple(replaced), not_read=read.not_read)
+        problems = [*left_out, *broken, *replaced]
+        if not hits:
+            asked = ", ".join(map(repr, queries))
+            problems.append(
+                f"Nothing in the documents matches {asked}; try other words, or fewer and more general ones."
+            )
+        if unmatched:
+            problems.append(f"No document holds the words {', '.join(map(repr, unmatched))}.")
+        problems += read.problems
+        return Outcome(hits, tuple(problems), tuple(broken), tuple(replaced), not_read=read.not_read)
 
     async def _retrieved(self, answers: Sequence[EngineResponse]) -> tuple[Hit, ...]:
-        """Return the documents that retrievers found, each with all that they have returned of it on this thread.
+        """Return the documents found by retrievers, each with all of its passages returned in this thread.
 
-        Searches at the same time do not see each other's parts, so that each state of a text stays as an excerpt.
+        Parallel searches do not see each other's passages, so each version of a text is kept as an excerpt.
         """
         now, hits = self._context.clock.now().isoformat(timespec="seconds"), list[Hit]()
-        found = interleave([(one, answer.engine.name) for one in answer.found] for answer in answers)
+        found = interleave([(result, answer.engine.name) for result in answer.found] for answer in answers)
         for address, parts in grouped(found, lambda pair: pair[0].address).items():
             new = list(dict.fromkeys(part.excerpt for part, _ in parts))
             note = await self._tool_context.pages.read_note(opened_note(address))
@@ -103,26 +116,44 @@ class InternalSearch:
         best = distinct(interleave(results), lambda passage: (passage.source.key, passage.start))[
             : self._limits.max_results
         ]
-        texts = {source.address: self._text(source.address) for source in {passage.source for passage in best}}
-        # The passages of one document stand together, where the first of them stands.
-        of_documents = grouped(best, lambda passage: passage.source.key).values()
-        together = (passage for passages in of_documents for passage in passages)
+        documents = {address: self._library.read(address) for address in {passage.source.address for passage in best}}
+        texts = {address: document.text if document else "" for address, document in documents.items()}
+        # Passages of a document stay together, at the position of the first one.
+        by_document = grouped(best, lambda passage: passage.source.key).values()
+        together = (passage for passages in by_document for passage in passages)
         return tuple(Hit(passage.source, passage.text, texts[passage.source.address]) for passage in together)
 
-    def _text(self, address: str) -> str:
-        document = self._library.read(address)
-        return document.text if document else ""
 
+async def search_earlier(queries: Sequence[str], context: Context, tool_context: ToolContext) -> Outcome:
+    """Return the most relevant sources of earlier research, except documents in the library; old pages are reloaded."""
+    library, limits, fetches = Library(context), context.limits, tool_context.meter.most_fetches
+    addresses, web = Addresses(tool_context.pages, tool_context.question_id), WebPages(context, tool_context)
 
-def _unmatched(words: list[str]) -> list[str]:
-    return [f"No document holds the words {', '.join(map(repr, words))}."] if words else []
+    def is_open(source: Source) -> bool:
+        as_found = Found(source.title, source.address, "", source.date)
+        return source.kind == "document" or bool(usable([as_found], context))
 
+    async def latest(page: ReadPage, *, is_old: bool) -> tuple[Hit, NotRead | None]:
+        source = page.source
+        earlier = Hit(source.model_copy(update={"is_earlier": True, "number": 0}), page.text, page.text)
+        if not is_old and await addresses.opened(source.address) is None:
+            return earlier, None
+        await addresses.allow([source.address])
+        read = await web.read(source.address, reader)
+        if isinstance(read, NotRead):
+            return earlier, read.model_copy(update={"reason": f"not since {source.read_at[:10]}: {read.reason}"})
+        return (read if isinstance(read, Hit) else earlier), None
 
-def _nothing(queries: list[str], hits: tuple[Hit, ...]) -> list[str]:
-    if hits:
-        return []
-    words = ", ".join(map(repr, queries))
-    return [f"Nothing in the documents matches {words}; try other words, or fewer and more general ones."]
+    found = await search_read(queries, tool_context.pages, context, limits.max_open, is_open)
+    held = await asyncio.to_thread(lambda: [page for page in found if library.read(page.source.location)])
+    since = (context.clock.now() - timedelta(days=limits.earlier_days)).isoformat(timespec="seconds")
+    old = [page for page in found if page.source.kind == "web" and page.source.read_at < since]
+    old = old[: fetches if fetches is None else max(0, fetches)] if choose_engines(context) else []
+    async with WebReader(context) as reader:
+        read = await gather_or_cancel(latest(page, is_old=page in old) for page in found if page not in held)
+    not_read = tuple(failure for _, failure in read if failure)
+    shown = await asyncio.to_thread(shortened, [hit for hit, _ in read], tool_context.topic or queries[0], limits)
+    return Outcome(shown, tuple(map(unread_words, not_read)), not_read=not_read)
 
 
 class ReadDocumentsArguments(BaseModel):
@@ -133,7 +164,7 @@ class ReadDocumentsArguments(BaseModel):
 
 
 class ReadDocuments:
-    """Shows all documents of a library whole; no model calls it, researchers begin with it."""
+    """Reads all documents of a library whole; not called by models, but before their first call."""
 
     name = tool_names.READ_DOCUMENTS
     arguments: type[BaseModel] = ReadDocumentsArguments
@@ -142,18 +173,17 @@ class ReadDocuments:
         self._library = library
 
     async def run(self, arguments: BaseModel) -> Outcome:
-        """Read those that are named, as far as they still exist."""
+        """Read the named documents that still exist."""
         wanted = ReadDocumentsArguments.model_validate(arguments, from_attributes=True).documents
-        # The library blocks on SQLite, which the server's event loop refuses.
         documents = await asyncio.to_thread(lambda: list(self._library.documents()))
-        kept = [one for one in documents if one.source.address in wanted]
-        return Outcome(tuple(Hit(one.source, one.text, one.text) for one in kept))
+        kept = [document for document in documents if document.source.address in wanted]
+        return Outcome(tuple(Hit(document.source, document.text, document.text) for document in kept))
 
 
 def behind_documents(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return a conversation with its task before the notes, but for documents that were read first.
+    """Return the task followed by the notes; documents read first come before the task.
 
-    All who read them so begin alike, and a provider reads them once.
+    Conversations that read the same documents then share a prefix, which the provider caches.
     """
     first = notes[0] if notes else None
     has_read = isinstance(first, AIMessage) and any(call["id"] == CALL_ID for call in first.tool_calls)
@@ -161,18 +191,18 @@ def behind_documents(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) ->
 
 
 def read_whole(library: Library, documents: int, context: Context) -> tuple[str, ...]:
-    """Return the addresses of so many documents if researchers should read them all; else none.
+    """Return the addresses of all documents if researchers should read them whole; else an empty tuple.
 
-    The model that quotes goes by searches: they tell it what bears on a question.
+    The extractive model always searches: it needs the ranking. `documents` is the number of documents.
     """
     window = profile_of("researcher", context).window
     most = min(context.limits.whole_characters, window * CHARACTERS_PER_TOKEN // SHARE)
     if not 0 < documents <= LISTED or context.retrievers or is_extractive("researcher", context):
         return ()
     found: list[str] = []
-    for one in library.documents():
-        most -= len(one.text)
+    for document in library.documents():
+        most -= len(document.text)
         if most < 0:
             return ()
-        found.append(one.source.address)
+        found.append(document.source.address)
     return tuple(found)

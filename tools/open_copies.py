@@ -1,6 +1,6 @@
-"""Reads pages, and copies of those that are closed or gone: open copies of papers, pages in the Internet Archive.
+"""Reads pages, or copies of paywalled or missing ones: open-access papers, pages in the Internet Archive.
 
-Every look-up and every copy counts as a fetch and passes the guard of the web.
+Each lookup and each copy counts as a fetch and passes the checks for web addresses.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from .addresses import Addresses
 from .tool import Meter
 
 ABSTRACT_CHARACTERS = 5000
-"""A page of a paper with less text than this is taken to show only its abstract."""
+"""A page of a paper with less text is assumed to show only the abstract."""
 MOST_HOSTS = 8
-"""Hosts from which no further copy of a paper is tried, the publisher's among them."""
+"""Maximum number of hosts tried per paper, including the publisher's."""
 _NOT_SENT = ("denied domain", "private", "bad address")
-"""Refusals of the guard before anything is sent."""
+"""Refusal codes before anything is sent."""
 _turns = PerLoop(lambda: defaultdict[str, asyncio.Lock](asyncio.Lock))
-"""A directory is asked by one researcher at a time."""
+"""Locks by directory, so that requests to it do not run in parallel."""
 _ENTRY = re.compile(r"<entry>.*?</entry>", re.DOTALL)
 _PDF = re.compile(r"""<link\b(?=[^>]*title=["']pdf["'])[^>]*href=["']([^"']+)""")
 
 
 class OpenCopies:
-    """Reads pages or, where they are closed or gone, copies of them that anybody may read."""
+    """Reads pages or, if they are paywalled or missing, freely readable copies."""
 
     def __init__(self, reader: WebReader, context: Context, meter: Meter, addresses: Addresses) -> None:
         self._reader, self._context, self._meter, self._addresses = reader, context, meter, addresses
-        # Without web search, nobody else is asked.
+        # Without web search, no third party is asked.
         self._is_on = context.open_copies and context.engines != ()
 
     async def read(self, address: str) -> WebPage:
-        """Return the page, or a copy under its address. Raises the `Unread` of the page itself."""
+        """Return the page, or a copy under the page's address; raises the `Unread` of the page itself."""
         try:
             page = await self._reader.read(address)
         except Unread as refusal:
@@ -67,10 +67,10 @@ class OpenCopies:
         return paper if paper.text else None
 
     async def _of_paper(self, doi: str, page: WebPage) -> WebPage:
-        """Return the page of a paper, with the text of an open copy if it shows only the abstract, or nothing."""
+        """Return the page of a paper; with the text of an open copy if it shows only the abstract."""
         title, is_retracted = await self._ask(CROSSREF, doi) or ("", False)
         page = page._replace(title=page.title or title, is_retracted=is_retracted)
-        # What a publisher refuses is not tried at another address of the same host.
+        # If a publisher refuses a page, no other address of its host is tried.
         hosts = {"doi.org", "dx.doi.org", "" if page.text else parse_address(page.address).authority}
         for directory in DIRECTORIES if _shows_abstract(page) else ():
             for address in await self._ask(directory, doi) or ():
@@ -85,12 +85,12 @@ class OpenCopies:
         if not await self._reader.is_public(address) or not (found := await self._ask(ARCHIVE, address)):
             return None
         kept, day = found
-        # As it was, without the archive's own banner and links.
+        # `id_` requests the original page, without the archive's banner and links.
         copy = await self._read_copy(re.sub(r"/web/(\d{14})/", r"/web/\1id_/", kept, count=1), set())
         return copy and copy._replace(address=address, copy_address=kept, copied_on=day)
 
     async def _ask(self, directory: _Directory, about: str) -> Any:
-        """Return what a directory says of a DOI or an address; none if it says nothing, or cannot be asked."""
+        """Return a directory's answer for a DOI or an address; None if there is none or the request fails."""
         key, email, is_sent = os.environ.get("OPENALEX_API_KEY", ""), self._context.email, True
         if self._is_used_up() or ("{email}" in directory.query and not email):
             return None
@@ -111,7 +111,7 @@ class OpenCopies:
         return None
 
     async def _read_copy(self, address: str, hosts: set[str]) -> WebPage | None:
-        """Return a copy unless its host is one of the `hosts`, which it then becomes; none if it cannot be read."""
+        """Return the copy; None if it cannot be read or its host is in `hosts`. Adds the host to `hosts`."""
         try:
             host = parse_address(address).authority
             if host in hosts or len(hosts) == MOST_HOSTS or self._is_used_up():
@@ -133,8 +133,8 @@ def _shows_abstract(page: WebPage) -> bool:
 
 
 def _in_europe_pmc(data: bytes, doi: str) -> list[str]:
-    results = [one for one in json.loads(data)["resultList"]["result"] if one["doi"].lower() == doi]
-    texts = [text for one in results for text in one["fullTextUrlList"]["fullTextUrl"]]
+    papers = [paper for paper in json.loads(data)["resultList"]["result"] if paper["doi"].lower() == doi]
+    texts = [text for paper in papers for text in paper["fullTextUrlList"]["fullTextUrl"]]
     free = [text for text in texts if text["availabilityCode"] in ("OA", "F")]
     return [str(text["url"]) for text in sorted(free, key=lambda text: text["documentStyle"] != "pdf")]
 
@@ -145,23 +145,24 @@ def _in_arxiv(data: bytes, doi: str) -> list[str]:
 
 
 def _in_locations(data: bytes, _: str) -> list[str]:
-    """Return the copies that OpenAlex or Unpaywall know of a paper: files, then pages."""
+    """Return the copies of a paper listed by OpenAlex or Unpaywall: files, then pages."""
     work = json.loads(data)
     found = [work["best_oa_location"], *(work.get("locations") or work.get("oa_locations") or ())]
-    copies = [one for one in found if one and one.get("is_oa", True)]
+    copies = [location for location in found if location and location.get("is_oa", True)]
     names = ("pdf_url", "url_for_pdf", "landing_page_url", "url_for_landing_page")
-    return [str(one[name]) for name in names for one in copies if one.get(name)]
+    return [str(location[name]) for name in names for location in copies if location.get(name)]
 
 
 def _in_crossref(data: bytes, _: str) -> tuple[str, bool]:
-    """Return the title of a paper, and whether it was retracted."""
+    """Return the title of a paper and whether it was retracted."""
     work = json.loads(data)["message"]
-    # A paper is `updated-by` its retraction; that one is an `update-to` the paper, and not retracted itself.
-    return "".join(work.get("title", [])[:1]), any(one["type"] == "retraction" for one in work.get("updated-by", ()))
+    # The retraction of a paper appears in its `updated-by`; `update-to` marks the retraction notice itself.
+    is_retracted = any(update["type"] == "retraction" for update in work.get("updated-by", ()))
+    return "".join(work.get("title", [])[:1]), is_retracted
 
 
 def _in_archive(data: bytes, _: str) -> tuple[str, str]:
-    """Return the address of the latest copy of a page, and its day."""
+    """Return the address and the day of the latest copy of a page."""
     closest = json.loads(data)["archived_snapshots"]["closest"]
     kept, time = closest["url"].replace("http://web.archive.org/", "https://web.archive.org/"), closest["timestamp"]
     return kept, f"{time[:4]}-{time[4:6]}-{time[6:8]}"
@@ -170,12 +171,12 @@ def _in_archive(data: bytes, _: str) -> tuple[str, str]:
 class _Directory(NamedTuple):
     name: str
     address: str
-    """A variable such as `CROSSREF_URL` sets another one."""
+    """Can be overridden by a variable such as `CROSSREF_URL`."""
     query: str
-    """`{}` is the DOI, or the address of the page."""
+    """Format string; `{}` is the DOI or the address of the page."""
     read: Callable[[bytes, str], Any]
     gap: float = 0.0
-    """Seconds that it wants between an answer and the next request."""
+    """Minimum seconds between an answer and the next request."""
 
 
 _PMC = "https://www.ebi.ac.uk/europepmc/webservices/rest"

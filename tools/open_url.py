@@ -1,4 +1,4 @@
-"""The tool that reads what a search has found."""
+"""The tool that reads web pages and documents."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, take, unread_wor
 from .window import passages, read_on, window
 
 MAX_LINKS = 20
-"""Links of a page that a model is shown and may follow."""
+"""Maximum number of links per page that a model is shown and may follow."""
 LINK_CHARACTERS = 300
-"""Links with longer addresses are left out: a page could fill a model's window with them."""
+"""Links with longer addresses are dropped: a page could fill a model's window with them."""
 SHOWN_CHARACTERS = 200
-"""So much is shown of what is no address."""
+"""Maximum characters shown of a malformed address."""
 LEAST_CHARACTERS = 200
 
 
 class WebPages:
-    """Reads pages whose addresses were given, within the limits of the run."""
+    """Reads allowed pages within the limits of the run, each once per thread."""
 
     def __init__(self, context: Context, tool_context: ToolContext) -> None:
         self._context = context
@@ -45,7 +45,7 @@ class WebPages:
         self._addresses = Addresses(tool_context.pages, tool_context.question_id)
 
     async def read(self, asked: str, reader: WebReader) -> Hit | NotRead | str:
-        """Return the page with its whole text as its excerpt, or why it was not read."""
+        """Return the page with its whole text as its excerpt, or why it was not read (a string if not requested)."""
         try:
             address, _ = await self._addresses.known(asked)
         except Unread as refusal:
@@ -56,18 +56,18 @@ class WebPages:
                 f"{asked!r} was not opened: neither the user nor a result nor a page that was read names this address; "
                 f"use addresses exactly as a search result states them."
             )
-        async with self._pages.alone(f"opened {address}"):
+        async with self._pages.lock(f"opened {address}"):
             record = await self._addresses.opened(address)
             if record is None:
                 return await self._fetch(address, reader)
             if "failure" in record:
                 return NotRead(**record["failure"])
-            return self._hit(record, await self._text_of(record))
+            return await self._hit(record)
 
     async def retrieved(self, address: str) -> Hit | None:
-        """Return what a retriever or a tool gave under this address; none if nothing did."""
+        """Return what a retriever or a tool returned under this address; None if there is nothing."""
         record = await self._pages.read_note(opened_note(address))
-        return self._hit(record, await self._text_of(record)) if record else None
+        return await self._hit(record) if record else None
 
     async def _fetch(self, address: str, reader: WebReader) -> Hit | NotRead | str:
         limit = await self._addresses.count(address, self._context.limits)
@@ -81,18 +81,18 @@ class WebPages:
             await self._addresses.remember_failure(address, failure)
             return failure
         await self._addresses.count_end(address, page.address)
-        # Under a name of its own: whoever holds an address may wait for a page, but never the other way round.
-        async with self._pages.alone(f"kept {page.address}"):
+        # Locks are always taken in the order address, page, which rules out deadlocks.
+        async with self._pages.lock(f"kept {page.address}"):
             return await self._kept(address, page)
 
     async def _kept(self, address: str, page: WebPage) -> Hit:
-        """Store what was read, unless another address has led to this page before."""
+        """Store the page, unless it was already read under another address."""
         given, known = await self._addresses.known(page.address)
         if known and "failure" not in known:
             await self._addresses.allow((), records={address: known})
-            return self._hit(known, await self._text_of(known))
+            return await self._hit(known)
         source = Source(
-            # A page that was found and then opened is one source, also where it has moved to.
+            # A page that was found and then opened remains one source, even if it redirects.
             key=source_key(page.address if given else address),
             title=page.title or page.address,
             location=page.address,
@@ -110,17 +110,16 @@ class WebPages:
             content_hash=text_hash(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )
-        shown = (one for one in page.links if len(one.address) <= LINK_CHARACTERS and exact_address(one.address))
-        links = [list(link) for link in shown][:MAX_LINKS]
+        usable = (link for link in page.links if len(link.address) <= LINK_CHARACTERS and exact_address(link.address))
+        links = [list(link) for link in usable][:MAX_LINKS]
         record = {"source": source.model_dump(), "links": links}
         texts, records = {source.content_hash: page.text}, {address: record, page.address: record}
         await self._addresses.allow((target for _, target in links), texts, records)
-        return self._hit(record, page.text)
+        return await self._hit(record, page.text)
 
-    async def _text_of(self, record: dict[str, Any]) -> str:
-        return await self._pages.text(str(record["source"]["content_hash"])) or ""
-
-    def _hit(self, record: dict[str, Any], text: str) -> Hit:
+    async def _hit(self, record: dict[str, Any], text: str | None = None) -> Hit:
+        if text is None:
+            text = await self._pages.text(str(record["source"]["content_hash"])) or ""
         links = tuple((str(words), str(target)) for words, target in record["links"])
         return Hit(Source(**record["source"]), text, text, links, is_kept=True)
 
@@ -137,7 +136,7 @@ class OpenUrlArguments(BaseModel):
 
 
 class OpenUrl:
-    """Opens documents of a library and pages of the web."""
+    """Opens web pages and library documents."""
 
     name = tool_names.OPEN_URL
     arguments: type[BaseModel] = OpenUrlArguments
@@ -158,12 +157,13 @@ class OpenUrl:
         addresses, left_out = take(asked, limits, "addresses were opened")
         pages = WebPages(self._context, self._tool_context)
         async with WebReader(self._context) as reader:
-            read = await gather_or_cancel(self._open(one, pages, reader, wanted.start) for one in addresses)
-        hits = distinct([one for one in read if isinstance(one, Hit)], lambda hit: hit.source.key)
+            read = await gather_or_cancel(self._open(address, pages, reader, wanted.start) for address in addresses)
+        hits = distinct([result for result in read if isinstance(result, Hit)], lambda hit: hit.source.key)
         shown, dropped = _fitting(hits, self._limits.pages_characters)
-        not_read = tuple(one for one in read if isinstance(one, NotRead))
-        refused = [unread_words(one) if isinstance(one, NotRead) else one for one in read if not isinstance(one, Hit)]
-        problems = refused + dropped + left_out
+        not_read = tuple(result for result in read if isinstance(result, NotRead))
+        refused = [result for result in read if not isinstance(result, Hit)]
+        words = [unread_words(result) if isinstance(result, NotRead) else result for result in refused]
+        problems = words + dropped + left_out
         if not shown:
             raise ToolFailed(" ".join(problems), not_read)
         return Outcome(shown, tuple(problems), not_read=not_read)
@@ -171,11 +171,11 @@ class OpenUrl:
     async def _open(self, address: str, pages: WebPages, reader: WebReader, start: int) -> Hit | NotRead | str:
         try:
             read = await self._read(address, pages, reader)
-            # Finding a place in a long text may take a moment, which nobody else should wait for.
+            # Searching a long text takes time and must not block the event loop.
             return await asyncio.to_thread(self._windowed, read, address, start) if isinstance(read, Hit) else read
         except DeepResearchError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever befalls one address, the others are read
+        except Exception as error:  # noqa: BLE001 - whatever fails for one address, the others are read
             log_failure(__name__, error, "A page or document could not be read")
             return NotRead(path=address, reason=f"reading it failed ({type(error).__name__})", code="broken")
 
@@ -184,19 +184,15 @@ class OpenUrl:
             return await pages.retrieved(address) or f"No result has the address {address!r}."
         if address.lower().startswith(("http:", "https:")):
             return await pages.read(address, reader)
-        read = await self._read_document(address)
-        return read if isinstance(read, Hit) else await pages.retrieved(address) or read
-
-    async def _read_document(self, address: str) -> Hit | str:
-        # The library blocks on SQLite, which the server's event loop refuses.
-        document = await asyncio.to_thread(self._library.read, address)
-        if document is None:
-            return f"No document has the address {address!r}; use addresses exactly as a search result states them."
-        self._tool_context.meter.fetches += 1
-        return Hit(document.source, document.text, document.text)
+        # SQLite blocks, which the server's event loop refuses.
+        if document := await asyncio.to_thread(self._library.read, address):
+            self._tool_context.meter.fetches += 1
+            return Hit(document.source, document.text, document.text)
+        unknown = f"No document has the address {address!r}; use addresses exactly as a search result states them."
+        return await pages.retrieved(address) or unknown
 
     def _windowed(self, hit: Hit, asked: str, start: int) -> Hit | str:
-        """Return the passages of a text that are wanted, or what follows a place in it."""
+        """Return the hit with the relevant passages of its text, or with the text from `start` on."""
         if start and start >= len(hit.text):
             return f"{hit.source.address!r} has {len(hit.text)} characters, so there is nothing from {start} on."
         if start:
@@ -207,7 +203,7 @@ class OpenUrl:
 
 
 def _fitting(hits: list[Hit], characters: int) -> tuple[tuple[Hit, ...], list[str]]:
-    """Return the hits that fit into this many characters, the last one shortened, and a word on those that do not."""
+    """Return the hits that fit into this many characters, the last one shortened, and a note for each other hit."""
     shown: list[Hit] = []
     for number, hit in enumerate(hits):
         if characters < LEAST_CHARACTERS:
@@ -215,11 +211,8 @@ def _fitting(hits: list[Hit], characters: int) -> tuple[tuple[Hit, ...], list[st
                 f"{left.source.address!r} was not shown, because the pages before it are too long; open it alone."
                 for left in hits[number:]
             ]
-        fitting = hit if len(hit.excerpt) <= characters else hit._replace(excerpt=_shortened(hit, characters))
+        is_short = len(hit.excerpt) <= characters
+        fitting = hit if is_short else hit._replace(excerpt=window(hit.text, hit.excerpt, characters))
         shown.append(fitting)
         characters -= len(fitting.excerpt)
     return tuple(shown), []
-
-
-def _shortened(hit: Hit, characters: int) -> str:
-    return window(hit.text, hit.excerpt, characters)

@@ -1,4 +1,4 @@
-"""LangChain retrievers and tools, MCP servers, and an app's engines as those of a run; their results are untrusted."""
+"""Adapts LangChain retrievers and tools, MCP servers and an app's engines to a run; their results are untrusted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -28,31 +28,29 @@ from ..core.records.sources import short_hash
 from ..core.run import tool_names
 from ..core.run.concurrency import in_thread
 from ..core.run.context import Context, Engine, engine_name
-from ..core.run.errors import DeepResearchError, ExtraMissing, UnknownSetting
+from ..core.run.errors import ExtraMissing, UnknownSetting
 from ..core.run.logs import log_failure
 from ..core.run.registered import TOOLS, load_registered, registered
 from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, hit_of, usable
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema
 
-_UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
-_LONGEST_NAME = 64
 _loaded: dict[str, tuple[BaseTool, ...]] = {}
-"""The tools of a server, by all that is set for it: what they are does not change while a process lives."""
+"""The tools of each MCP server, by name and settings; loaded once per process."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNPLAIN = re.compile(r"[^\w.-]+")
 DESCRIPTION_CHARACTERS = 2000
-"""Characters of what a tool says of itself."""
+"""Maximum characters of a tool's description."""
 FAULT_CHARACTERS = 500
-"""Characters of what a tool says about its failure, and about one of its arguments."""
+"""Maximum characters of a tool's error message, and of the description of an argument."""
 SCHEMA_CHARACTERS = 20_000
-"""Characters of all that a tool says about its arguments."""
+"""Maximum characters of the schema of a tool's arguments."""
 PARSED_CHARACTERS = 200_000
-"""Characters of a text that is looked at as JSON."""
+"""Maximum characters of a text that is parsed as JSON."""
 DEEPEST = 8
-"""Levels of lists and records that are looked into."""
+"""Maximum depth of nested lists and records."""
 _TEXTS = ("pagecontent", "content", "text", "rawcontent", "snippet", "body", "summary", "description")
-"""Names of fields as `_field` returns them, the first ones first; those below, too."""
+"""Normalized field names (see `_field`) in order of preference, like the constants below."""
 _TITLES = ("title", "name", "headline", "subject")
 _ADDRESSES = ("url", "link", "href", "source", "address", "uri", "entryid", "weburl", "webviewlink", "filepath", "path")
 _DATES = (
@@ -61,23 +59,15 @@ _DATES = (
 )
 _DAY = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?(?!\d)")
 _LOCATION = re.compile(r"(?!file:).*[/\\:.].*|(?:file:)+(?://)?(?P<path>.+)", re.IGNORECASE)
-"""What is an address, other than a word such as `news`; that of a file is its path, so that nothing links there."""
+"""Matches addresses, but not words such as `news`; of a file URL, only the path, so that nothing links to it."""
 
 
 async def load_servers(context: Context) -> None:
-    """Ask each server of the settings for its tools, unless this process knows them.
-
-    Raises `ExtraMissing`, and `UnknownSetting` for a server that cannot be used.
-    """
+    """Load the tools of each MCP server once; raises `ExtraMissing`, and `UnknownSetting` for an unusable server."""
     for name, connection in context.mcp.items():
         key = _key(name, connection)
         if key not in _loaded:
             _loaded[key] = await _tools(name, connection, context.limits.search_seconds)
-
-
-def server_tools(context: Context) -> list[BaseTool]:
-    """Return the tools of the servers, once they are loaded; each bears the name of its server before its own."""
-    return [tool for name, connection in context.mcp.items() for tool in _loaded.get(_key(name, connection), ())]
 
 
 def _key(name: str, connection: Mapping[str, Any]) -> str:
@@ -85,20 +75,19 @@ def _key(name: str, connection: Mapping[str, Any]) -> str:
 
 
 async def _tools(name: str, connection: Mapping[str, Any], seconds: float) -> tuple[BaseTool, ...]:
-    client = await in_thread(lambda: _client(name, connection))
+    client = await in_thread(partial(_client, name, connection))
     try:
         async with asyncio.timeout(seconds):
             tools = await client.get_tools()
-    except DeepResearchError:
-        raise
     except Exception as error:
         kind = type(error).__name__
-        log_failure(__name__, error, "The MCP server %r gave no list of its tools", name, keeps_text=True)
+        log_failure(__name__, error, "The MCP server %r did not list its tools", name, keeps_text=True)
         raise UnknownSetting(
-            f"mcp: the server {name!r} gave no list of its tools ({kind}): check its command or address."
+            f"mcp: the server {name!r} did not list its tools ({kind}): check its command or address."
         ) from error
-    names = [_UNUSABLE.sub("_", f"{name}_{one.name}")[:_LONGEST_NAME] for one in tools]
-    return tuple(one.model_copy(update={"name": own}) for one, own in zip(tools, names, strict=True))
+    # Names carry the server's name as a prefix.
+    names = [re.sub(r"[^A-Za-z0-9_-]", "_", f"{name}_{loaded.name}")[:64] for loaded in tools]
+    return tuple(loaded.model_copy(update={"name": own}) for loaded, own in zip(tools, names, strict=True))
 
 
 def _client(name: str, connection: Mapping[str, Any]) -> Any:
@@ -113,10 +102,10 @@ def _client(name: str, connection: Mapping[str, Any]) -> Any:
 
 
 class PassedEngine:
-    """An engine that an app has passed or that is named by where it is: its own, a retriever, a tool with a query."""
+    """An engine passed by an app or loaded by import path: an engine object, a retriever, or a tool with a query."""
 
     def __init__(self, given: str | BaseRetriever | BaseTool | Engine, name: str = "", *, is_own: bool = False) -> None:
-        """`name`: by which the settings name it, if not by its own; `is_own`: it finds documents of the user."""
+        """`name`: name in the settings if it differs; `is_own`: whether it searches the user's documents."""
         self._given, self._is_own = given, is_own
         self.name = name or engine_name(given)
         own_title = "" if isinstance(given, str) else getattr(given, "title", "")
@@ -125,7 +114,7 @@ class PassedEngine:
         self.gap = float(getattr(given, "gap", 0.0))
 
     async def search(self, query: str, count: int) -> list[Found]:
-        """Return what it finds, at most `count`; raises `EngineFailed`."""
+        """Return at most `count` results; raises `EngineFailed`."""
         given = self._given
         if isinstance(given, str):
             raise EngineFailed(f"The retriever {given!r} was not passed again (retrievers).", is_lasting=True)
@@ -144,20 +133,22 @@ def _query_argument(given: BaseTool) -> str:
     for name in required:
         if properties[name].get("type", "string") == "string":
             return str(name)
-    raise EngineFailed(f"{given.name} takes no text, so it cannot search: pass it as a tool (tools).")
+    raise EngineFailed(f"{given.name} has no text argument for a query: pass it as a tool (tools).")
 
 
 def passed_tools(context: Context) -> dict[str, BaseTool]:
-    """Return the tools of the settings by name; raises `UnknownSetting` if one cannot be offered."""
+    """Return the tools of the settings and of loaded servers by name; raises `UnknownSetting` for an unusable one."""
     tools: dict[str, BaseTool] = {}
-    for one in (*map(_registered_tool, context.tools), *server_tools(context)):
-        if not _NAME.fullmatch(one.name):
-            raise UnknownSetting(f"tools: {one.name!r} is no name of a tool: use letters, digits, - and _, at most 64.")
-        if one.name in tools or one.name in vars(tool_names).values():
-            raise UnknownSetting(f"tools: {one.name!r} is the name of another tool: give this one another name.")
-        if len(json.dumps(passed_schema(one), default=str)) > SCHEMA_CHARACTERS:
-            raise UnknownSetting(f"tools: the arguments of {one.name!r} take more than {SCHEMA_CHARACTERS} characters.")
-        tools[one.name] = one
+    of_servers = [_loaded.get(_key(name, connection), ()) for name, connection in context.mcp.items()]
+    for passed in (*map(_registered_tool, context.tools), *chain.from_iterable(of_servers)):
+        name = passed.name
+        if not _NAME.fullmatch(name):
+            raise UnknownSetting(f"tools: {name!r} is not a valid tool name: use letters, digits, - and _, at most 64.")
+        if name in tools or name in vars(tool_names).values():
+            raise UnknownSetting(f"tools: {name!r} is the name of another tool: give this one another name.")
+        if len(json.dumps(passed_schema(passed), default=str)) > SCHEMA_CHARACTERS:
+            raise UnknownSetting(f"tools: the arguments of {name!r} take more than {SCHEMA_CHARACTERS} characters.")
+        tools[name] = passed
     return tools
 
 
@@ -166,13 +157,13 @@ def _registered_tool(given: str | BaseTool) -> BaseTool:
         return given
     if given not in registered(TOOLS):
         there_are = ", ".join(registered(TOOLS)) or "none"
-        raise UnknownSetting(f"tools: no installed package registers {given!r} ({TOOLS}); there are {there_are}.")
-    one = load_registered(TOOLS, given)
-    return one if isinstance(one, BaseTool) else tool(one)
+        raise UnknownSetting(f"tools: no installed package registers {given!r} ({TOOLS}); registered: {there_are}.")
+    loaded = load_registered(TOOLS, given)
+    return loaded if isinstance(loaded, BaseTool) else tool(loaded)
 
 
 def passed_schema(given: BaseTool) -> dict[str, Any]:
-    """Return the schema of a passed tool as the OpenAI API takes it."""
+    """Return the schema of a passed tool in the format of the OpenAI API."""
     description = _line(inspect.cleandoc(given.description[: 4 * DESCRIPTION_CHARACTERS]))[:DESCRIPTION_CHARACTERS]
     return {
         "type": "function",
@@ -186,7 +177,7 @@ def _parameters(given: BaseTool) -> dict[str, Any]:
 
 
 def _short(schema: Any) -> Any:
-    """Return a schema whose texts are short lines: whoever runs a server of tools writes them."""
+    """Return the schema with its texts shortened to single lines: they come from untrusted servers."""
     if isinstance(schema, dict):
         return {key: _short(value) for key, value in schema.items()}
     if isinstance(schema, list):
@@ -195,41 +186,39 @@ def _short(schema: Any) -> Any:
 
 
 class _AnyArguments(BaseModel):
-    """Arguments that the tool itself checks."""
+    """Arguments of any kind; the tool checks them itself."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class PassedTool:
-    """A LangChain tool as a researcher calls it."""
+    """Adapts a LangChain tool to a research tool."""
 
     arguments: type[BaseModel] = _AnyArguments
 
     def __init__(self, given: BaseTool, context: Context, topic: str = "") -> None:
-        """`topic` tells which passages of a long text are wanted."""
+        """`topic` selects the passages shown of long texts."""
         self._given, self._context, self._topic, self.name = given, context, topic, given.name
 
     async def run(self, arguments: BaseModel) -> Outcome:
-        """Carry out one call; raises `ToolFailed` with what the tool says is wrong."""
-        hits = await asyncio.to_thread(self._hits, await self._ask(arguments.model_dump()))
-        return Outcome(hits, () if hits else (f"{self.name} brought nothing that may be shown.",))
-
-    async def _ask(self, values: dict[str, Any]) -> list[Found]:
+        """Run one call; raises `ToolFailed` with the tool's own error message."""
+        values = arguments.model_dump()
         try:
             result = await _call(self._given, values)
         except (ToolException, ValidationError) as error:
-            # What the tool itself refuses is a failure of the tool; wrong arguments are the model's.
+            # A `ToolException` is a failure of the tool; a validation error is the model's mistake.
             cause = error if isinstance(error, ToolException) else None
             raise ToolFailed(f"{self.name} failed: {_line(str(error))[:FAULT_CHARACTERS]}") from cause
-        most = self._context.limits.max_web_results
         title = f"{self.name}: {', '.join(map(_line, map(str, values.values())))}" if values else self.name
-        # Much may have come, and nobody else should wait for it to be read.
-        return await asyncio.to_thread(lambda: cleaned(found_in(result, self.name, title, most), most))
+        # Parsing a large result must not block the event loop.
+        hits = await asyncio.to_thread(self._hits, result, title)
+        return Outcome(hits, () if hits else (f"{self.name} returned nothing that may be shown.",))
 
-    def _hits(self, came: list[Found]) -> tuple[Hit, ...]:
-        now = self._context.clock.now().isoformat(timespec="seconds")
-        found = usable(came, self._context)
-        hits = [hit_of(one, source_key(one.address) if one.is_page else one.address, now) for one in found]
+    def _hits(self, result: Any, title: str) -> tuple[Hit, ...]:
+        now, most = self._context.clock.now().isoformat(timespec="seconds"), self._context.limits.max_web_results
+        found = usable(cleaned(found_in(result, self.name, title, most), most), self._context)
+        keys = [source_key(result.address) if result.is_page else result.address for result in found]
+        hits = [hit_of(result, key, now) for result, key in zip(found, keys, strict=True)]
         return shortened(hits, self._topic, self._context.limits)
 
 
@@ -245,7 +234,7 @@ async def _call(given: BaseTool, arguments: Mapping[str, Any]) -> Any:
 
 
 async def _invoke(given: BaseRetriever | BaseTool, value: Any) -> Any:
-    """Return what it answers; one that blocks works in a thread that nobody has to wait for."""
+    """Call a retriever or tool and return its answer; a blocking one runs in a daemon thread."""
     if isinstance(given, BaseRetriever):
         is_async = type(given)._aget_relevant_documents is not BaseRetriever._aget_relevant_documents
     elif hasattr(given, "coroutine"):
@@ -253,30 +242,25 @@ async def _invoke(given: BaseRetriever | BaseTool, value: Any) -> Any:
     else:
         is_async = type(given)._arun is not BaseTool._arun
     if is_async:
-        # Some have the method and say in it that they have it not.
+        # Some define the method only to raise that it is not implemented.
         with suppress(NotImplementedError, AssertionError):
             return await given.ainvoke(value)
     return await in_thread(partial(given.invoke, value))
 
 
 def found_in(result: Any, name: str, title: str, most: int, *, are_own: bool = False) -> list[Found]:
-    """Return what stands in the result of a retriever or tool of this `name`: its records, or else its text as one.
+    """Return up to `most` records from the result of the retriever or tool `name`, or its text as one record.
 
-    Of the records the first ones are looked at, some for each of the `most` that are wanted.
-
-    A record is a document, or a dict with a text; one without a web address is cited by the name of the tool. `title`
-    stands in for that of a text without one. If they `are_own`, no record is a page, but each part of a document.
+    A record is a document, or a dict with a text; without a web address it is cited by the name of the tool. `title`
+    replaces a missing title. With `are_own`, records are parts of the user's documents instead of web pages.
     """
     records = list(islice(_records(result), LOOKED_AT * most))
-    if not records and not _are_blocks(result):
+    # Lists of content blocks without a text, such as pictures, hold nothing to cite.
+    are_blocks = isinstance(result, list) and all(isinstance(block, dict) and "type" in block for block in result)
+    if not records and not are_blocks:
         text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
         records = [{"text": text}] if text.strip() else []
     return [found for record in records if (found := _found(record, name, title, are_own))][:most]
-
-
-def _are_blocks(result: Any) -> bool:
-    """Return whether a result is made of blocks of content without a text, such as pictures."""
-    return isinstance(result, list) and all(isinstance(one, dict) and "type" in one for one in result)
 
 
 def _records(result: Any, depth: int = DEEPEST) -> Iterator[Mapping[str, Any]]:
@@ -291,17 +275,17 @@ def _records(result: Any, depth: int = DEEPEST) -> Iterator[Mapping[str, Any]]:
             for key in ("results", "documents", "items", "data"):
                 yield from _records(result.get(key), depth - 1)
     elif isinstance(result, list | tuple):
-        yield from (record for one in result for record in _records(one, depth - 1))
+        yield from (record for item in result for record in _records(item, depth - 1))
     elif isinstance(result, str):
         yield from _parsed({"text": result}, depth)
 
 
 def _parsed(record: Mapping[str, Any], depth: int) -> list[Mapping[str, Any]]:
-    """Return the records in a text that is JSON, such as a block of text from an MCP server."""
+    """Return the records in a JSON text, such as a text block from an MCP server."""
     text = record.get("text")
     if set(record) - {"type", "text", "id"} or not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
         return []
-    # Some tools of langchain-community return the text of a Python list in the place of JSON.
+    # Some tools of langchain-community return the repr of a Python list instead of JSON.
     for parse in (json.loads, literal_eval):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             return list(_records(parse(text) if len(text) <= PARSED_CHARACTERS else None, depth - 1))
@@ -312,11 +296,12 @@ def _found(record: Mapping[str, Any], name: str, title: str, is_document: bool) 
     fields = {_field(key): value for key, value in record.items() if isinstance(value, str | int | float)}
     text, own_title = _first(fields, _TEXTS), _first(fields, _TITLES)
     addresses = [str(fields[key]).strip() for key in _ADDRESSES if key in fields]
-    page = next((one for one in addresses if one.lower().startswith(("http://", "https://"))), "")
+    page = next((text for text in addresses if text.lower().startswith(("http://", "https://"))), "")
     is_page = bool(page) and not is_document
     if not text and not is_page:
         return None
-    location = page or next((one["path"] or one[0] for one in map(_LOCATION.fullmatch, addresses) if one), "")
+    matches = filter(None, map(_LOCATION.fullmatch, addresses))
+    location = page or next((match["path"] or match[0] for match in matches), "")
     identity = (location, own_title) if is_document and location else (text,)
     file = unquote(re.split("[?#]", _first(fields, ["filename"]) or location)[0]).replace("\\", "/")
     score = fields.get("score", 0.0)
@@ -332,12 +317,12 @@ def _found(record: Mapping[str, Any], name: str, title: str, is_document: bool) 
 
 
 def _field(name: object) -> str:
-    """Return the name of a field as it is sought: `file_name`, `fileName` and `File name` are one."""
+    """Return the normalized name of a field: the same for `file_name`, `fileName` and `File name`."""
     return re.sub(r"[\W_]", "", str(name)).lower()
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a retriever or tool as addresses bear it."""
+    """Return the name of a retriever or tool in the form used in addresses."""
     return _UNPLAIN.sub("-", name)
 
 

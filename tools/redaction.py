@@ -1,8 +1,8 @@
-"""Keeps what only the user's documents say out of queries to search engines.
+"""Keeps words found only in the user's documents out of queries to search engines.
 
-Once documents are in play, a query may use words of the user, of public pages and of everyday language, and a limited
-number of letters of words that nobody has shown, such as a name that a model knows. Everything else is dropped. What a
-model can still tell a search engine is said in SECURITY.md.
+The thread records what the user said and which results were shown. Once documents are involved, a query may use words
+of the user, of public pages and of everyday language, and a limited number of letters of unseen words, such as a name
+that the model knows. All other words are dropped. SECURITY.md says what can still reach a search engine.
 """
 
 from __future__ import annotations
@@ -10,83 +10,119 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from langchain_core.messages import AnyMessage
 
 from ..core.evidence.text.stems import bare, index_term, is_unspaced, sought_words
 from ..core.evidence.text.words import POSSESSIVE, STOP_WORDS, UNSPACED, everyday_words
 from ..core.library.library import Library
 from ..core.reading.documents.decode import clean
+from ..core.records.research import Run
+from ..core.records.sources import DOCUMENT_SCHEME
 from ..core.run.context import Context
+from ..core.run.conversation import words_of_user
 from ..core.run.store.pages import Pages
+from .addresses import Addresses, addresses_in
+from .engine import RETRIEVED
 from .results import read_results
-from .shown import PRIVATE, SAID, SHOWN
+from .tool import Outcome
 
+PRIVATE = (DOCUMENT_SCHEME, RETRIEVED)
+"""Address prefixes of private content."""
+SAID = "what the user says"
+SHOWN = "results that were shown"
 _YEAR, _PIECE = re.compile(r"(?:19|20)\d\d"), re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|[^\s{UNSPACED}]+")
 _AROUND = "\"'“”„«»().,:;!?"
+
+
+async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str, dict[str, Any]]:
+    """Return the note that adds a call's results to those shown; `reference` is the hash of their text."""
+    before = await pages.read_note(SHOWN) or {"references": [], "has_documents": False}
+    if not outcome.hits or reference in before["references"]:
+        return {}
+    has_documents = any(hit.source.address.startswith(PRIVATE) for hit in outcome.hits)
+    references = [*before["references"], reference]
+    return {SHOWN: {"references": references, "has_documents": before["has_documents"] or has_documents}}
+
+
+async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> None:
+    """Allow the addresses that the user named to be opened, and the user's words to be used in queries.
+
+    Words in the list of documents shown to models count as private.
+    """
+    words = words_of_user(messages)
+    await Addresses(pages, run.id).allow(address for text in words for address in addresses_in(text))
+    async with pages.lock(SAID):
+        before = await pages.read_note(SAID) or {}
+        documents = dict.fromkeys([*before.get("documents", []), run.scope.documents])
+        said = dict.fromkeys([*before.get("said", []), *words, run.date])
+        language = run.language_code or before.get("language", "")
+        now = {"said": [*said], "documents": [text for text in documents if text], "language": language}
+        if now != before:
+            await pages.note({SAID: now})
 
 
 class Redacted(NamedTuple):
     """A query as it may be sent."""
 
     query: str
-    """Empty if nothing is left of it."""
+    """Empty if no words are left."""
     private: tuple[str, ...] = ()
-    """Words that were dropped because they stand in documents only."""
+    """Words dropped because they occur only in documents."""
     unseen: tuple[str, ...] = ()
-    """Words that were dropped because too many letters of such words were sent already (`max_unseen_characters`)."""
+    """Words dropped because the limit for letters of unseen words was reached (`max_unseen_characters`)."""
 
 
-class Redactor:
-    """Redacts the queries of one question."""
+async def redact(
+    queries: Sequence[str], pages: Pages, question_id: str, context: Context, receiver: str = ""
+) -> dict[str, Redacted]:
+    """Return each query as it may be sent; unchanged if no documents are involved.
 
-    def __init__(self, pages: Pages, question_id: str, context: Context, receiver: str = "") -> None:
-        """`receiver`: plain name of the retriever that alone is asked; its own results count as public."""
-        self._pages, self._context, self._receiver = pages, context, receiver
-        self._name = f"unseen words sent {question_id}"
+    `receiver`: plain name of the retriever if it is the only recipient; its own results then count as public.
+    """
+    said, noted = await pages.read_note(SAID) or {}, await pages.read_note(SHOWN) or {}
+    if not (context.docs or context.retrievers or said.get("documents") or noted.get("has_documents")):
+        return {query: Redacted(query) for query in queries}
+    shown = [text for text in await pages.texts(noted.get("references", [])) if text]
+    name = f"unseen words sent {question_id}"
 
-    async def redact(self, queries: Iterable[str]) -> dict[str, Redacted]:
-        """Return each query as it may be sent; where no documents are in play, as it is."""
-        said = await self._pages.read_note(SAID) or {}
-        noted = await self._pages.read_note(SHOWN) or {}
-        if not (self._context.docs or self._context.retrievers or said.get("documents") or noted.get("has_documents")):
-            return {query: Redacted(query) for query in queries}
-        shown = [text for text in await self._pages.texts(noted.get("references", [])) if text]
-        # Researchers that search at the same time share one count of letters.
-        async with self._pages.alone(self._name):
-            sent: dict[str, int] = dict(await self._pages.read_note(self._name) or {})
-            before = len(sent)
-            # Many texts may have been shown; reading them must not block the event loop.
-            redacted = await asyncio.to_thread(self._redacted, [*queries], said, shown, sent)
-            if len(sent) > before:
-                await self._pages.note({self._name: sent})
-        return redacted
-
-    def _redacted(
-        self, queries: list[str], said: Mapping[str, Any], shown: Sequence[str], sent: dict[str, int]
-    ) -> dict[str, Redacted]:
-        language, limit = said.get("language", ""), self._context.limits.max_unseen_characters
-        results = [_forms_in_results(text, language, self._receiver) for text in shown]
+    def redacted() -> dict[str, Redacted]:
+        language = said.get("language", "")
+        results = [_forms_in_results(text, language, receiver) for text in shown]
         known = [_forms_in(text, language) for text in said.get("said", [])] + [public for public, _ in results]
         secrets = [_forms_in(text, language) for text in said.get("documents", [])] + [secret for _, secret in results]
-        public, secret = _union(known), _union(secrets)
+        public, secret = frozenset[str]().union(*known), frozenset[str]().union(*secrets)
         texts = {query: clean(unicodedata.normalize("NFKC", query)) for query in queries}
         words = {word for text in texts.values() for _, _, of_piece in _pieces(text) for word in of_piece}
-        unknown = {one for one in words if not _is_everyday(one, language) and public.isdisjoint(_forms(one, language))}
-        held = Library(self._context).held(unknown) if self._context.docs else frozenset()
-        private = {one for one in unknown if one in held or not secret.isdisjoint(_forms(one, language))}
-        private = set() if self._context.mix_private else private
-        return {query: _redact(text, private, unknown - private, sent, limit) for query, text in texts.items()}
+        uncommon = {word for word in words if not _is_everyday(word, language)}
+        unknown = {word for word in uncommon if public.isdisjoint(_forms(word, language))}
+        held = Library(context).held(unknown) if context.docs else frozenset()
+        private = {word for word in unknown if word in held or not secret.isdisjoint(_forms(word, language))}
+        private = set() if context.mix_private else private
+        most = context.limits.max_unseen_characters
+        return {query: _redact(text, private, unknown - private, sent, most) for query, text in texts.items()}
+
+    # Parallel researchers share one count of letters.
+    async with pages.lock(name):
+        sent: dict[str, int] = dict(await pages.read_note(name) or {})
+        before = len(sent)
+        # Reading many texts must not block the event loop.
+        answer = await asyncio.to_thread(redacted)
+        if len(sent) > before:
+            await pages.note({name: sent})
+    return answer
 
 
 def _redact(text: str, private: set[str], unseen: set[str], sent: dict[str, int], limit: int) -> Redacted:
-    """Drop what is private, and unseen words whose letters exceed the limit together with those that were `sent`."""
+    """Drop private words, and unseen words that would bring the letters `sent` above the limit."""
     kept = set[int]()
     dropped: dict[str, set[int]] = {"private": set(), "unseen": set()}
     for start, end, words in _pieces(text):
-        # Two Chinese characters say as much as three letters.
-        new = {one: 3 if is_unspaced(one) else len(one) for one in words if one in unseen and one not in sent}
+        # Two Chinese characters carry about as much information as three letters.
+        new = {word: 3 if is_unspaced(word) else len(word) for word in words if word in unseen and word not in sent}
         if not private.isdisjoint(words):
             dropped["private"].update(range(start, end))
         elif sum(new.values()) + sum(sent.values()) > limit:
@@ -96,16 +132,16 @@ def _redact(text: str, private: set[str], unseen: set[str], sent: dict[str, int]
             kept.update(range(start, end) if unseen.isdisjoint(words) else ())
     left = [chunk for chunk in _words_outside(text, set().union(*dropped.values()) - kept) if sought_words(chunk)]
     if any(dropped.values()):
-        # Without their neighbours, function words and quotation marks find nothing.
+        # Function words or quotation marks alone would find nothing.
         left = [chunk.replace('"', "") for chunk in left if not STOP_WORDS.issuperset(sought_words(chunk))]
-    named = {why: _words_outside(text, {*range(len(text))} - places | kept) for why, places in dropped.items()}
+    named = {why: _words_outside(text, {*range(len(text))} - indices | kept) for why, indices in dropped.items()}
     return Redacted(
         " ".join(left), **{why: tuple(word.strip(_AROUND) for word in words) for why, words in named.items()}
     )
 
 
-def _words_outside(text: str, places: set[int]) -> list[str]:
-    return "".join(" " if place in places else sign for place, sign in enumerate(text)).split()
+def _words_outside(text: str, indices: set[int]) -> list[str]:
+    return "".join(" " if index in indices else sign for index, sign in enumerate(text)).split()
 
 
 def _is_everyday(word: str, language: str) -> bool:
@@ -114,7 +150,7 @@ def _is_everyday(word: str, language: str) -> bool:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield start, end and words of what stands between spaces; in scripts without, of each pair of neighbours."""
+    """Yield start, end and words of each piece between spaces, or of each character pair in scripts without spaces."""
     for found in _PIECE.finditer(text):
         words, start = tuple(map(bare, sought_words(POSSESSIVE.sub("", found[0])))), found.start()
         if not found["unspaced"]:
@@ -131,12 +167,12 @@ def _forms(word: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=128)
 def _forms_in(text: str, language: str) -> frozenset[str]:
-    return _union(_forms(bare(word), language) for word in sought_words(text))
+    return frozenset[str]().union(*(_forms(bare(word), language) for word in sought_words(text)))
 
 
 @lru_cache(maxsize=128)
 def _forms_in_results(text: str, language: str, receiver: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words of a tool's results: those of public ones, and those of documents."""
+    """Return the words of a tool's public results, and those of its documents."""
     sides: tuple[list[str], list[str]] = ([], [])
     for result in read_results(text):
         address = result.get("address", "")
@@ -144,7 +180,3 @@ def _forms_in_results(text: str, language: str, receiver: str) -> tuple[frozense
         is_private = address.startswith(PRIVATE) and not (receiver and address.endswith(f"/{receiver}"))
         sides[is_private].append("\n".join([result["title"], address, result.get("date", ""), result["text"], *links]))
     return _forms_in("\n".join(sides[False]), language), _forms_in("\n".join(sides[True]), language)
-
-
-def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset[str]().union(*parts)

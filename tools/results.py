@@ -1,4 +1,4 @@
-"""How a model reads what a tool brought: JSON inside a data fence, one number a source."""
+"""Formats tool results for models, as JSON inside a data fence with one number per source, and reads them back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from ..core.evidence.text.similarity import grouped
 from ..core.run import tool_names
@@ -19,14 +19,14 @@ from .tool import Hit, Outcome
 from .window import passages
 
 LEAST_SHOWN = 200
-"""Characters of a result that are shown at least."""
+"""Minimum characters shown of a result."""
 SHRUNK = 600
-"""Characters that are left of each result when older ones shrink."""
+"""Maximum characters of older results after they are shortened."""
 REPEATED = 40
-"""Characters from which on a sentence that was shown is not shown again."""
+"""Minimum length of a sentence that is left out if it was shown before."""
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?…])(?=\s)|(?<=\n)")
 JOINT = "\n[…]\n"
-"""What stands between two passages of a source."""
+"""Separator between two passages of a source."""
 
 
 class ResultLink(TypedDict):
@@ -37,51 +37,51 @@ class ResultLink(TypedDict):
 
 
 class Result(TypedDict):
-    """One result as a model reads it; what is not known is left out."""
+    """One result as shown to a model; unknown fields are left out."""
 
     document: int
     title: str
     address: str
     date: NotRequired[str]
     period: NotRequired[str]
-    """What it reports on; its figures are of that time."""
+    """Period that the text reports on and that its figures refer to."""
     superseded_by: NotRequired[str]
-    """What took its place, in its own words."""
+    """What replaced the document, as the document itself says."""
     is_draft: NotRequired[bool]
-    """Whether it calls itself a draft."""
+    """Whether the document calls itself a draft."""
     in_force_from: NotRequired[str]
-    """From when on it is in force, if that is still to come."""
+    """Day on which the document takes effect, if in the future."""
     score: NotRequired[float]
-    """How well it matches the query, from 0 to 1, as the search engine has it."""
+    """The engine's score for the match, from 0 to 1."""
     characters: NotRequired[int]
-    """How long the text is, if only passages of it are shown; `open_url` reads on from a place."""
+    """Length of the text if only passages are shown; `open_url` can read on from an offset."""
     is_whole: NotRequired[bool]
-    """Whether the text is all that the source says, so that opening it would bring nothing more."""
+    """Whether the text is complete, so that opening the source would add nothing."""
     text: str
     links: NotRequired[list[ResultLink]]
-    """Where the text leads; `open_url` takes these addresses."""
+    """Links in the text; `open_url` accepts their addresses."""
 
 
 def write_results(
     outcome: Outcome, numbers: Mapping[str, int], earlier: Iterable[Result] = (), fence_name: str = ""
 ) -> str:
-    """Return the results of a tool call for the model, one a source; `numbers` by source key.
+    """Return the results of a tool call for the model, one per source; `numbers` by source key.
 
-    What `earlier` results have shown is not shown again; sources of which nothing is new are named by their numbers
-    alone (`shown_before`). `fence_name`: see `fence`.
+    Text shown in `earlier` results is not repeated; sources without new text are listed by number (`shown_before`).
+    `fence_name`: see `fence`.
     """
     shown: dict[int, str] = {}
     for result in earlier:
         shown[result["document"]] = f"{shown.get(result['document'], '')}\n{_plain(result['text'])}"
     hits = grouped(outcome.hits, lambda hit: numbers[hit.source.key])
-    results = [_result(of_one, numbers, shown.get(number, "")) for number, of_one in hits.items()]
+    results = [_result(of_source, numbers, shown.get(number, "")) for number, of_source in hits.items()]
     new = [result for result in results if result["text"] or result["document"] not in shown]
     again = [result["document"] for result in results if result not in new]
     return _write(new, list(outcome.problems), fence_name, again)
 
 
 def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...]:
-    """Return the hits with what bears on the topic of long texts that were retrieved, the first ones shown longest."""
+    """Return the hits, long retrieved texts cut to passages relevant to the topic; earlier hits get more room."""
     left, shown = limits.pages_characters, list[Hit]()
     for hit in hits:
         most = max(LEAST_SHOWN, min(limits.page_characters, left))
@@ -96,7 +96,7 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
     source, text = hits[0].source, hits[0].text
     new = _new(hits, shown)
     is_whole = bool(text) and any(hit.excerpt.strip() == text.strip() for hit in hits)
-    # What tells whether a text is worth reading stands before it.
+    # Fields that the model needs to judge a text precede it.
     fields = {
         "document": numbers[source.key],
         "title": source.title,
@@ -110,20 +110,24 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "characters": 0 if is_whole else len(text),
         "is_whole": is_whole,
         "text": JOINT.join(new),
-        "links": [_link(words, address) for hit in hits for words, address in hit.links],
+        "links": [
+            ResultLink(words=words, address=address) if words else ResultLink(address=address)
+            for hit in hits
+            for words, address in hit.links
+        ],
     }
     return cast(Result, {name: value for name, value in fields.items() if value or name in ("title", "text")})
 
 
 def _new(hits: Iterable[Hit], shown: str) -> list[str]:
-    """Return the excerpts of a source that were not shown; search engines repeat sentences of pages."""
+    """Return the excerpts of a source that were not shown yet; engines repeat sentences of pages."""
     new: list[str] = []
     for hit in hits:
         words = _plain(hit.excerpt)
         if words and words in shown:
             continue
         pieces = _SENTENCE_ENDS.split(hit.excerpt) if not hit.text else [hit.excerpt]
-        unseen = [one for one in pieces if len(one) < REPEATED or _plain(one) not in shown]
+        unseen = [piece for piece in pieces if len(piece) < REPEATED or _plain(piece) not in shown]
         new.append("".join(unseen).strip())
         shown = f"{shown}\n{words}"
     return list(filter(None, new))
@@ -133,83 +137,72 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _link(words: str, address: str) -> ResultLink:
-    return ResultLink(words=words, address=address) if words else ResultLink(address=address)
-
-
 def results_in(notes: Iterable[AnyMessage]) -> list[Result]:
-    """Return all that a researcher's tools have brought, by its notes with their texts."""
+    """Return all results in a researcher's notes with their texts."""
     return [
         result
         for note in notes
-        # Words of ours may quote what a model has made up.
+        # Status messages may quote text invented by a model.
         if isinstance(note, ToolMessage) and not is_status_text(note.text)
         for result in read_results(note.text)
     ]
 
 
 def read_results(text: str) -> list[Result]:
-    """Return the results in a tool result's text; none if it holds no results."""
+    """Return the results in the text of a tool result."""
     return _read(text)[0]
 
 
 def shorten_results(text: str, characters: int, topic: str = "", leave_out: Collection[int] = ()) -> str:
-    """Return the same results with at most about so many characters of each, those that bear most on the topic.
+    """Return the results, each cut to about `characters` that are most relevant to the topic.
 
-    Documents of the numbers in `leave_out` go.
+    Documents whose numbers are in `leave_out` are dropped.
     """
     results, problems = _read(text)
     if not results:
         return text
-    # The same text is shortened alike each time, so that a provider knows again what it has read.
+    # A fixed nonce makes the shortened text identical each time, so that providers can cache it.
     nonce = hashlib.sha256(text.encode()).hexdigest()[:8]
     kept = [result for result in results if result["document"] not in leave_out]
-    return _write([_shortened(result, characters, topic) for result in kept], problems, nonce)
-
-
-def _shortened(result: Result, characters: int, topic: str) -> Result:
-    short = Result(**result)
-    short.pop("links", None)
-    if len(result["text"]) > characters:
-        short["text"] = passages(result["text"], topic, "", characters, has_places=False)
-        short.pop("is_whole", None)
-    return short
+    for result in kept:
+        result.pop("links", None)
+        if len(result["text"]) > characters:
+            result["text"] = passages(result["text"], topic, "", characters, has_offsets=False)
+            result.pop("is_whole", None)
+    return _write(kept, problems, nonce)
 
 
 def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage]:
-    """Return a researcher's notes with their texts, the results before this place shortened to what bears on its topic.
+    """Return a researcher's notes with the results before index `end` shortened to passages relevant to its topic.
 
-    Of several results of one source the longest is kept.
+    If a source has several results, only the longest is kept.
     """
-    kept = {call["id"] for note in notes if isinstance(note, AIMessage) for call in note.tool_calls if _is_kept(call)}
+    # The prompt of a researcher that reads all documents says that it sees them whole.
+    calls = [call for note in notes if isinstance(note, AIMessage) for call in note.tool_calls]
+    kept = {call["id"] for call in calls if call["name"] == tool_names.READ_DOCUMENTS}
     older = {
-        place: {one["document"]: len(one["text"]) for one in results_in([note])}
-        for place, note in enumerate(notes[:end])
+        index: {result["document"]: len(result["text"]) for result in results_in([note])}
+        for index, note in enumerate(notes[:end])
         if isinstance(note, ToolMessage) and note.tool_call_id not in kept
     }
     longest: dict[int, int] = {}
-    for place, lengths in older.items():
+    for index, lengths in older.items():
         for number, length in lengths.items():
             if number not in longest or length > older[longest[number]][number]:
-                longest[number] = place
+                longest[number] = index
     shorter = list(notes)
-    for place, lengths in older.items():
+    for index, lengths in older.items():
         if lengths:
-            leave_out = {number for number in lengths if longest[number] != place}
-            text = shorten_results(notes[place].text, SHRUNK, topic, leave_out)
-            shorter[place] = notes[place].model_copy(update={"content": text})
+            leave_out = {number for number in lengths if longest[number] != index}
+            text = shorten_results(notes[index].text, SHRUNK, topic, leave_out)
+            shorter[index] = notes[index].model_copy(update={"content": text})
     return shorter
-
-
-def _is_kept(call: ToolCall) -> bool:
-    # The prompt of a researcher that reads all documents says that it sees them whole.
-    return call["name"] == tool_names.READ_DOCUMENTS
 
 
 def _write(results: list[Result], problems: list[str], nonce: str = "", again: Sequence[int] = ()) -> str:
     extra: dict[str, Any] = {"shown_before": again} if again else {}
     if again and not results:
-        # Small models read an empty list as: there is nothing.
+        # Small models take an empty list to mean that nothing was found.
         extra["found"] = f"Nothing new: what was found stands above, as document {', '.join(map(str, again))}."
     result = {**extra, "results": results, "problems": problems}
     return fence(json.dumps(result, ensure_ascii=False), nonce)
@@ -225,7 +218,7 @@ def _read(text: str) -> tuple[list[Result], list[str]]:
 
 
 def shortener(topic: str) -> Callable[[str, float], str]:
-    """Return how results shrink when a prompt does not fit: to this share of what they show, of each its best."""
+    """Return the function that shortens results to a share of their length if a prompt does not fit."""
 
     def shorten(text: str, share: float) -> str:
         longest = max((len(result["text"]) for result in read_results(text)), default=0)

@@ -1,8 +1,8 @@
-"""One round of searches: its queries go to every search tool at once, and the best of the pages found are read."""
+"""One round of searches: sends its queries to all search tools in parallel and reads the best pages found."""
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage
@@ -13,7 +13,7 @@ from ..core.evidence.text.similarity import distinct, interleave
 from ..core.records.research import Action
 from ..core.records.sources import Source, short_hash
 from ..core.run import tool_names
-from ..core.run.branches import StepState, place_of
+from ..core.run.branches import StepState, placement_of
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context, Watch
 from ..core.run.errors import failure_of
@@ -26,11 +26,11 @@ from .addresses import Addresses
 from .internal_search import CALL_ID
 from .offer import offered_tools
 from .results import results_in
-from .tool import Hit, Meter, Outcome, ToolContext
+from .tool import Meter, Outcome, ToolContext
 from .use import Time, action_of, found_in, keep, lasting_fault, meter_of, shown_use, use_tool
 
 READ_PER_QUERY = 1
-"""Pages that are opened of what a query found on the web, where the model has named none."""
+"""Pages opened per query if the model has named none."""
 
 
 class SearchRound:
@@ -42,33 +42,33 @@ class SearchRound:
         self.state, self.context, self.pages = state, context, pages
         self.bill, self.emitter, self.watch = bill, emitter, watch
         self.task, self.turn, self.actions = state.task, state.turn, list[Action]()
+        self._reads_first = self.task.scope.reads_all and state.iteration == 1
         self.outcomes: list[tuple[str, str, Outcome]] = []
-        """What each query brought, with the tool that was asked."""
+        """Query, tool and outcome of each search."""
         self.notes: list[AnyMessage] = []
-        """The same as the model reads it, as the result of its call."""
+        """The results as shown to the model."""
         self.has_results = False
         self.sources: dict[str, Source] = {}
-        """All that was found or read."""
+        """All sources found or read."""
         self.failures: list[str] = []
-        """Why some of the calls have failed."""
+        """Reasons of failed calls."""
 
     @property
     def new(self) -> list[str]:
-        """Return the sources that the step did not know, by key."""
+        """Keys of the sources that are new to the step."""
         found = found_in(*(outcome for _, _, outcome in self.outcomes))
         return [key for key in found if key not in self.state.keys]
 
     async def do(self, *, is_only: bool = False) -> str:
         """Search, read and store the results; return the failure, empty if there was none.
 
-        What was found before a failure is kept. `is_only`: whether no iteration follows, which would search where this
-        one reads all documents. Raises what stops the whole run.
+        Results found before a failure are kept. `is_only`: no iteration follows, so search even if all documents are
+        read whole. Raises errors that stop the whole run.
         """
         try:
-            reads_first = self.task.scope.reads_all and self.state.iteration == 1
-            if reads_first:
+            if self._reads_first:
                 self.outcomes.append(await self.read_all())
-            if is_only or not reads_first:
+            if is_only or not self._reads_first:
                 for name in offered_tools(self.context, has_read_all=self.task.scope.reads_all):
                     if name != tool_names.OPEN_URL:
                         self.outcomes += [(query, name, outcome) for query, outcome in await self.search(name)]
@@ -76,35 +76,40 @@ class SearchRound:
             await self._keep()
         except GraphBubbleUp:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever breaks, this step alone ends
+        except Exception as error:  # noqa: BLE001 - whatever fails, only this step ends
             log_failure(__name__, error, "A round of searches failed; its step ends with what it has")
             self.failures.append(failure_of(error))
             return self.failures[-1]
         return ""
 
     def lasting_fault(self) -> str:
-        """Return why no tool can search any more, empty if one can; raises `SearchFailed` where the run ends."""
+        """Return why no tool can search any more; empty if one can. Raises `SearchFailed` if the run must end."""
         has_found = bool(self.state.keys or self.new)
         faults = [lasting_fault(outcome, self.task, has_found=has_found) for _, _, outcome in self.outcomes]
         return faults[0] if faults and all(faults) and not self.has_results else ""
 
     async def _keep(self) -> None:
-        """Store all results as one list: the result of the call that asked for them."""
+        """Store all results as one tool result."""
         numbers = {key: number for number, key in enumerate([*self.state.keys, *self.new], 1)}
         earlier = results_in(await self.pages.fill_in(self.state.notes))
         fused = _merged_outcomes([outcome for _, _, outcome in self.outcomes], self.context.limits)
         self.has_results = bool(fused.hits)
-        is_shared = self.task.scope.reads_all and self.state.iteration == 1
-        text_hash = await keep(fused, numbers, self.pages, self.task.question_id, earlier, is_shared=is_shared)
+        is_shared, question_id = self._reads_first, self.task.question_id
+        text_hash = await keep(fused, numbers, self.pages, question_id, earlier, is_shared=is_shared)
         self.notes.append(reference_to(CALL_ID if is_shared else self.state.call_id, text_hash))
 
     async def search(self, name: str) -> list[tuple[str, Outcome]]:
-        """Send all queries to one tool at once."""
-        meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
+        """Send all queries to one tool in parallel."""
+        meter = self._meter()
         left = [most for most in (meter.most_searches, meter.most_calls) if most is not None]
         most = min([*left, len(self.state.queries)])
         queries = self.state.queries[: max(1, most)]
-        meters = [_part(meter, len(queries)) for _ in queries]
+
+        def part(limit: int | None) -> int | None:
+            """Return one parallel call's share of a limit."""
+            return None if limit is None else limit // len(queries)
+
+        meters = [Meter(part(meter.most_searches), part(meter.most_fetches), part(meter.most_calls)) for _ in queries]
         calls = [
             self._use(name, {"queries": [query]}, ToolContext(self.pages, self.task.question_id, own))
             for query, own in zip(queries, meters, strict=True)
@@ -114,39 +119,39 @@ class SearchRound:
 
     async def read_all(self) -> tuple[str, str, Outcome]:
         """Read all of the user's documents."""
-        meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
+        meter = self._meter()
         name, documents = tool_names.READ_DOCUMENTS, list(self.task.scope.whole)
         call = self._use(name, {"documents": documents}, ToolContext(self.pages, self.task.question_id, meter))
         [outcome] = await self._run_call(name, documents, [call], [meter])
         return self.task.step.title, name, outcome
 
     async def read(self, outcomes: Sequence[tuple[str, str, Outcome]]) -> list[tuple[str, str, Outcome]]:
-        """Open the best pages of which only an excerpt is known, and put them in its place."""
+        """Open the best pages and replace their excerpts with passages."""
         unread = [[hit for hit in outcome.hits if not hit.source.content_hash] for _, _, outcome in outcomes]
         hits = distinct(interleave(unread), lambda hit: hit.source.key)
         read_before = {key for key, source in self.state.sources.items() if source.content_hash}
         new = [[hit for hit in of_query if hit.source.key not in read_before] for of_query in unread]
-        best = distinct(interleave(one[:READ_PER_QUERY] for one in new), lambda hit: hit.source.key)
+        best = distinct(interleave(of_query[:READ_PER_QUERY] for of_query in new), lambda hit: hit.source.key)
         wanted = dict.fromkeys(self.state.open_next or (hit.source.address for hit in best))
         addresses = list(wanted)[: self.context.limits.max_open]
         if not addresses:
             return list(outcomes)
-        meter = meter_of(self.task, {**self.state.spending, **self.bill.costs})
-        tool_context = ToolContext(
-            self.pages,
-            self.task.question_id,
-            meter,
-            {hit.source.address: hit.excerpt for hit in hits},
-            topic=self.task.text,
-        )
+        meter, excerpts = self._meter(), {hit.source.address: hit.excerpt for hit in hits}
+        tool_context = ToolContext(self.pages, self.task.question_id, meter, excerpts, topic=self.task.text)
         await Addresses(self.pages, self.task.question_id).allow(hit.source.address for hit in hits)
         call = self._use(tool_names.OPEN_URL, {"urls": addresses}, tool_context)
         [opened] = await self._run_call(tool_names.OPEN_URL, addresses, [call], [meter])
         read = {hit.source.key: hit for hit in opened.hits}
         found = {hit.source.key for _, _, outcome in outcomes for hit in outcome.hits}
         others = opened._replace(hits=tuple(hit for hit in opened.hits if hit.source.key not in found))
-        with_texts = [(query, name, _with(outcome, read)) for query, name, outcome in outcomes]
+        with_texts = [
+            (query, name, outcome._replace(hits=tuple(read.get(hit.source.key, hit) for hit in outcome.hits)))
+            for query, name, outcome in outcomes
+        ]
         return [*with_texts, ("", tool_names.OPEN_URL, others)]
+
+    def _meter(self) -> Meter:
+        return meter_of(self.task, {**self.state.spending, **self.bill.costs})
 
     async def _use(self, name: str, arguments: dict[str, Any], tool_context: ToolContext) -> Outcome:
         left = Time(self.task.seconds - self.watch.seconds, "max_seconds_planned")
@@ -160,10 +165,10 @@ class SearchRound:
         calls: Sequence[Coroutine[Any, Any, Outcome]],
         meters: Sequence[Meter],
     ) -> list[Outcome]:
-        """Return the outcome of the calls, emitted as one use of the tool, with their cost."""
+        """Return the outcomes of parallel calls, emitted and charged as one use of the tool."""
         turn, self.turn = self.turn, self.turn + 1
-        place = place_of(self.task).model_copy(update={"sub_turn_index": turn})
-        with shown_use(self.emitter, self.bill, place, name, inputs, self.task.scope, meters) as outcomes:
+        placement = placement_of(self.task).model_copy(update={"sub_turn_index": turn})
+        with shown_use(self.emitter, self.bill, placement, name, inputs, self.task.scope, meters) as outcomes:
             outcomes += await gather_or_cancel(calls)
         action = action_of(short_hash(self.task.id, str(turn)), name, inputs, outcomes)
         self.sources |= found_in(*outcomes) | unopened(self.sources, action.not_read)
@@ -173,7 +178,7 @@ class SearchRound:
 
 
 def _merged_outcomes(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
-    """Merge outcomes: the best hits of each query first, each passage once, as many as one search returns."""
+    """Interleave the hits of outcomes, without repeated passages, cut to the limit of one search."""
     hits = distinct(interleave(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
     excerpts = [hit for hit in hits if hit.source.kind == "web" and not hit.text]
     passages = [hit for hit in hits if hit.source.kind == "document" and hit.excerpt != hit.text]
@@ -181,16 +186,3 @@ def _merged_outcomes(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
     hits = [hit for hit in hits if hit not in beyond]
     problems = dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)
     return Outcome(tuple(hits), tuple(problems))
-
-
-def _part(meter: Meter, calls: int) -> Meter:
-    """Return the allowance of one of several parallel calls."""
-
-    def part(most: int | None) -> int | None:
-        return None if most is None else most // calls
-
-    return Meter(part(meter.most_searches), part(meter.most_fetches), part(meter.most_calls))
-
-
-def _with(outcome: Outcome, read: Mapping[str, Hit]) -> Outcome:
-    return outcome._replace(hits=tuple(read.get(hit.source.key, hit) for hit in outcome.hits))

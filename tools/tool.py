@@ -1,4 +1,4 @@
-"""What a research tool is: what it is given, what it may use up, and what it brings back."""
+"""The interface of research tools: arguments, context, allowance, outcome and errors."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TAKEN = frozenset((
     "type", "description", "enum", "items", "properties", "required", "anyOf", "format", "pattern",
     "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength",
 ))  # fmt: skip
-"""Keywords of JSON Schema that all servers read, the strict ones included."""
+"""Keywords of JSON Schema that all model servers accept, strict ones included."""
 DEEPEST = 8
-"""Levels of a schema; a definition that refers to itself has no end."""
+"""Maximum depth of a schema, because definitions may be recursive."""
 
 
 @cache
 def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema of a tool as the OpenAI API takes it."""
+    """Return the schema of a tool in the format of the OpenAI API."""
     plain = plain_schema(arguments.model_json_schema())
     parameters = {"type": "object", "properties": plain.get("properties", {}), "required": plain.get("required", [])}
     description = inspect.cleandoc(arguments.__doc__ or "")
@@ -38,18 +38,18 @@ def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
 def plain_schema(
     schema: dict[str, Any], definitions: Mapping[str, Any] | None = None, depth: int = 0
 ) -> dict[str, Any]:
-    """Return a schema in keywords that all servers read: references are resolved, constants listed, nulls left out."""
+    """Return a schema in keywords that all servers accept: references resolved, constants as enums, without nulls."""
     definitions = definitions or {**schema.get("definitions", {}), **schema.get("$defs", {})}
     referred = definitions.get(str(schema.get("$ref", "")).rpartition("/")[2], {}) if "$ref" in schema else {}
     schema = {**referred, **schema}
-    options = [one for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if one.get("type") != "null"]
+    options = [part for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if part.get("type") != "null"]
     kinds = schema.get("type")
     if isinstance(kinds, list):
         options += [{"type": kind} for kind in kinds if kind != "null"]
         del schema["type"]
     if depth == DEEPEST:
         return {}
-    inner = [plain_schema(one, definitions, depth + 1) for one in options]
+    inner = [plain_schema(option, definitions, depth + 1) for option in options]
     plain = {key: value for key, value in schema.items() if key in _TAKEN - {"anyOf"}}
     plain |= inner[0] if len(inner) == 1 else {"anyOf": inner} if inner else {}
     if "const" in schema:
@@ -66,60 +66,59 @@ def plain_schema(
 
 
 class ToolContext(NamedTuple):
-    """What a tool is called in: the thread, what may be used up, and what was seen before."""
+    """The context of a tool call: thread, question, allowance, and what was shown before."""
 
     pages: Pages
-    """The texts of the thread."""
+    """Texts and notes of the thread."""
     question_id: str
-    """The question that is researched."""
+    """Id of the current question."""
     meter: Meter
-    """What the call may use up, and what it has."""
+    """Allowance and use of the call."""
     excerpts: Mapping[str, str] = MappingProxyType({})
-    """What earlier searches showed, by address: it tells which part of a long text is wanted."""
+    """Excerpts shown by earlier searches, by address; they select the part of a long text that is shown."""
     topic: str = ""
-    """What is being found out: it tells which passages of a long text are wanted."""
+    """Topic of the research; it selects the passages of a long text that are shown."""
 
 
 @dataclass
 class Meter:
-    """Counts while a tool works, so that what was sent counts also where the tool is cut."""
+    """Counts requests as they are sent, including those of an interrupted tool."""
 
     most_searches: int | None = None
-    """Searches that the call may make; none: unlimited."""
+    """Allowed searches; None: unlimited."""
     most_fetches: int | None = None
-    """Pages and documents that it may open; none: unlimited."""
+    """Allowed fetches of pages and documents; None: unlimited."""
     most_calls: int | None = None
-    """Calls of tools that may be carried out; none: unlimited."""
+    """Allowed tool calls; None: unlimited."""
     searches: int = 0
-    """Queries that were sent, each once for every engine; an answer that is known already is no search, and a second
-    try is none either."""
+    """Queries sent, counted per engine; reused answers and retries do not count."""
     fetches: int = 0
-    """Pages and look-ups that were fetched, documents that were opened; a page that the thread has is not fetched."""
+    """Pages and lookups fetched, and documents opened; pages that the thread already has do not count."""
     calls: int = 0
-    """Calls that were carried out."""
+    """Tool calls carried out."""
     asked: list[str] = field(default_factory=list)
-    """Third parties that were asked about papers and pages; see `open_copies`."""
+    """Third parties asked about papers and pages; see `open_copies`."""
 
     def spent(self, tool: str) -> Spent:
-        """Return what a call of this tool has cost."""
+        """Return the cost of a call of this tool."""
         return Spent(role=tool, searches=self.searches, fetches=self.fetches, tool_calls=self.calls)
 
 
 class Hit(NamedTuple):
-    """One thing that a tool found."""
+    """One search result or document, as found by a tool."""
 
     source: Source
-    """Where it comes from; with `content_hash` if the whole text was read."""
+    """Its source, which has a `content_hash` if the whole text was read."""
     excerpt: str
-    """What the model is shown of it."""
+    """Text shown to the model."""
     text: str
-    """The whole text that `source.content_hash` names; empty if only the excerpt is known."""
+    """The whole text, whose hash is `source.content_hash`; empty if only the excerpt is known."""
     links: tuple[tuple[str, str], ...] = ()
-    """Where the text leads: the words of each link and its address."""
+    """Text and address of each link."""
     score: float = 0.0
-    """How well it matches what was searched for, from 0 to 1, as a search engine has it; 0 if none says so."""
+    """The engine's score for the match, from 0 to 1; 0 if unknown."""
     is_kept: bool = False
-    """Whether the text lies in the thread's store already."""
+    """Whether the text is already in the thread's store."""
 
 
 class Outcome(NamedTuple):
@@ -127,38 +126,37 @@ class Outcome(NamedTuple):
 
     hits: tuple[Hit, ...] = ()
     problems: tuple[str, ...] = ()
-    """What could not be searched or read and why, one sentence each."""
+    """What could not be searched or read, and why; one sentence each."""
     broken: tuple[str, ...] = ()
-    """Those of the problems that are failures: something could not be asked, as opposed to asked in vain."""
+    """Problems that are failures (a request failed), as opposed to searches without results."""
     replaced: tuple[str, ...] = ()
-    """Failures among the problems after which another engine found something."""
+    """Failures that were compensated by another engine's results."""
     not_read: tuple[NotRead, ...] = ()
-    """Pages and documents among the problems."""
+    """Pages and documents that could not be read."""
     redacted: tuple[str, ...] = ()
-    """Words that were left out of queries because they stand in the user's documents only."""
+    """Words removed from queries because they occur only in the user's documents."""
     failed: tuple[str, ...] = ()
-    """Kinds of the errors that the tool raised, and limits of time that it exceeded."""
+    """Types of errors raised by the tool, and names of time limits it exceeded."""
     asked: tuple[str, ...] = ()
-    """Third parties that were asked about papers and pages; see `open_copies`."""
+    """Third parties asked about papers and pages; see `open_copies`."""
     fault: str = ""
-    """Why asking again is of no use, in one line that names the setting or the cause; empty unless nothing at all could
-    be searched, and nothing will be."""
+    """Why no further search can succeed, in one line that names the setting or cause; empty if one might."""
 
 
 class ResearchTool(Protocol):
-    """Something a researcher may call."""
+    """A tool that researchers can call."""
 
     name: str
     """Name by which the model calls it."""
     arguments: type[BaseModel]
-    """Its arguments; the class's docstring and field descriptions are what the model reads."""
+    """Class of its arguments; the model reads its docstring and field descriptions."""
 
     async def run(self, arguments: BaseModel) -> Outcome:
-        """Carry out one call; raises `ToolFailed` if nothing at all could be done."""
+        """Run one call; raises `ToolFailed` if there is no result at all."""
 
 
 class ToolFailed(Exception):
-    """A tool call came to nothing; the text says why and becomes the call's result."""
+    """A tool call failed; the text says why and becomes the result of the call."""
 
     def __init__(self, words: str, not_read: tuple[NotRead, ...] = (), redacted: tuple[str, ...] = ()) -> None:
         """`not_read`, `redacted`: as in `Outcome`."""
@@ -167,16 +165,20 @@ class ToolFailed(Exception):
 
 
 def unread_words(not_read: NotRead) -> str:
-    """Return what a model reads of something that could not be read."""
+    """Return the sentence for a model on a page or document that could not be read."""
     return f"{not_read.path!r} could not be read: {not_read.reason} ({not_read.code})."
 
 
 def as_lines(value: Any) -> Any:
-    """Return a list of single lines: a bare string becomes a list, blanks go, control characters become spaces."""
+    """Return a list of single lines: a bare string becomes a list, blanks are dropped, control characters replaced."""
     values = [value] if value is None or isinstance(value, str) else value
     if not isinstance(values, list | tuple):
         return value
-    lines = [_line(item) if isinstance(item, str | int | float) else item for item in values if item is not None]
+    lines = [
+        " ".join(without_controls(str(item)).split()) if isinstance(item, str | int | float) else item
+        for item in values
+        if item is not None
+    ]
     return [line for line in lines if line != ""]
 
 
@@ -186,7 +188,7 @@ Lines = Annotated[
 
 
 def queries_of(tool: str, given: Iterable[str]) -> list[str]:
-    """Return each query once, whatever its case; raises `ToolFailed` if there is none."""
+    """Return each query once, ignoring case; raises `ToolFailed` if there is none."""
     queries = distinct(given, str.casefold)
     if not queries:
         raise ToolFailed(f"{tool} needs at least one query with words in it, such as a name or a subject.")
@@ -194,15 +196,11 @@ def queries_of(tool: str, given: Iterable[str]) -> list[str]:
 
 
 def take(asked: list[str], limits: Mapping[str, int | None], done: str) -> tuple[list[str], list[str]]:
-    """Return as many of the first entries as the lowest of the limits allows, and what to say of the others.
+    """Return as many entries as the lowest limit allows, and a sentence on the dropped ones.
 
-    The limits go by the names of their settings, none is no limit; `done` says what was done, such as "were opened".
+    `limits`: by setting; None means no limit. `done`: completes the sentence, such as "addresses were opened".
     """
     most, name = min((most, name) for name, most in limits.items() if most is not None)
     if len(asked) <= most:
         return asked, []
     return asked[:most], [f"Only the first {most} of {len(asked)} {done} ({name})."]
-
-
-def _line(value: str | float) -> str:
-    return " ".join(without_controls(str(value)).split())

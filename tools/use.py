@@ -1,4 +1,4 @@
-"""Carries out research tools within what is left to a researcher or a step; whatever happens becomes the result."""
+"""Runs research tools within the allowance of a researcher, step or run; failures become results."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from ..core.run.events.packets import Placement
 from ..core.run.limits import Limits
 from ..core.run.logs import log_failure
 from ..core.run.secrets import Secrets
-from ..core.run.spending import Bill, seconds_left, total
+from ..core.run.spending import Bill, total
 from ..core.run.store.pages import Pages, text_hash
 from ..core.run.tracing import traced_tool
 from ..core.run.transcripts import NOT_RUN
 from .addresses import Addresses
 from .engine import RETRIEVED
 from .offer import research_tool
+from .redaction import SHOWN, note_shown
 from .results import Result, write_results
-from .shown import SHOWN, note_shown
 from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
 
 logger = logging.getLogger(__name__)
@@ -38,18 +38,18 @@ NEVER_SENT = "the arguments hold a key or password of this system's settings, wh
 
 
 class Time(NamedTuple):
-    """How long a call may take."""
+    """Time limit of a call."""
 
     seconds: float
-    """Zero or less: there is no time for it."""
+    """Zero or less if no time is left."""
     limit: str
-    """The setting that allows no more."""
+    """Name of the setting behind the limit."""
 
 
 async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -> Outcome:
-    """Return what the tool brings in its time, or what went wrong, in words for the model.
+    """Return the outcome of the call; a failure or timeout becomes a problem in words for the model.
 
-    Raises `DeepResearchError`: what only the user can put right is nothing for the model.
+    Raises `DeepResearchError`, which only the user can resolve.
     """
     if time.seconds <= 0:
         return Outcome(problems=(f"{NOT_RUN} no time is left ({time.limit}). Write down what was found.",))
@@ -61,13 +61,13 @@ async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -
         if cause := failure.__cause__:
             log_failure(__name__, cause, "%s failed", tool.name, keeps_text=True)
         else:
-            logger.info("%s brought nothing, and the model is shown why", tool.name)
+            logger.info("%s had no result, and the model is shown why", tool.name)
         kinds = (type(cause).__name__,) if cause else ()
         return Outcome((), (str(failure),), not_read=failure.not_read, redacted=failure.redacted, failed=kinds)
-    except Exception as error:
-        if isinstance(error, DeepResearchError):
-            raise
-        # What the app has passed, the app's logs may quote.
+    except DeepResearchError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes its result
+        # The logs may quote errors of tools that the app itself passed.
         log_failure(__name__, error, "%s failed", tool.name, keeps_text=tool.name not in tool_names.OURS)
         if isinstance(error, TimeoutError) and clock.expired():
             return _broken(f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).", time.limit)
@@ -89,12 +89,12 @@ async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
 
 
 def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:
-    """Return what is left to who has this task and has spent this, as long as nothing of it is used."""
+    """Return the remaining allowance of a task after this spending."""
     return _left(task.searches, task.fetches, task.tool_calls, spending)
 
 
 def meter_for_run(limits: Limits, spending: Mapping[str, Spent]) -> Meter:
-    """Return what is left to a run that has spent this, before it hands out tasks."""
+    """Return the remaining allowance of a run after this spending, before it dispatches tasks."""
     return _left(limits.max_searches, limits.max_fetches, limits.max_tool_calls, spending)
 
 
@@ -114,7 +114,7 @@ async def use_tool(
     tool_context: ToolContext,
     time: Time,
 ) -> Outcome:
-    """Return what the tool brings, or why it brings nothing; raises what only the user can put right."""
+    """Run the tool unless its allowance is used up or its arguments contain secrets; raises `DeepResearchError`."""
     if reason := used_up(name, tool_context.meter):
         logger.warning("%s was not called: %s", name, reason)
         return Outcome(problems=(f"{NOT_RUN} {reason}. Write down what was found.",))
@@ -123,7 +123,7 @@ async def use_tool(
         return Outcome(problems=(f"{NOT_RUN} {NEVER_SENT}",))
     tool_context.meter.calls += 1
     work = partial(carry_out, research_tool(name, context, tool_context), arguments, time)
-    # A tool of LangChain is a run by itself.
+    # LangChain traces its own tools.
     outcome = await (traced_tool(name, arguments, work, _shown) if name in tool_names.OURS else work())
     return outcome._replace(asked=tuple(tool_context.meter.asked))
 
@@ -142,11 +142,10 @@ async def keep(
     *,
     is_shared: bool = False,
 ) -> str:
-    """Keep what was found, as a model reads it behind `earlier` results, and in full; returns the hash of the former.
+    """Store the results, in full and as shown to the model after `earlier` ones; return the hash of the latter.
 
-    What `is_shared` by several conversations looks the same in each, so that a provider knows it again.
-
-    `numbers` are those of its sources, by key. Pages that were found may be opened from here on.
+    `numbers`: by source key. `is_shared`: the text is identical in several conversations, for provider caches.
+    The pages found are allowed to be opened from now on.
     """
     fence_name = short_hash(question_id)[:8] if is_shared else ""
     shown = write_results(outcome, numbers, earlier, fence_name)
@@ -154,7 +153,7 @@ async def keep(
     whole = {hit.source.content_hash: hit.text for hit in outcome.hits if hit.source.content_hash and not hit.is_kept}
     excerpts = {text_hash(hit.excerpt): hit.excerpt for hit in outcome.hits if hit.source.excerpts}
     found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
-    async with pages.alone(SHOWN):
+    async with pages.lock(SHOWN):
         notes = await note_shown(pages, outcome, reference)
         records = {
             hit.source.address: {"source": hit.source.model_dump(), "links": []}
@@ -170,27 +169,27 @@ async def keep(
 def shown_use(
     emitter: Emitter,
     bill: Bill,
-    place: Placement,
+    placement: Placement,
     name: str,
     inputs: Sequence[str],
     scope: Scope,
     meters: Sequence[Meter],
 ) -> Iterator[list[Outcome]]:
-    """Emit a use of a tool and note its cost, whatever becomes of it; the block adds what the calls have brought."""
-    emitter.emit(*tool_call_packets(place, name, inputs, scope))
+    """Emit the packets of a tool use and record its cost in any case; the block appends the outcomes."""
+    emitter.emit(*tool_call_packets(placement, name, inputs, scope))
     outcomes: list[Outcome] = []
     try:
         yield outcomes
     finally:
         for meter in meters:
             bill.add(meter.spent(name))
-        failed = [f"{one.path}: {one.reason}" for outcome in outcomes for one in outcome.not_read]
+        failed = [f"{file.path}: {file.reason}" for outcome in outcomes for file in outcome.not_read]
         failed += [words for outcome in outcomes for words in outcome.broken]
-        emitter.emit(*tool_result_packets(place, name, found_in(*outcomes).values(), failed))
+        emitter.emit(*tool_result_packets(placement, name, found_in(*outcomes).values(), failed))
 
 
 def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequence[Outcome]) -> Action:
-    """Return the record of a use of a tool that has brought this."""
+    """Return the record of a tool use with these outcomes."""
     ended = [outcome for outcome in outcomes if not outcome.failed]
     return Action(
         id=action_id,
@@ -198,7 +197,7 @@ def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequen
         inputs=tuple(inputs),
         found=tuple(found_in(*outcomes)),
         problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
-        not_read=tuple(dict.fromkeys(one for outcome in outcomes for one in outcome.not_read)),
+        not_read=tuple(dict.fromkeys(file for outcome in outcomes for file in outcome.not_read)),
         redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
         failed=tuple(kind for outcome in outcomes for kind in outcome.failed),
         broken=tuple(dict.fromkeys(words for outcome in ended for words in outcome.broken + outcome.replaced)),
@@ -208,14 +207,14 @@ def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequen
 
 
 def found_in(*outcomes: Outcome) -> dict[str, Source]:
-    """Return the sources that tool calls found, by key."""
+    """Return the sources of the outcomes by key."""
     return {hit.source.key: hit.source for outcome in outcomes for hit in outcome.hits}
 
 
 def lasting_fault(outcome: Outcome, task: Task, *, has_found: bool) -> str:
-    """Return why nothing can be searched any more, empty if something can.
+    """Return why no search can succeed any more; empty if one can.
 
-    Raises `SearchFailed` where the run has nothing to go on with.
+    Raises `SearchFailed` if the run has no results yet.
     """
     if not outcome.fault or task.scope.docs or task.scope.earlier or task.scope.retrievers:
         return ""
@@ -224,13 +223,8 @@ def lasting_fault(outcome: Outcome, task: Task, *, has_found: bool) -> str:
     return outcome.fault
 
 
-def tool_time(limits: Limits, used: float) -> Time:
-    """Return how long a tool may take, in a researcher that has worked for so many seconds."""
-    return min(Time(limits.tool_seconds, "tool_seconds"), Time(seconds_left(limits, used), "researcher_seconds_hard"))
-
-
 def used_up(tool: str, meter: Meter) -> str:
-    """Return why the tool cannot do anything any more; empty if it can."""
+    """Return which allowance of the tool is used up; empty if none is."""
     if meter.most_calls is not None and meter.calls >= meter.most_calls:
         return "no tool calls are left (max_tool_calls)"
     if tool not in tool_names.OURS:

@@ -1,5 +1,6 @@
-"""A finished report in the forms that people read (HTML, PDF, Word) and programs take in (BibTeX, CSL-JSON).
+"""Writes a finished report as HTML, PDF, Word, BibTeX and CSL-JSON.
 
-Given: a run with a report. Given back: text or bytes. Begin with `finished`, what every form shows; `body` makes a tree
-of the report's Markdown, which `page` and `word` render.
+Start with `finished`, the content that all formats share. `body` turns the report's Markdown into an element tree with
+verdicts and citations (`chart` adds line charts), `page` renders it as HTML and PDF, `word` writes that page as a Word
+document, and `bibliography` writes the sources.
 """

@@ -1,4 +1,4 @@
-"""The sources of a report as programs for references take them in: BibTeX and CSL-JSON."""
+"""Exports the sources of a report for reference managers, as BibTeX and CSL-JSON."""
 
 from __future__ import annotations
 
@@ -8,46 +8,49 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
-from ...core.evidence.citations.rendering import safe_link, shown_title, source_place
+from ...core.evidence.citations.rendering import safe_link, short_location, shown_title
 from ...core.records.sources import Source, short_hash
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{character: f"\\{character}" for character in "{}$&#_%"},
-}
-_SPECIAL = str.maketrans(_LATEX)
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{character: f"\\{character}" for character in "{}$&#_%"},
+    }
+)
 _DIGITS = 8
 
 
 def bibtex(sources: Iterable[Source]) -> str:
-    """Return an entry for each source (BibTeX `@misc`, with the date fields of biblatex), in UTF-8."""
+    """Return a BibTeX entry for each source (`@misc`, with biblatex date fields, not escaped to ASCII)."""
     return "\n\n".join(map(_entry, sources))
 
 
 def csl_json(sources: Iterable[Source]) -> str:
-    """Return a list with an item for each source (CSL-JSON 1.0.2)."""
+    """Return a JSON list with an item for each source (CSL-JSON 1.0.2)."""
     return json.dumps([_item(source) for source in sources], ensure_ascii=False, indent=2)
 
 
 def reference_id(source: Source) -> str:
-    """Return a name for a source that is the same in every export: its origin, then part of the hash of its key."""
-    place = _path(source).rpartition("/")[2].rpartition(".")[0] if source.kind == "document" else source_place(source)
-    words = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")[:40].rstrip("-") or "source"
+    """Return a source id that is the same in every export: file name or site, and the beginning of a hash."""
+    origin = (
+        _path(source).rpartition("/")[2].rpartition(".")[0] if source.kind == "document" else short_location(source)
+    )
+    words = re.sub(r"[^a-z0-9]+", "-", origin.lower()).strip("-")[:40].rstrip("-") or "source"
     return f"{words}-{short_hash(source.key)[:_DIGITS]}"
 
 
 def _entry(source: Source) -> str:
     day, read_on = _DATE.match(source.date), _DATE.match(source.read_at)
     fields = {
-        "title": f"{{{_escaped(shown_title(source))}}}",
+        "title": f"{{{shown_title(source).translate(_LATEX)}}}",
         "year": day[1] if day else "",
         "date": day[0] if day else "",
         "url": _link(source),
         "urldate": read_on[0] if read_on else "",
-        "note": _escaped(_path(source)),
+        "note": _path(source).translate(_LATEX),
     }
     lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
     return f"@misc{{{reference_id(source)},\n{lines}\n}}"
@@ -76,10 +79,6 @@ def _link(source: Source) -> str:
 
 
 def _path(source: Source) -> str:
-    """Return the path of a document, or its address; empty for a web page."""
+    """Return the path or address of a document; empty for a web page."""
     path = re.sub("^file:(//)?", "", source.location, flags=re.IGNORECASE)
     return unquote(path) if source.kind == "document" else ""
-
-
-def _escaped(text: str) -> str:
-    return text.translate(_SPECIAL)

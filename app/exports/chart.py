@@ -1,4 +1,4 @@
-"""A line chart below each table of a report that is plainly a series over time: by matplotlib (the extra `charts`)."""
+"""Adds line charts below tables that are clearly time series, with matplotlib (the extra `charts`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...core.evidence.text.quantities import measures_in
 from ...core.evidence.text.words import all_month_names
 
 MOST, FEWEST_POINTS, MOST_LINES = 3, 3, 4
-"""Charts in a report, points of a line, and lines that can be told apart in black and white."""
+"""Maximum charts per report, minimum points per line, and maximum lines that are distinct in black and white."""
 _TIME = re.compile(
     r"(?:[QT](?P<quarter>[1-4])[ /-]?|(?P<month>[^\W\d_]{3,})\.?(?: |$))?(?:FY ?)?(?P<year>(?:1[5-9]|2[01])\d\d)?"
     r"(?:-(?P<number>0[1-9]|1[0-2])(?:-(?P<day>\d\d))?|[/–]\d\d(?:\d\d)?)?(?: \(.+\)|[ep*])?"
@@ -30,21 +30,21 @@ _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$|(?:,| in) ([^,]+)$")
 _LOOKS = (("o", "-", "black"), ("s", "--", "dimgray"), ("^", ":", "black"), ("D", "-.", "gray"))
 _CITES = ".//*[contains(concat(' ', @class, ' '), ' cite ')]"
 _DRAWN = range(0x500)
-"""Letters that matplotlib's own font has and that need not be joined."""
+"""Code points that matplotlib's own font can draw, without scripts that join letters."""
 
 
 class Series(NamedTuple):
-    """A table over time."""
+    """A table that is a time series."""
 
     names: Sequence[str]
     times: Sequence[float]
-    """In years, rising or falling."""
+    """Times in years, rising or falling."""
     lines: Mapping[str, Sequence[float]]
-    """Figures of each row or column by its name; no number (nan) where a cell is empty, or marked as not verified."""
+    """Numbers of each line, by name; nan for cells that are empty or marked as not verified."""
 
 
 def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) -> None:
-    """Put a chart (`svg` or `png`) below the first tables that are series over time; none without the extra."""
+    """Add a chart (`picture`: `svg` or `png`) below the first time series; does nothing without the extra `charts`."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -59,17 +59,17 @@ def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) ->
 
 
 def mark_numbers(table: lxml.html.HtmlElement, language_code: str) -> None:
-    """Give the cells of columns that hold nothing but numbers, and their heads, the class `figure`."""
+    """Add the class `figure` to all cells of columns that contain only numbers, including the header."""
     _, *rows = _rows(table, language_code)
     for column, cells in enumerate(zip(*rows, strict=False)):
         found = [_figure_of(cell, language_code) for cell in cells]
-        if None not in found and not all(isnan(one[0]) for one in found if one):
+        if None not in found and not all(isnan(figure[0]) for figure in found if figure):
             for cell in table.xpath(f".//tr/*[{column + 1}]"):
                 cell.classes.add("figure")
 
 
 def _rows(table: lxml.html.HtmlElement, language_code: str) -> list[list[str]]:
-    """Return the words of the cells without citations; none of a cell that is marked as not verified."""
+    """Return the text of each cell by row, without citations; empty for cells marked as not verified."""
     table, mark = deepcopy(table), f"({labels(language_code).not_verified})"
     for cite in table.xpath(_CITES):
         cite.drop_tree()
@@ -78,29 +78,29 @@ def _rows(table: lxml.html.HtmlElement, language_code: str) -> list[list[str]]:
 
 
 def series_of(rows: Sequence[Sequence[str]], title: str, language_code: str) -> Series | None:
-    """Return a table, its head first, as a series; none unless its times are in order and its figures of one unit."""
+    """Return a table as a time series; None unless its times are in order and its numbers share a unit."""
     turned = [*zip(*rows, strict=False)]
     table = rows if _times([row[0] for row in rows[1:]]) else turned
     names = [row[0] for row in table[1:]]
     times, around = _times(names), _unit(rows[0][0]) or _unit(title)
-    # A column without words held citations alone.
+    # Columns without text contained only citations.
     columns = [column for column in [*zip(*table, strict=False)][1:] if any(column[1:])]
     lines, units = dict[str, Sequence[float]](), set[str]()
     for name, *cells in columns:
         figures = [_figure_of(cell, language_code) for cell in cells]
-        known = [one for one in figures if one and not isnan(one[0])]
+        known = [figure for figure in figures if figure and not isnan(figure[0])]
         if None in figures or len(known) < FEWEST_POINTS:
             return None
         units |= {unit or _unit(name) or around for _, unit in known}
-        lines[name] = [one[0] for one in figures if one]
-    is_of_one_unit = len(units) == 1 and (len(lines) == 1 or units != {""})
+        lines[name] = [figure[0] for figure in figures if figure]
+    has_single_unit = len(units) == 1 and (len(lines) == 1 or units != {""})
     is_drawable = all(ord(sign) in _DRAWN for sign in "".join([*names, *lines]))
-    is_plain = times and len(lines) == len(columns) <= MOST_LINES and is_of_one_unit and is_drawable
+    is_plain = times and len(lines) == len(columns) <= MOST_LINES and has_single_unit and is_drawable
     return Series(names, times, lines) if is_plain else None
 
 
 def _times(names: Sequence[str]) -> Sequence[float]:
-    """Return the times that the names are, rising or falling; none unless all are of one kind."""
+    """Parse names as times in years; empty unless all have the same form and rise or fall."""
     found = [match for name in names if (match := _TIME.fullmatch(name)) and (match["year"] or match["month"])]
     kinds = {tuple(key for key, words in match.groupdict().items() if words) for match in found}
     months = [all_month_names().get((match["month"] or "").casefold(), 0) for match in found]
@@ -116,7 +116,7 @@ def _times(names: Sequence[str]) -> Sequence[float]:
 
 
 def _figure_of(cell: str, language_code: str) -> tuple[float, str] | None:
-    """Return the number of a cell with its unit; no number (nan) for an empty cell, nothing for any other text."""
+    """Return the number in a cell and its unit; nan for an empty cell, None for other text."""
     if not cell.strip("–—- "):
         return nan, ""
     found = _CELL.fullmatch(cell)
@@ -130,7 +130,7 @@ def _figure_of(cell: str, language_code: str) -> tuple[float, str] | None:
 
 
 def _unit(words: str) -> str:
-    """Return the unit of measure that a head names; empty if it names none."""
+    """Return the unit of measure in a heading; empty if there is none."""
     found = _UNIT.search(words)
     unit = (found[1] or found[2]).strip().casefold() if found else ""
     return unit if measures_in(unit) else ""
@@ -139,7 +139,7 @@ def _unit(words: str) -> str:
 def _figure(
     series: Series, title: str, table: lxml.html.HtmlElement, language_code: str, picture: str
 ) -> lxml.html.HtmlElement:
-    """Return the chart with what it shows in words, the heading above its table, and the citations in it."""
+    """Return a figure: the chart, with its data as alternative text, and a caption with heading and citations."""
     names, lines = series.names, series.lines
     shown = list[str]()
     for name, line in lines.items():

@@ -1,4 +1,4 @@
-"""What every form of a finished report shows."""
+"""The content of a finished report that all export formats share."""
 
 from __future__ import annotations
 
@@ -30,33 +30,32 @@ _UNREADABLE = re.compile(
 )
 _LINE_MARK = re.compile(r"^\s*(?:(?:#{1,6}|[-*+•>])\s+)+")
 _LEFT_OVER = re.compile(r"\*\*|`|^[\s|:-]+$")
-"""Markup without its other half, as where a passage was cut, and the rule below the head of a table."""
+"""Unpaired markup, as in a shortened passage, and the rule below a table header."""
 
 
 class Finished(NamedTuple):
-    """A report with all that belongs to it."""
+    """A finished report with its sources, notes and contradictions."""
 
     title: str
-    """Its title."""
     question: str
-    """The question as asked."""
+    """The question in the user's words."""
     date: str
-    """When it was asked, in words."""
+    """When the question was asked, in words."""
     language_code: str
     """Language of the report (ISO 639-1)."""
     report: Report
     cited: Sequence[Source]
-    """Its sources in the order of their numbers."""
+    """Cited sources, ordered by number."""
     notes: Sequence[str]
-    """What a reader should know about the run, apart from what the audit lists."""
+    """Notes about the run, except those that the audit lists."""
     contradictions: Sequence[ConfirmedPair]
-    """Claims of its sources that cannot both hold."""
+    """Pairs of claims from sources that contradict each other."""
     was_researched: bool
     """Whether any source was found at all."""
 
 
 def finished_report(stored: StoredRun) -> Finished:
-    """Return the report of a run that has one."""
+    """Return the finished report of a run, which must have one."""
     state = stored.state
     run, report = state.run, state.report
     assert report is not None
@@ -75,14 +74,14 @@ def finished_report(stored: StoredRun) -> Finished:
 
 
 def readable(text: str) -> str:
-    """Return the text without control characters, and without those that turn its direction or are invisible."""
+    """Remove control characters, invisible characters, and characters that change the text direction."""
     return _UNREADABLE.sub("", text)
 
 
 def safe_tree(markdown: str) -> lxml.html.HtmlElement:
-    """Parse a text into harmless elements below one `div`: raw HTML is text, of links and images the words stay."""
+    """Render Markdown as a `div` of harmless elements; raw HTML is shown as text, links and images as their words."""
     html = _markdown().render(sanitized(readable(markdown)))
-    # Once more, for what was written as an entity.
+    # Applied again for characters written as entities.
     tree = lxml.html.fragment_fromstring(readable(html), create_parent="div")
     for element in tree.iter():
         for name in {*element.keys()} - {"start"}:
@@ -91,7 +90,7 @@ def safe_tree(markdown: str) -> lxml.html.HtmlElement:
 
 
 def plain_words(markdown: str, joint: str = " ") -> str:
-    """Return the words of a text, or of rows of a table, without its markup; `joint` stands between its lines."""
+    """Return the words of Markdown text or table rows without markup; `joint` separates the lines."""
     return joint.join(filter(None, map(_plain_line, sanitized(readable(markdown)).splitlines())))
 
 
@@ -114,7 +113,7 @@ def _markdown() -> MarkdownIt:
 
 
 def figures_of(audit: Audit, labels: Labels, *, has_costs: bool = True) -> dict[str, str]:
-    """Return the figures of an audit by name, but for those that are zero; with what the run took or without."""
+    """Return the non-zero numbers of an audit by label, with the costs of the run if `has_costs`."""
     counts = {
         labels.checked: audit.checked,
         labels.supported: audit.supported,
@@ -138,78 +137,62 @@ def figures_of(audit: Audit, labels: Labels, *, has_costs: bool = True) -> dict[
 
 
 def _grouped(count: int) -> str:
-    # A narrow space between the thousands is read alike in every language.
+    # A narrow space as thousands separator is understood in every language.
     return f"{count:,}".replace(",", "\u202f")
 
 
 class SourceQuote(NamedTuple):
-    """A sentence of the report and what one source says of it."""
+    """A sentence of the report and what one source says about it."""
 
     claim: int
-    """Number of the sentence among those that were checked, from 0."""
+    """Index of the sentence among the checked sentences."""
     sentence: str
-    """Its words."""
     number: int
     """Number of the source; 0 if the sentence cites none."""
     title: str
     """Title of the source."""
     link: str
-    """Where the source opens, at the quote if possible; empty if nowhere."""
+    """Link that opens the source, at the quote if possible; empty if it cannot be opened."""
     read_at: str
-    """Day on which the source was read (ISO 8601); empty if it was not."""
+    """Date on which the source was read (ISO 8601); empty if it was not read."""
     verdict: ClaimVerdict
-    """That of the sentence, by all its sources together."""
+    """Verdict on the sentence, considering all its sources."""
     passage: CitedPassage | None
-    """The passage; none if the sentence cites none."""
-
-    @property
-    def words(self) -> str:
-        """The passage; empty if there is none."""
-        return self.passage.quote if self.passage else ""
-
-    @property
-    def page(self) -> int:
-        """Page of the source on which the passage begins; 0 if that is not known."""
-        return self.passage.page if self.passage else 0
-
-    @property
-    def judge(self) -> str:
-        """The model that gave the verdict; empty if rules did, or if there is no passage."""
-        return self.passage.judge if self.passage else ""
+    """The passage; None if the sentence cites none."""
 
 
 def quotes_of(finished: Finished) -> list[SourceQuote]:
-    """Return all checked sentences with their passages, in the order of the report."""
+    """Return a quote for each passage of each checked sentence, in the order of the report."""
     report = finished.report
     cited = {source.key: source for source in finished.cited}
     cells = _cells_of(report)
     quotes: list[SourceQuote] = []
-    for place, claim in enumerate(report.claims):
+    for number, claim in enumerate(report.claims):
         words = cells.get(claim.start) or sentence_words(report.text[claim.start : claim.end])
         known = [passage for passage in claim.passages if passage.source in cited]
         for passage in known:
             source = cited[passage.source]
             link, day = link_to(source, passage.quote, passage.page), source.read_at[:10]
             quotes.append(
-                SourceQuote(place, words, source.number, shown_title(source), link, day, claim.verdict, passage)
+                SourceQuote(number, words, source.number, shown_title(source), link, day, claim.verdict, passage)
             )
         if not known:
-            quotes.append(SourceQuote(place, words, 0, "", "", "", claim.verdict, None))
+            quotes.append(SourceQuote(number, words, 0, "", "", "", claim.verdict, None))
     return quotes
 
 
 def sentence_words(markdown: str) -> str:
-    """Return the words of a sentence, or of a row of a table, without markers, marks and markup."""
+    """Return the words of a sentence or table row, without citations, verdict marks or markup."""
     return " ".join(plain_words(sentence.text) for sentence in sentences_of(without_marks(markdown)))
 
 
 def _cells_of(report: Report) -> Mapping[int, str]:
-    """Return the cells of tables with the names of their rows and columns, by where they begin."""
+    """Return the words of each table cell, with its row and column names, by offset."""
     cells = [unit for unit in units_of(report.text, report.keys) if unit.kind == "cell"]
     above = {unit.start: unit.text.removesuffix(unit.raw_words) for unit in cells}
     return {unit.start: plain_words(f"{above[unit.start]}{sentence_words(unit.raw)}") for unit in cells}
 
 
-def places_of(quotes: Sequence[SourceQuote]) -> Mapping[tuple[int, int], int]:
-    """Return the places of the quotes by the numbers of their source and their sentence."""
-    return {(quote.number, quote.claim): place for place, quote in enumerate(quotes)}
+def quote_indexes(quotes: Sequence[SourceQuote]) -> Mapping[tuple[int, int], int]:
+    """Return the index of each quote, keyed by (source number, sentence index)."""
+    return {(quote.number, quote.claim): index for index, quote in enumerate(quotes)}

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing from outside and lets nothing act; laid out for paper, as PDF."""
+"""Renders a report as PDF, and as a self-contained HTML page without scripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from ...core.evidence.citations.labels import Labels, is_right_to_left, labels
-from ...core.evidence.citations.rendering import link_to, said_above, shown_title, source_place, time_line
+from ...core.evidence.citations.rendering import link_to, said_above, short_location, shown_title, time_line
 from ...core.records.report import UnitVerdict
 from ...core.run.errors import ExtraMissing
 from ..words import Evidence
@@ -20,18 +20,18 @@ from .body import report_body
 from .finished import Finished, figures_of, plain_words, quotes_of, readable
 
 _DEEPEST = 3
-"""Level of the report's headings down to which the contents list them."""
+"""Deepest heading level in the table of contents."""
 _MOST_REMARKS = 15
-"""Statements of a kind that a short account of the check lists."""
+"""Maximum statements per verdict in the short form of the evidence."""
 
 
 def report_page(
     finished: Finished, evidence: Evidence = "full", *, is_on_paper: bool = False, picture: str = "svg"
 ) -> str:
-    """Return the report as one HTML page; with `is_on_paper`, links take the place of what would open."""
+    """Return the report as an HTML page; `is_on_paper` replaces popovers with links."""
     words = labels(finished.language_code)
     quotes = quotes_of(finished) if evidence == "full" else []
-    body = report_body(finished, quotes, is_on_paper=is_on_paper, picture=picture)
+    tree, headings = report_body(finished, quotes, is_on_paper=is_on_paper, picture=picture)
     audit = finished.report.audit
     figures = figures_of(audit, words, has_costs=evidence == "full") if audit and evidence != "none" else {}
     remarks = _remarks(finished, words) if evidence == "short" else {}
@@ -47,12 +47,12 @@ def report_page(
         finished=finished,
         words=words,
         is_on_paper=is_on_paper,
-        body=Markup(lxml.html.tostring(body.tree, encoding="unicode")),  # noqa: S704 - made of allowed elements
-        headings=[heading for heading in body.headings if heading.level <= _DEEPEST],
+        body=Markup(lxml.html.tostring(tree, encoding="unicode")),  # noqa: S704 - made of allowed elements
+        headings=[heading for heading in headings if heading.level <= _DEEPEST],
         said_above=said_above(finished.report, words, was_researched=finished.was_researched),
         quotes=quotes,
         verdicts={claim.verdict for claim in finished.report.claims},
-        judges=sorted({one.judge for claim in finished.report.claims for one in claim.passages if one.judge}),
+        judges=sorted({found.judge for claim in finished.report.claims for found in claim.passages if found.judge}),
         audit=audit,
         figures=figures,
         remarks=remarks,
@@ -62,18 +62,20 @@ def report_page(
         reprints=[[numbers[key] for key in group if key in numbers] for group in audit.reprints] if audit else [],
         link_to=link_to,
         shown_title=shown_title,
-        place_of=source_place,
+        origin_of=short_location,
         time_of=time_line,
     )
 
 
 def _remarks(finished: Finished, words: Labels) -> dict[str, list[UnitVerdict]]:
-    """Return by headings what was corrected, as it stands now, and what is marked or not verified."""
+    """Return the corrected, marked and unverified statements, each under its heading."""
     report = finished.report
-    sentences = dict.fromkeys(one.sentence for one in quotes_of(finished) if report.claims[one.claim].repair)
+    sentences = dict.fromkeys(quote.sentence for quote in quotes_of(finished) if report.claims[quote.claim].repair)
     corrected = [UnitVerdict(text=text, shown="corrected") for text in sentences]
-    left = {shown: [one for one in report.verdicts if one.shown == shown] for shown in ("marked", "not_verified")}
-    return {words.corrected: corrected, words.marked: left["marked"], words.left_open: left["not_verified"]}
+    marked, unverified = (
+        [verdict for verdict in report.verdicts if verdict.shown == shown] for shown in ("marked", "not_verified")
+    )
+    return {words.corrected: corrected, words.marked: marked, words.left_open: unverified}
 
 
 @cache
@@ -100,7 +102,7 @@ def _readable(value: object) -> object:
 
 
 def check_pdf() -> None:
-    """Raise `ExtraMissing` without WeasyPrint or its library."""
+    """Raise `ExtraMissing` if WeasyPrint or its library Pango is missing."""
     try:
         import weasyprint  # noqa: F401
         from weasyprint.urls import URLFetcher  # noqa: F401
@@ -122,10 +124,10 @@ def report_pdf(finished: Finished, evidence: Evidence = "short") -> bytes:
     import weasyprint
     from weasyprint.urls import URLFetcher
 
-    # The page needs nothing from outside, and so nothing may be asked for but the charts in it.
-    nothing = URLFetcher(allowed_protocols=("data",))
-    # WeasyPrint 70 ends a line far too early where a no-break space stands before a link.
+    # The page loads nothing but its own charts.
+    only_data = URLFetcher(allowed_protocols=("data",))
+    # WeasyPrint 70 breaks a line far too early at a no-break space before a link.
     html = report_page(finished, evidence, is_on_paper=True).replace("\u00a0<a", " \u2060<a")
-    page = weasyprint.HTML(string=html, url_fetcher=nothing)
+    page = weasyprint.HTML(string=html, url_fetcher=only_data)
     data: bytes = page.write_pdf(pdf_tags=True)
     return data

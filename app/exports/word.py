@@ -1,4 +1,4 @@
-"""A report as a Word document with real headings, lists, tables and links: its page for paper, written anew."""
+"""Converts the printable HTML page of a report to a Word document with native headings, lists, tables and links."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .finished import Finished
 from .page import report_page
 
 _SKIPPED = {"skip", "legend"}
-"""Tags and classes of what only helps on a screen."""
+"""Tags and classes of elements that are useful only on screens."""
 _SHARES: Mapping[str, Sequence[int]] = {"contradictions": (4, 4, 3), "evidence": (4, 2, 6)}
-"""Shares of the width for the columns of our own tables, by class."""
+"""Relative column widths of our own tables, by class."""
 _STYLES = {
     "p": "", "blockquote": "Quote", "h1": "Title", "h2": "Heading 1", "h3": "Heading 2", "h4": "Heading 3",
     "h5": "Heading 4", "h6": "Heading 5", "question small": "Subtitle",
     "figcaption": "Caption",
 }  # fmt: skip
-"""Styles of paragraphs by tag or class; empty for that of what is around them."""
+"""Paragraph style by tag or class; empty to keep the surrounding style."""
 _FONTS: Mapping[str, tuple[str, Any]] = {
     "strong": ("bold", True), "th": ("bold", True), "em": ("italic", True),
     "code": ("name", "Consolas"), "pre": ("name", "Consolas"), "s": ("strike", True),
@@ -41,7 +41,7 @@ _FONTS: Mapping[str, tuple[str, Any]] = {
     "small": ("size", Pt(8.5)), "address": ("size", Pt(8.5)),
     "remarks": ("size", Pt(9)), "dense": ("size", Pt(8)), "dense tight": ("size", Pt(7)),
 }  # fmt: skip
-"""What is set of the font, by tag or class."""
+"""Font attributes by tag or class."""
 _LINK_COLOUR, _INK, _QUIET = RGBColor(0x12, 0x3F, 0x73), RGBColor(0x1D, 0x20, 0x22), RGBColor(0x5B, 0x61, 0x67)
 _SIZES: Mapping[str, tuple[float, RGBColor]] = {
     "Normal": (10.5, _INK), "Title": (22, _INK), "Subtitle": (9, _QUIET), "Caption": (9, _QUIET),
@@ -51,28 +51,28 @@ _CELL = "Table Text"
 _TABLE = f"""<w:tblPr {nsdecls("w")}><w:tblBorders>
 <w:bottom w:val="single" w:sz="4" w:color="999999"/><w:insideH w:val="single" w:sz="4" w:color="CCCCCC"/>
 </w:tblBorders><w:tblCellMar><w:left w:w="0" w:type="dxa"/><w:right w:w="115" w:type="dxa"/></w:tblCellMar></w:tblPr>"""
-"""Lines between rows and below them."""
+"""Table properties: lines between the rows and below the last one."""
 _TOC = r' TOC \o "1-2" \n \h \z \u '
-"""Headings of two levels as links; without page numbers, which only the program that lays the pages out knows."""
+"""Table of contents: two heading levels as links, without page numbers, which only a layout program knows."""
 _DEEPEST_LIST, _TABLE_INCHES = 3, 6.4
 _WIDEST_COLUMN, _LINE = 24, 90
-"""Characters of a cell that count for the width of its column, and of a line across a table."""
+"""Maximum characters of a cell that count towards its column's width, and characters per line of a table."""
 _TOGETHER = 12
-"""Rows up to which a table is kept on one page."""
+"""Maximum number of rows of a table that is kept on one page."""
 
 
-class _Place(NamedTuple):
-    """Where words go, and how they look there."""
+class _Target(NamedTuple):
+    """Where words are written, and their formatting."""
 
     into: Any
-    """The document, or a cell of a table."""
+    """The document or a table cell."""
     style: str = ""
-    """Style of new paragraphs; empty for the usual one."""
+    """Style of new paragraphs; empty for the default."""
     depth: int = 0
-    """How many lists are around it."""
+    """Number of enclosing lists."""
     font: Sequence[tuple[str, Any]] = ()
     link: str = ""
-    """Where the words lead to; empty if nowhere."""
+    """Link target of the words; empty without a link."""
 
 
 def report_docx(finished: Finished, evidence: Evidence = "short") -> bytes:
@@ -83,7 +83,7 @@ def report_docx(finished: Finished, evidence: Evidence = "short") -> bytes:
     about.title, about.author, about.comments = page.findtext(".//title"), "", ""
     _set_styles(document, language)
     _set_page(document)
-    _Writer(document).write(page.body, _Place(document))
+    _Writer(document).write(page.body, _Target(document))
     document.save(file := BytesIO())
     return file.getvalue()
 
@@ -111,7 +111,7 @@ def _set_styles(document: WordDocument, language: str) -> None:
 
 
 def _set_page(document: WordDocument) -> None:
-    """Set the paper, divide words by the rules of their language, and number the pages."""
+    """Set paper size, hyphenation and page numbers."""
     document.settings.element.find(qn("w:defaultTabStop")).addnext(_element("w:autoHyphenation"))
     section = document.sections[0]
     section.page_width, section.page_height, section.top_margin = Cm(21), Cm(29.7), Cm(2.2)
@@ -125,73 +125,73 @@ def _set_page(document: WordDocument) -> None:
 
 
 class _Writer:
-    """Writes the elements of a page into a document, in their order."""
+    """Writes the elements of an HTML page to a Word document, in order."""
 
     def __init__(self, document: WordDocument) -> None:
         self._document = document
         self._paragraph: Any = None
-        """The paragraph that is being written; none between paragraphs."""
+        """The current paragraph; None between paragraphs."""
         self._run: Any = None
-        """Its last run; none as long as it is empty."""
+        """Last run of the current paragraph; None while the paragraph is empty."""
         self._bookmarks = count(1)
 
-    def write(self, element: lxml.html.HtmlElement, place: _Place) -> None:
-        """Write what stands in an element."""
-        self._words(element.text, place)
+    def write(self, element: lxml.html.HtmlElement, target: _Target) -> None:
+        """Write the content of an element."""
+        self._words(element.text, target)
         for child in element:
             names = {child.tag, child.get("class")}
             if _SKIPPED.isdisjoint(names):
-                font = [*place.font, *(_FONTS[name] for name in names & _FONTS.keys())]
-                self._child(child, place._replace(font=font))
-            self._words(child.tail, place)
+                font = [*target.font, *(_FONTS[name] for name in names & _FONTS.keys())]
+                self._child(child, target._replace(font=font))
+            self._words(child.tail, target)
 
-    def _child(self, child: lxml.html.HtmlElement, place: _Place) -> None:
+    def _child(self, child: lxml.html.HtmlElement, target: _Target) -> None:
         match child.tag:
             case "nav":
-                self._contents(child, place)
+                self._contents(child, target)
             case tag if tag in _STYLES:
                 style = _STYLES.get(child.get("class", ""), _STYLES[tag])
-                self._begin(place := place._replace(style=style if style and place.style != _CELL else place.style))
+                self._begin(target := target._replace(style=style if style and target.style != _CELL else target.style))
                 self._bookmark(child.get("id"))
-                self.write(child, place)
+                self.write(child, target)
                 self._end()
             case "pre":
-                self._begin(place)
-                self._add(child.text_content().rstrip("\n"), place)
+                self._begin(target)
+                self._add(child.text_content().rstrip("\n"), target)
                 self._end()
             case "ul" | "ol":
-                self._list(child, place)
+                self._list(child, target)
             case "table":
                 rows = [*child.iter("tr")]
-                self._table(rows, _SHARES.get(child.get("class", "")) or _shares_of(rows), place)
+                self._table(rows, _SHARES.get(child.get("class", "")) or _shares_of(rows), target)
             case "img":
-                self._begin(place)
+                self._begin(target)
                 self._paragraph.paragraph_format.keep_with_next = True
                 data = BytesIO(base64.b64decode(child.get("src").partition(",")[2]))
                 picture = self._paragraph.add_run().add_picture(data, Cm(16))
                 picture._inline.docPr.set("descr", child.get("alt"))
                 self._paragraph = None
             case "br":
-                self._add("\n", place)
+                self._add("\n", target)
             case _ if {"cite", "number"} & {*child.classes}:
-                self._words(f"[{child.text}]", place._replace(link=child.get("href", "")))
+                self._words(f"[{child.text}]", target._replace(link=child.get("href", "")))
             case _:
-                self.write(child, place._replace(link=child.get("href", place.link)))
+                self.write(child, target._replace(link=child.get("href", target.link)))
 
-    def _contents(self, contents: lxml.html.HtmlElement, place: _Place) -> None:
-        """Write the contents as a field that Word can update, with its entries."""
+    def _contents(self, contents: lxml.html.HtmlElement, target: _Target) -> None:
+        """Write the table of contents as a field with its entries, which Word can update."""
         entries = contents.xpath(".//li")
         if not entries:
             return
-        place.into.add_paragraph(contents.findtext("h2"), "TOC Heading")
+        target.into.add_paragraph(contents.findtext("h2"), "TOC Heading")
         for number, entry in enumerate(entries):
-            self._begin(place._replace(style="toc 1" if "level-2" in entry.classes else "toc 2"))
+            self._begin(target._replace(style="toc 1" if "level-2" in entry.classes else "toc 2"))
             if not number:
                 self._field_part("begin")
                 self._paragraph.add_run()._r.append(instruction := _element("w:instrText"))
                 instruction.text = _TOC
                 self._field_part("separate")
-            self._add(entry.text_content(), place._replace(link=entry[0].get("href")))
+            self._add(entry.text_content(), target._replace(link=entry[0].get("href")))
             self._run.font.color.rgb = _INK
         self._field_part("end")
         self._end()
@@ -199,25 +199,25 @@ class _Writer:
     def _field_part(self, kind: str) -> None:
         self._paragraph.add_run()._r.append(_element("w:fldChar", fldCharType=kind))
 
-    def _list(self, items: lxml.html.HtmlElement, place: _Place) -> None:
-        level = min(place.depth + 1, _DEEPEST_LIST)
+    def _list(self, items: lxml.html.HtmlElement, target: _Target) -> None:
+        level = min(target.depth + 1, _DEEPEST_LIST)
         style = f"List {'Bullet' if items.tag == 'ul' else 'Number'}{f' {level}' if level > 1 else ''}"
         style = "" if "sources" in items.classes else style
         if "Number" in style:
-            # One of its own, since Word goes on counting from the last list of the style.
+            # Each list gets its own numbering; otherwise Word would continue the last list with this style.
             numbering, base = self._document.part.numbering_part.element, self._document.styles[style].element
             number = numbering.add_num(numbering.num_having_numId(base.pPr.numPr.numId.val).abstractNumId.val)
             number.add_lvlOverride(0).add_startOverride(int(items.get("start", "1")))
         for item in items:
-            self._begin(place._replace(style=style))
+            self._begin(target._replace(style=style))
             if "Number" in style:
                 self._paragraph._p.get_or_add_pPr().get_or_add_numPr().get_or_add_numId().val = number.numId
             self._bookmark(item.get("id"))
-            self.write(item, place._replace(style="", depth=place.depth + 1))
+            self.write(item, target._replace(style="", depth=target.depth + 1))
         self._end()
 
-    def _table(self, rows: Sequence[lxml.html.HtmlElement], shares: Sequence[int], place: _Place) -> None:
-        """Write a table; its head is repeated on each page, and no page break divides a row."""
+    def _table(self, rows: Sequence[lxml.html.HtmlElement], shares: Sequence[int], target: _Target) -> None:
+        """Write a table whose header repeats on each page and whose rows are not split."""
         self._end()
         table = self._document.add_table(0, max(map(len, rows)), "Report Table")
         table.autofit = False
@@ -235,52 +235,52 @@ class _Writer:
                 self._bookmark(row.get("id") if element is row[0] else None)
                 if "figure" in element.classes:
                     self._paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
-                font = [*place.font, *([_FONTS["th"]] if element.tag == "th" else [])]
-                self.write(element, _Place(cell, _CELL, font=font))
+                font = [*target.font, *([_FONTS["th"]] if element.tag == "th" else [])]
+                self.write(element, _Target(cell, _CELL, font=font))
                 self._end()
-        # Else the next line would stand right below it.
+        # An empty paragraph keeps a distance to the next line.
         self._document.add_paragraph().paragraph_format.space_after = Pt(0)
 
-    def _begin(self, place: _Place) -> None:
-        """Begin a paragraph, unless there is one in which nothing stands yet."""
+    def _begin(self, target: _Target) -> None:
+        """Start a new paragraph, or style the current one if it is empty."""
         if self._paragraph is None or self._run is not None:
             self._end()
-            self._paragraph = place.into.add_paragraph()
-        if place.style:
-            self._paragraph.style = place.style
+            self._paragraph = target.into.add_paragraph()
+        if target.style:
+            self._paragraph.style = target.style
 
     def _end(self) -> None:
         if self._run is not None:
             self._run.text = self._run.text.rstrip(" ")
         self._paragraph = self._run = None
 
-    def _words(self, text: str | None, place: _Place) -> None:
-        """Write words as HTML means them: spaces and ends of lines in a row are one space, and none at the edges."""
+    def _words(self, text: str | None, target: _Target) -> None:
+        """Write words, with white space collapsed as in HTML."""
         words = re.sub(r"[ \t\r\n]+", " ", text or "")
         if self._run is None or self._run.text.endswith((" ", "\n")):
             words = words.lstrip(" ")
         if words:
-            self._add(words, place)
+            self._add(words, target)
 
-    def _add(self, words: str, place: _Place) -> None:
+    def _add(self, words: str, target: _Target) -> None:
         if self._paragraph is None:
-            self._begin(place)
+            self._begin(target)
         self._run = self._paragraph.add_run(words)
-        for name, value in place.font:
+        for name, value in target.font:
             setattr(self._run.font, name, value)
-        if place.link:
+        if target.link:
             link = OxmlElement("w:hyperlink")
-            if place.link.startswith("#"):
-                link.set(qn("w:anchor"), place.link[1:].replace("-", "_"))
+            if target.link.startswith("#"):
+                link.set(qn("w:anchor"), target.link[1:].replace("-", "_"))
             else:
-                relation = self._document.part.relate_to(place.link, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
+                relation = self._document.part.relate_to(target.link, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
                 link.set(qn("r:id"), relation)
             self._run.font.color.rgb = _LINK_COLOUR
             link.append(self._run._r)
             self._paragraph._p.append(link)
 
     def _bookmark(self, name: str | None) -> None:
-        """Mark the place that links in the document lead to by this name."""
+        """Add a bookmark of this name at the current position, as a target for links in the document."""
         if name:
             # Word allows no hyphens in names.
             number, name = str(next(self._bookmarks)), name.replace("-", "_")
@@ -289,7 +289,7 @@ class _Writer:
 
 
 def _shares_of(rows: Sequence[lxml.html.HtmlElement]) -> list[int]:
-    """Return shares of the width for the columns of a table: room for the longest words first, then for the text."""
+    """Return relative column widths for a table: space for the longest words first, the rest by text length."""
     columns = [*zip_longest(*([cell.text_content() for cell in row] for row in rows), fillvalue="")]
     words = [round(1.25 * max(map(len, " ".join(cells).split()), default=0)) + 4 for cells in columns]
     more = [min(max(map(len, cells)), _WIDEST_COLUMN) for cells in columns]

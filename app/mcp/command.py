@@ -1,4 +1,4 @@
-"""The command `mcp`: the MCP server over standard input and output."""
+"""The `mcp` command: runs the MCP server over standard input and output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...core.library.earlier import ReadPage
 from ...core.run.context import Context
 from ...core.run.errors import ExtraMissing
 from ...core.run.settings import read_context
-from ...core.run.user_settings import documents_below, with_whole_paths
+from ...core.run.user_settings import documents_below, with_absolute_paths
 from ..check_file import CheckedFile, check_file
 from ..endings import reported, run_interruptibly
 from ..runs import RunBook, StoredRun, open_runs
@@ -23,38 +23,38 @@ if TYPE_CHECKING:
 
 
 class LocalRuns(NamedTuple):
-    """Runs in this process, kept where the command line keeps its own."""
+    """Runs that are executed in this process and stored with those of the command line."""
 
     book: RunBook
     given: Mapping[str, Any]
-    """The operator's settings that were given as options."""
+    """Settings from the command-line options of the operator."""
     settings: Context
-    """All of the operator's settings."""
+    """All of the operator's settings, with absolute document paths."""
 
     async def begin(
         self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
-        """Put a question to a new thread."""
+        """Ask a question on a new thread; `given` are the caller's settings."""
         if "docs" in given:
             given["docs"] = await asyncio.to_thread(documents_below, self.settings.docs, given["docs"])
         return await self.book.ask(thread, question, {**self.given, **given}, view, strategy)
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
-        """Put an answer, a follow-up or a hint to a thread, which goes on over its own documents."""
+        """Send an answer, a follow-up or a hint to a thread, without changing its documents; raises `UnknownThread`."""
         await self.read(thread)
         given = {name: value for name, value in self.given.items() if name != "docs"}
         return await self.book.ask(thread, words, given, view)
 
     async def read(self, thread: str) -> StoredRun:
-        """Return a stored run."""
+        """Return a stored run; raises `UnknownThread`."""
         return await self.book.read(thread)
 
     async def search(self, words: str, most: int) -> list[ReadPage]:
-        """Return what finished runs have read about these words."""
+        """Return at most `most` pages that finished runs have read, best first."""
         return await self.book.search(words, most)
 
     async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
-        """Check a report from elsewhere; see `check_file`."""
+        """Check a report from elsewhere; the suffix of `name` determines its format (see `check_file`)."""
         return await check_file(report, name, self.settings.model_copy(update={"verify": "check"}), on_notice)
 
 
@@ -62,13 +62,13 @@ def serve_mcp(*, data_dir: Path | None, **options: Any) -> int:
     """Serve MCP over standard input and output."""
 
     def work() -> int:
-        given = settings_from_options(**options) | ({"data_dir": data_dir} if data_dir else {})
-        settings = with_whole_paths(read_context(given))
+        given = settings_from_options(data_dir=data_dir, **options)
+        settings = with_absolute_paths(read_context(given))
         try:
             import mcp.server  # noqa: F401
         except ImportError:
             raise ExtraMissing(
-                'The MCP server needs a package that is not installed: pip install ".[mcp]" in the checkout of '
+                'The MCP server needs a package that is not installed: run pip install ".[mcp]" in the checkout of '
                 "deep_research."
             ) from None
         run_interruptibly(_serve(given, settings))

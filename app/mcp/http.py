@@ -1,4 +1,4 @@
-"""MCP over HTTP: the sessions at `/mcp`, and the runs of a user of LangGraph's server."""
+"""MCP over HTTP: the endpoint `/mcp`, and access to a user's runs on LangGraph's server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ...core.run.errors import RunFailed, UserMistake
 from ...core.run.user_settings import UserSettings, names_below
 from ..check_file import CheckedFile
 from ..runs import StoredRun, open_runs
-from ..server.check import check_for
+from ..server.routes import check_for
 from ..server.users import token_in, user_of
 from ..stream import read_packet
 from ..words import GRAPHS, Strategy, default_strategy
@@ -39,31 +39,31 @@ PATH = "/mcp"
 
 
 class Sessions:
-    """The ASGI app at `/mcp`; each session belongs to the user who began it."""
+    """The ASGI app at `/mcp`; a session belongs to the user who started it."""
 
     def __init__(self) -> None:
         self._manager: Any = None
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Serve MCP as long as this is open, if its package is installed."""
-        # Imports and settings read files, which would block the server.
+        """Serve MCP while this context is active, if the MCP package is installed."""
+        # Imports and settings read files, which would block the event loop.
         server = await asyncio.to_thread(_server)
         if server is None:
             yield
             return
-        # The SDK logs each client that hangs up as an error with a traceback.
+        # The SDK logs a traceback for each client that disconnects.
         logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
-        # Only this makes the session manager.
+        # Creates the session manager.
         server.streamable_http_app()
         self._manager = server.session_manager
         async with self._manager.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that has passed the guard."""
+        """Answer a request that has passed `Guard`."""
         if self._manager is None:
-            words = 'MCP is served with a package that is not installed: pip install ".[mcp]".'
+            words = 'MCP needs a package that is not installed: run pip install ".[mcp]".'
             await JSONResponse({"detail": words}, status_code=404)(scope, receive, send)
             return
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -76,7 +76,7 @@ class Sessions:
 
 
 SESSIONS = Sessions()
-"""Those of this process's server."""
+"""The MCP sessions of this process."""
 
 
 def _server() -> ResearchServer | None:
@@ -90,45 +90,45 @@ def _server() -> ResearchServer | None:
 
 
 class ServedRuns(NamedTuple):
-    """The runs of a user of LangGraph's server, begun by its API, which checks and counts them."""
+    """A user's runs on LangGraph's server, started through its API so that access rules and limits apply."""
 
     user: str
     token: str
 
     @property
     def settings(self) -> Context:
-        """Return the operator's settings, with the caller's documents."""
+        """The operator's settings, with the caller's documents."""
         return UserSettings().context_of(self.user)
 
     async def begin(
         self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
-        """Put a question to a new thread."""
+        """Ask a question on a new thread; `given` are the caller's settings."""
         return await self._run(
             thread, strategy or default_strategy(), question, view, input=_said(question), context=given
         )
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
-        """Put an answer, a follow-up or a hint to a thread, which goes on over its own documents."""
+        """Send an answer, a follow-up or a hint to a thread, without changing its documents; raises `UnknownThread`."""
         async with open_runs(Context().data_dir) as book:
             strategy, message = await book._replace(user=self.user).entry(thread, words)
         run = (await self.read(thread)).state.run
-        # What a question may search is kept with it, but not what a further one may.
+        # A follow-up does not inherit the documents of the earlier question by itself.
         context = {"docs": names_below(self.settings.docs, run.scope.docs)} if run.id else {}
         return await self._run(thread, strategy, words, view, context=context, **_sent(message, words))
 
     async def read(self, thread: str) -> StoredRun:
-        """Return a stored run."""
+        """Return a stored run; raises `UnknownThread`, also for another user's run."""
         async with open_runs(Context().data_dir) as book:
             return await book._replace(user=self.user).read(thread)
 
     async def search(self, words: str, most: int) -> list[ReadPage]:
-        """Return what the user's finished runs have read about these words."""
+        """Return at most `most` pages that the user's finished runs have read, best first."""
         async with open_runs(Context().data_dir) as book:
             return await book._replace(user=self.user).search(words, most)
 
     async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
-        """Check a report from elsewhere; see `check_file`."""
+        """Check a report from elsewhere; the suffix of `name` determines its format (see `check_for`)."""
         async with open_runs(Context().data_dir) as book:
             return await check_for(self.user, book, report, name, on_notice)
 
@@ -149,7 +149,7 @@ class ServedRuns(NamedTuple):
                     durability="sync",
                     on_run_created=lambda run: runs.append(run["run_id"]),
                 )
-                # The first part shows that the run exists; before, it could not be cancelled.
+                # A run can be cancelled only after it has sent its first part.
                 first = asyncio.ensure_future(anext(stream))
                 await asyncio.shield(first)
                 async for part in stream:
@@ -172,7 +172,7 @@ def _said(words: str) -> dict[str, Any]:
 
 
 def _sent(message: Any, words: str) -> dict[str, Any]:
-    """Return what the API is sent for a message of the graph."""
+    """Convert a message for the graph to arguments of LangGraph's API."""
     if not isinstance(message, Command):
         return {"input": None if message is None else _said(words)}
     return {"command": {"resume": words} if message.resume else {"update": _said(words)}}
@@ -180,7 +180,7 @@ def _sent(message: Any, words: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def _client(token: str) -> AsyncIterator[LangGraphClient]:
-    """Open a client of the server in whose process this is; its calls are those of the user."""
+    """Open a client for the server in this process, with the user's token."""
     from langgraph_api.asgi_transport import ASGITransport
     from langgraph_api.server import app
 

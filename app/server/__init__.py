@@ -1,4 +1,6 @@
-"""LangGraph's server as we serve it: who may ask, what for, and the page in the browser.
+"""Extends LangGraph's server with access control, our own routes, and the web page.
 
-`graphs.py` holds what `langgraph.json` names; begin with `guard.py`, through which every request comes.
+Start with `guard`, which checks every request first. `users` manages users and tokens, `auth` decides what a user may
+do with threads and runs, `routes` and `offer` implement our API, `page` serves the web page. `graphs` provides the
+graphs, saver and store for `langgraph.json`, and `serve` implements the command.
 """

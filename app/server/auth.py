@@ -1,4 +1,4 @@
-"""What a user may do on the server: anything with what is theirs, and nothing else."""
+"""Authorizes requests: users have full access to their own threads and runs, and to nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...core.run.context import Context
 from ...core.run.conversation import words_of
 from ...core.run.errors import UserMistake
 from ...core.run.settings import read_settings
-from ...core.run.store.database import look_up, place_of_runs
+from ...core.run.store.database import look_up, runs_location
 from ...core.run.store.pages import LOCAL_USER, OWNER, Pages
 from ...core.run.user_settings import UserSettings
 from ..embed import NOT_WAITING, RECURSION_LIMIT
@@ -29,18 +29,18 @@ from .users import refused_webhook, server_settings, user_of
 
 auth = Auth()
 BUSY_SECONDS = 5.0
-"""Seconds to wait for the database."""
+"""Seconds to wait for a busy database."""
 NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "__event_streaming_v2"})
-"""What may stand in a run's `configurable` and is no setting: a place in the thread, and how it is streamed."""
+"""Keys in a run's `configurable` that are not settings, but name a checkpoint or the streaming mode."""
 
 opened_books = list[RunBook]()
-"""The run books that this server has open; one, or none before it has started."""
-MESSAGES = 'messages: a run takes new ones of the user, {"role": "user", "content": "..."}, or of the role "system"'
+"""The server's open run book, as the only item; empty until the server has started."""
+MESSAGES = 'messages: a run accepts new messages with the role "user" or "system", {"role": "user", "content": "..."}'
 
 
 @auth.authenticate
 async def authenticate(headers: dict[bytes, bytes], scope: dict[str, Any]) -> Auth.types.MinimalUserDict:
-    """Return the user that a request comes from; refuse it with status 401 if there is none."""
+    """Return the user of a request; raise status 401 if there is none."""
     given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers.items()}
     user = user_of(given, (scope.get("client") or ("",))[0])
     if user is None:
@@ -50,26 +50,26 @@ async def authenticate(headers: dict[bytes, bytes], scope: dict[str, Any]) -> Au
 
 @auth.on
 async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG001 - LangGraph passes them by name
-    """Refuse what no other handler allows: the store, schedules, and whatever is added to the server."""
+    """Refuse everything that no other handler allows, such as the store, schedules, and future resources."""
     return False
 
 
 @auth.on.threads
 async def own_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
-    """Let a user see and change their own threads."""
+    """Restrict reads and changes to the user's own threads."""
     return _owned(ctx, value)
 
 
 @auth.on.threads.create
 async def new_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
-    """Let a user make threads, but none by the id of a run that somebody else has in the database."""
+    """Let users create threads, except with the id of another user's run in the database."""
     await check_unclaimed(ctx.user.identity, value)
     return _owned(ctx, value)
 
 
 @auth.on.threads.create_run
 async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
-    """Let a user run a graph on their own threads, with the settings that are left to them."""
+    """Let users run graphs on their own threads, within the operator's settings."""
     await check_unclaimed(ctx.user.identity, value)
     await check_run(ctx.user.identity, value)
     await _check_load(ctx.user.identity, value)
@@ -79,7 +79,7 @@ async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
 
 @auth.on.assistants
 async def own_assistants(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
-    """Let a user see the graphs as they are served, and assistants of their own."""
+    """Let users see the served graphs and manage their own assistants."""
     if ctx.action not in ("create", "update", "delete"):
         return {"$or": [{"created_by": "system"}, {"owner": ctx.user.identity}]}
     await _check_settings(ctx.user.identity, value.get("context") or {})
@@ -88,7 +88,7 @@ async def own_assistants(ctx: Auth.types.AuthContext, value: Any) -> dict[str, A
 
 
 def _owned(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
-    """Mark what is written as the user's, and return the filter for it."""
+    """Mark a created or changed resource as the user's; return a filter for the user's resources."""
     owner = {"owner": ctx.user.identity}
     if ctx.action in ("create", "update", "create_run") and isinstance(value.get("metadata"), dict):
         value["metadata"].pop("created_by", None)
@@ -99,39 +99,39 @@ def _owned(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
 
 
 async def check_run(user: str, value: Mapping[str, Any]) -> None:
-    """Refuse a run that does more than its kind may; `value` is what the server tells of a run to be created.
+    """Refuse a run with inputs, commands or settings that are not allowed; `value` is LangGraph's run request.
 
-    Messages that the thread already has are taken out of it.
+    Removes from `value` the messages that the thread already has.
     """
     given = value.get("kwargs") or {}
     command, sent = given.get("command") or {}, given.get("input")
     if words := refused_webhook(given.get("webhook")):
         _refuse(words)
     if sent is not None and not (isinstance(sent, dict) and sent.keys() <= {"messages"}):
-        _refuse('input: a run takes {"messages": [...]} and nothing else.')
+        _refuse('input: a run accepts only {"messages": [...]}.')
     update, goto = command.get("update"), command.get("goto")
     has_foreign_update = update and not (isinstance(update, dict) and update.keys() <= {"messages"})
     if has_foreign_update or (goto and goto not in ("__end__", ["__end__"])):
-        _refuse('command: a run takes {"resume": ...}, {"update": {"messages": [...]}} or {"goto": "__end__"}.')
+        _refuse('command: a run accepts {"resume": ...}, {"update": {"messages": [...]}} or {"goto": "__end__"}.')
     config = given.get("config") or {}
-    place = {**(config.get("configurable") or {}), **(given.get("checkpoint") or {}), "checkpoint_ns": ""}
-    thread = place.get("thread_id")
+    checkpoint = {**(config.get("configurable") or {}), **(given.get("checkpoint") or {}), "checkpoint_ns": ""}
+    thread = checkpoint.get("thread_id")
     if thread and str(thread) != str(value.get("thread_id")):
-        _refuse("configurable: the thread is the one that the run is created on.")
+        _refuse("configurable: thread_id must be the thread on which the run is created.")
     if (config.get("recursion_limit") or 0) > RECURSION_LIMIT:
-        _refuse(f"recursion_limit: {RECURSION_LIMIT} at most.")
+        _refuse(f"recursion_limit: at most {RECURSION_LIMIT}.")
     await _check_settings(user, given.get("context") or {})
-    place["thread_id"] = str(value.get("thread_id") or "")
+    checkpoint["thread_id"] = str(value.get("thread_id") or "")
     for holder in (sent, update):
         if holder and "messages" in holder:
-            holder["messages"] = await _new_messages(holder["messages"], place)
-    if not sent and await asyncio.to_thread(owner_of_checkpoints, place["thread_id"]) is None:
-        _refuse('Nothing has begun on this thread: send a question as its input, {"messages": [...]}.')
+            holder["messages"] = await _new_messages(holder["messages"], checkpoint)
+    if not sent and await asyncio.to_thread(owner_of_checkpoints, checkpoint["thread_id"]) is None:
+        _refuse('This thread has no question yet: send one as input, {"messages": [...]}.')
 
 
 @asynccontextmanager
 async def _book() -> AsyncIterator[RunBook]:
-    """Yield the runs that the server keeps open; a foreign server that only checks runs here opens them each time."""
+    """Yield the server's open run book; open a temporary one if the server uses only these handlers."""
     if opened_books:
         yield opened_books[-1]
         return
@@ -140,7 +140,7 @@ async def _book() -> AsyncIterator[RunBook]:
         yield book
 
 
-async def _new_messages(sent: Any, place: dict[str, Any]) -> list[dict[str, Any]]:
+async def _new_messages(sent: Any, checkpoint: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the messages that the thread does not have yet; some clients send the whole conversation each time."""
     try:
         messages: list[Any] = convert_to_messages(sent if isinstance(sent, list) else [sent])
@@ -149,32 +149,32 @@ async def _new_messages(sent: Any, place: dict[str, Any]) -> list[dict[str, Any]
     known, is_at_work = dict[str, Any](), False
     if any(message.id for message in messages):
         async with _book() as book:
-            state = await book.graph(STRATEGIES[0]).aget_state({"configurable": place})
-            is_at_work = await book.database.saver.leases.other(place["thread_id"]) is not None
+            state = await book.graph(STRATEGIES[0]).aget_state({"configurable": checkpoint})
+            is_at_work = await book.database.saver.leases.other(checkpoint["thread_id"]) is not None
         known = {message.id: message for message in state.values.get("messages", ())}
     new = list[dict[str, Any]]()
     for message in messages:
         if earlier := known.get(message.id or ""):
             if (earlier.type, earlier.text) != (message.type, words_of(message)):
-                _refuse(f"{MESSAGES}; the id {message.id!r} is that of an earlier one, which cannot be changed.")
+                _refuse(f"{MESSAGES}; the id {message.id!r} belongs to an earlier message, which cannot be changed.")
         elif message.type not in ("human", "system"):
-            _refuse(f"{MESSAGES}, not one of the type {message.type!r}.")
+            _refuse(f"{MESSAGES}, not messages of type {message.type!r}.")
         else:
-            # The run at work may be about to store a message whose id it has streamed.
+            # Drops the id: the running process may be about to store a message with the same id.
             new.append(message.model_dump() | ({"id": None} if is_at_work else {}))
     if not new:
-        _refuse(f"{MESSAGES}; there is no new one.")
+        _refuse(f"{MESSAGES}; there is no new message.")
     return new
 
 
 async def _take_files(user: str, value: Mapping[str, Any]) -> None:
-    """Keep the files of new messages beside the thread, before the server stores the run that brings them."""
+    """Store the files in new messages with the thread, before LangGraph stores the run."""
     given, thread = value.get("kwargs") or {}, str(value.get("thread_id") or "")
     holders = (given.get("input"), (given.get("command") or {}).get("update"))
     sent: list[Any] = [(holder, messages) for holder in holders if (messages := messages_with_files(holder))]
     if not (thread and sent):
         return
-    # Whose thread it is, the server looks up only after this; in that of another user, nothing may be left.
+    # LangGraph checks the owner only later, but nothing may be stored in another user's thread.
     found: list[Any] = await get_client().threads.search(ids=[thread], limit=1)
     if found[0]["metadata"].get("owner") != user if found else value.get("if_not_exists") != "create":
         return
@@ -195,33 +195,33 @@ async def _check_settings(user: str, context: Mapping[str, Any]) -> None:
 
 
 async def check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
-    """Refuse a thread whose checkpoints were written for somebody else; the command line's are the local user's."""
+    """Refuse a thread whose checkpoints belong to another user; runs of the command line belong to the local user."""
     if thread := value.get("thread_id"):
         owner = await asyncio.to_thread(owner_of_checkpoints, str(thread))
         if owner not in (None, user):
-            _refuse(f"There is no thread {thread}.", 404)
+            _refuse(f"Thread {thread} does not exist.", 404)
 
 
 def owner_of_checkpoints(thread_id: str) -> str | None:
-    """Return the user for whom a thread's checkpoints were written; none if there are no checkpoints."""
+    """Return the owner of a thread's checkpoints; None if there are none."""
     query = "SELECT metadata FROM checkpoints WHERE thread_id = ? LIMIT 1"
-    for (metadata,) in look_up(_place(), query, thread_id, seconds=BUSY_SECONDS):
+    for (metadata,) in look_up(_database(), query, thread_id, seconds=BUSY_SECONDS):
         known = metadata if isinstance(metadata, dict) else json.loads(metadata)
         return known.get(OWNER) or LOCAL_USER
     return None
 
 
 @cache
-def _place() -> Path | str:
-    # To read the settings takes longer than to look there.
-    return place_of_runs(Context().data_dir)
+def _database() -> Path | str:
+    # Cached because reading the settings takes longer than a query.
+    return runs_location(Context().data_dir)
 
 
 async def _check_load(user: str, value: Mapping[str, Any]) -> None:
-    """Refuse a run beyond what one user may have at once, and one that does not fit how its thread stands."""
+    """Refuse a run that exceeds the user's limit of concurrent runs or does not fit the status of its thread."""
     client, most = get_client(), server_settings().user_runs
     if await client.threads.count(metadata={"owner": user}, status="busy") >= most:
-        _refuse(f"{user} has {most} runs at work, as many as one user may have (DEEP_RESEARCH_SERVER_USER_RUNS).", 429)
+        _refuse(f"{user} already has {most} active runs, the maximum per user (DEEP_RESEARCH_SERVER_USER_RUNS).", 429)
     if ((value.get("kwargs") or {}).get("command") or {}).get("goto"):
         thread = await client.threads.get_state(str(value.get("thread_id")))
         if not thread["interrupts"]:
@@ -231,7 +231,7 @@ async def _check_load(user: str, value: Mapping[str, Any]) -> None:
         busy = await client.threads.search(ids=[str(value["thread_id"])], status="busy", limit=1)
         if busy:
             _refuse(
-                "The thread is at work, and new input would throw away what was found: steer it by the command "
+                "A run is active on the thread, and new input would discard its results: steer it with the command "
                 '{"update": {"messages": [...]}}, or wait (multitask_strategy "enqueue").',
                 409,
             )

@@ -1,4 +1,4 @@
-"""What `langgraph.json` names: the graphs without a saver, and our saver and store."""
+"""The graphs, saver and store to which `langgraph.json` refers."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from langgraph.store.base import BaseStore
 
 from ...core.run.context import Context
 from ...core.run.registered import load_all
-from ...core.run.store.database import open_database, place_of_runs
+from ...core.run.store.database import open_database, runs_location
 from ...core.run.store.saver import RunSaver
 from ...core.run.user_settings import UserSettings
 from ...tools.run_engines import load_engines
 from ..embed import compile_graph
 
 load_all()
-# The names are those of the assistants.
+# LangGraph names its assistants after these graph names.
 deep_research = compile_graph("orchestrated").copy({"context_schema": UserSettings, "name": "Deep research"})
 planned_research = compile_graph("planned").copy({"context_schema": UserSettings, "name": "Planned research"})
 
 
 @asynccontextmanager
 async def open_saver() -> AsyncIterator[RunSaver]:
-    """Open the saver on the data folder's file, or on the database that the operator names."""
-    # Its folders are looked up and its engines imported here, once, since no run may block.
+    """Open the saver for the file in the data folder, or for the database set in the environment."""
+    # Resolves folders and imports engines now, since this would block the event loop during a run.
     await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
-    async with open_database(await asyncio.to_thread(place_of_runs, Context().data_dir)) as database:
+    async with open_database(await asyncio.to_thread(runs_location, Context().data_dir)) as database:
         yield database.saver
 
 
 @asynccontextmanager
 async def open_store() -> AsyncIterator[BaseStore]:
-    """Open the store in the same place."""
-    async with open_database(await asyncio.to_thread(place_of_runs, Context().data_dir)) as database:
+    """Open the store in the same database."""
+    async with open_database(await asyncio.to_thread(runs_location, Context().data_dir)) as database:
         yield database.store

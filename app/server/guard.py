@@ -1,4 +1,4 @@
-"""What stands before the server's routes: who asks, from where, and how much."""
+"""The app in front of LangGraph's server; `Guard` checks user, origin, path and size of each request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -27,7 +27,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...core.run.errors import ThreadBusy, UserMistake
 from ...core.run.store.pages import LOCAL_USER
 from ..mcp.http import PATH, SESSIONS
-from .connections import HEAD_BYTES, limit_heads
 from .page import serve_page
 from .routes import BEGIN_SECONDS, ROUTES, opened_book
 from .users import (
@@ -45,38 +44,40 @@ from .users import (
 )
 
 LISTENING_SECONDS = 0.05
-"""Seconds between two looks whether the server listens."""
+"""Seconds between two checks whether the server is listening."""
+HEAD_SECONDS, HEAD_BYTES = 10.0, 64 * 1024
+"""Timeout for receiving the head of a request, and its maximum size."""
 BODY_SECONDS = 60
-"""Time to send the body of a request."""
+"""Timeout for receiving the body of a request."""
 STREAM = re.compile(r"/research/runs/[^/]+/packets")
 USER_STREAMS, STREAMS = 20, 200
-"""Streams of packets at the same time, of one user and of all."""
+"""Maximum number of open packet streams, per user and in total."""
 PUBLIC = frozenset({"/ok"})
 """Paths that need no token."""
 PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")
-"""Paths of the page, which needs none either: it holds nothing of anybody's."""
+"""Paths of the web page's files, which need no token because they contain no user data."""
 SERVED = re.compile(r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)")
-"""Paths that are served at all: the server's others deploy, measure, reset or serve other protocols."""
-ALLOW_ORIGIN = "its operator can allow them: DEEP_RESEARCH_SERVER_ORIGINS."
+"""The only paths that are served; LangGraph's other paths are for deployment, metrics, resets and other protocols."""
+ALLOW_ORIGIN = "its operator can allow them with DEEP_RESEARCH_SERVER_ORIGINS."
 STATE_WRITES = re.compile(r"/threads/[^/]+/state")
 REFUSED_STATE = (
-    "The state of a thread, or of a branch in it, is not written from outside here: send a message as the input of a "
-    'run, or steer a run under way by the command {"update": {"messages": [...]}}.'
+    "Clients cannot write the state of a thread or of one of its branches: send a message as the input of a run, or "
+    'steer an active run with the command {"update": {"messages": [...]}}.'
 )
 
 _streams = Counter[str | None]()
-"""Streams of packets that are open, by user."""
+"""Number of open packet streams by user."""
 
 
 class Guard:
-    """Refuses requests that no client of ours makes; what it lets through comes from a user."""
+    """ASGI middleware that passes on only requests by known users, within the limits, to served paths."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with the reason."""
-        # The server's own calls come by a path that no request can have.
+        # LangGraph's internal calls; external requests cannot have this root path.
         if scope["type"] not in ("http", "websocket") or scope.get("root_path", "").startswith("/noauth"):
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
@@ -107,13 +108,13 @@ class Guard:
 
 
 def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: bool) -> tuple[int, str] | None:
-    """Return status and reason if a request is refused for its head; else none."""
+    """Return status and reason if a request is refused because of its head, else None."""
     if sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"]) > HEAD_BYTES:
         return 431, f"The head of the request is longer than {HEAD_BYTES} bytes."
     settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
     name = urlsplit(f"//{host}").hostname or ""
     if name not in LOOPBACK and name not in settings.hosts and host not in settings.hosts:
-        return 421, f"The server is not reached as {host!r}; its operator can allow it: DEEP_RESEARCH_SERVER_HOSTS."
+        return 421, f"The host {host!r} is not allowed; the operator can allow it with DEEP_RESEARCH_SERVER_HOSTS."
     if origin is not None and origin not in allowed_origins(host):
         return 403, f"Pages of {origin!r} may not use this server; {ALLOW_ORIGIN}"
     if is_public:
@@ -123,9 +124,12 @@ def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: boo
     if user is None and not is_from_allowed_page(headers):
         return 403, f"Pages of other sites may not use this server; {ALLOW_ORIGIN}"
     if user is None:
-        return 401, "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/server.md."
+        return (
+            401,
+            "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/guides/server.md.",
+        )
     if STREAM.fullmatch(scope["path"]) and (_streams[user] >= USER_STREAMS or _streams.total() >= STREAMS):
-        return 429, f"Too many streams are open: {USER_STREAMS} of a user and {STREAMS} in all are allowed; close one."
+        return 429, f"Too many open streams: {USER_STREAMS} per user and {STREAMS} in total are allowed; close one."
     return None
 
 
@@ -134,11 +138,11 @@ def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str 
         longest = f"{server_settings().body_bytes} bytes (DEEP_RESEARCH_SERVER_BODY_BYTES)"
         return 413, f"The request is longer than {longest}, or did not arrive within {BODY_SECONDS} s."
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    # A page may send a body of another type without asking the browser for leave.
+    # Without a preflight, browsers let pages of other sites send bodies of other types.
     is_of_page = "origin" in headers or "sec-fetch-site" in headers
     if body and kind != "application/json" and is_of_page and user_of_token(headers) is None:
-        return 415, "The body of a request is JSON (`Content-Type: application/json`)."
-    # LangGraph looks the host up before it asks whether the run is allowed.
+        return 415, "The request body must be JSON (`Content-Type: application/json`)."
+    # Checked here because LangGraph resolves the host name before it calls `auth`.
     if isinstance(webhook := _read(body, "webhook"), str) and (words := refused_webhook(webhook)):
         return 422, words
     path = scope["path"].rstrip("/")
@@ -153,15 +157,15 @@ def _read(body: bytes, *keys: str) -> Any:
     try:
         return reduce(lambda value, key: value.get(key), keys, json.loads(body))
     except (ValueError, AttributeError):
-        # The server says what is wrong with it.
+        # LangGraph reports invalid JSON itself.
         return None
     except RecursionError:
-        # The server's own parser goes deeper.
+        # LangGraph's own parser accepts deeper nesting, so the value counts as present.
         return body
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return the body of a request; none if it is too long."""
+    """Read the body of a request; returns None if it is too long."""
     parts, length, most = list[bytes](), 0, server_settings().body_bytes
     while True:
         message = await receive()
@@ -175,53 +179,74 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _once(body: bytes, receive: Receive) -> Receive:
-    """Return what receives the body in one piece, and then what the connection sends."""
-    is_sent = False
+    """Return a receiver that yields the body as one message, then the further messages of the connection."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
-        nonlocal is_sent
-        if is_sent:
-            return await receive()
-        is_sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return messages.pop() if messages else await receive()
 
     return replay
 
 
-@asynccontextmanager
-async def _starting(page: str) -> AsyncIterator[None]:
-    """Begin a server: print where it is used, and the token if one is needed; what it writes is its user's alone."""
-    # LangGraph keeps questions and reports in `.langgraph_api` as well, under the rights that the process gives.
-    os.umask(0o077)
-    await asyncio.to_thread(limit_heads)
-    made = [token for token, user in (await asyncio.to_thread(users)).items() if user == LOCAL_USER]
-    tokens = [] if is_open() else made
-    greeting = asyncio.create_task(_greet(urlsplit(page), tokens))
-    yield
-    greeting.cancel()
+@cache
+def limit_heads() -> None:
+    """Patch uvicorn to close connections whose request heads arrive too slowly or are too long.
+
+    Uvicorn has no such limits, and `langgraph dev` does not pass settings to it.
+    """
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    protocol: Any = AutoHTTPProtocol
+    made, received = protocol.connection_made, protocol.data_received
+
+    def connection_made(self: Any, transport: asyncio.Transport) -> None:
+        made(self, transport)
+        self.head_bytes, self.head_timer = 0, self.loop.call_later(HEAD_SECONDS, close, self)
+
+    def data_received(self: Any, data: bytes) -> None:
+        was_in_head = is_in_head(self)
+        received(self, data)
+        self.head_bytes = self.head_bytes + len(data) if was_in_head and is_in_head(self) else 0
+        if self.head_bytes > HEAD_BYTES:
+            self.transport.close()
+        elif self.cycle and not self.cycle.response_complete:
+            self.head_timer = self.head_timer and self.head_timer.cancel()
+        else:
+            self.head_timer = self.head_timer or self.loop.call_later(HEAD_SECONDS, close, self)
+
+    def is_in_head(self: Any) -> bool:
+        # h11 does not show an incomplete head, but has its own size limit.
+        return self.scope is not None and "method" not in self.scope
+
+    def close(self: Any) -> None:
+        # A connection upgraded to a web socket has another protocol.
+        if self.transport.get_protocol() is self:
+            self.transport.close()
+
+    protocol.connection_made, protocol.data_received = connection_made, data_received
 
 
-async def _greet(place: SplitResult, tokens: list[str]) -> None:
-    """Print addresses and token once the server listens: before, a browser would be refused."""
-    while place.port:
+async def _greet(address: SplitResult, tokens: list[str]) -> None:
+    """Print addresses and token once the server is listening and accepts browsers."""
+    while address.port:
         try:
-            _, writer = await asyncio.open_connection(place.hostname, place.port)
+            _, writer = await asyncio.open_connection(address.hostname, address.port)
         except OSError:
             await asyncio.sleep(LISTENING_SECONDS)
             continue
         writer.close()
         break
-    url = place.geturl()
-    lines = [f"Deep Research: open {url}/ or {STUDIO}/studio/?baseUrl={url}"] if place.port else []
+    url = address.geturl()
+    lines = [f"Deep Research: open {url}/ or {STUDIO}/studio/?baseUrl={url}"] if address.port else []
     for token in tokens:
-        where = f"\nIts page: {url}/#token={token}" if place.port else ""
+        where = f"\nWeb page: {url}/#token={token}" if address.port else ""
         lines = [f"Token of this server, for clients on this machine: {token}{where}"]
     sys.stderr.write("".join(f"\n{line}\n\n" for line in lines))
     sys.stderr.flush()
 
 
 class AllowedOrigins(CORSMiddleware):
-    """Lets pages of the allowed origins ask; their names are read when the server starts."""
+    """CORS middleware for the allowed origins, which are read when the server starts."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(
@@ -234,32 +259,35 @@ class AllowedOrigins(CORSMiddleware):
         )
 
     def preflight_response(self, request_headers: Headers) -> Response:
-        """Answer a preflight; pages of other origins are not let into the private network either."""
+        """Answer a preflight; a refused origin gets no access to the private network either."""
         response = super().preflight_response(request_headers)
         if response.status_code != 200:
             del response.headers["Access-Control-Allow-Private-Network"]
         return response
 
 
-class WithoutTraceback(logging.Filter):
-    """Lets LangGraph's log name an error that is the user's to mend in a line; others keep their traceback."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Take the traceback out of what is logged of an error of ours."""
-        logged = record.msg
-        if isinstance(logged, dict) and f"<class '{UserMistake.__module__}." in str(logged.get("event")):
-            logged.pop("exception", None)
-        return True
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """Logging filter that removes the tracebacks of our own errors from LangGraph's log."""
+    logged = record.msg
+    if isinstance(logged, dict) and f"<class '{UserMistake.__module__}." in str(logged.get("event")):
+        logged.pop("exception", None)
+    return True
 
 
 @asynccontextmanager
-async def _lifespan(app: Starlette) -> AsyncIterator[None]:
-    logging.getLogger("langgraph_api.worker").addFilter(WithoutTraceback())
+async def _lifespan(_: Starlette) -> AsyncIterator[None]:
+    logging.getLogger("langgraph_api.worker").addFilter(_without_traceback)
     logging.getLogger("deep_research").setLevel(logging.WARNING)
-    # Its lines hold the addresses of requests: queries, and OpenAlex's key.
+    # httpx logs URLs, which contain queries and OpenAlex's key.
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    async with _starting(os.environ.get(ADDRESS, "")), SESSIONS.serving(), opened_book(app):
+    # LangGraph writes questions and reports to `.langgraph_api`; only this user may read them.
+    os.umask(0o077)
+    await asyncio.to_thread(limit_heads)
+    made = [token for token, user in (await asyncio.to_thread(users)).items() if user == LOCAL_USER]
+    greeting = asyncio.create_task(_greet(urlsplit(os.environ.get(ADDRESS, "")), [] if is_open() else made))
+    async with SESSIONS.serving(), opened_book():
         yield
+    greeting.cancel()
 
 
 async def _answer_mistake(_: Request, error: Exception) -> Response:
@@ -272,4 +300,4 @@ app = Starlette(
     lifespan=_lifespan,
     middleware=[Middleware(AllowedOrigins), Middleware(Guard)],
 )
-"""The server's routes are put into this app by LangGraph, behind its middleware."""
+"""LangGraph adds its own routes to this app, behind the middleware."""

@@ -1,4 +1,4 @@
-"""What a user may choose before a question, what it will use, and example questions from the user's documents."""
+"""Choices and example questions for the first view of the web page."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ...tools.run_engines import choose_engines, stand_ins
 from ..words import GRAPHS, ExportFormat
 
 FOLDERS = 200
-"""Folders below one of the operator's that are offered by name."""
+"""Maximum number of subfolders offered for selection."""
 EXAMPLE_FILES, EXAMPLE_DOCUMENTS, EXAMPLE_BYTES = 200, 12, 200_000
-"""Files among which those for example questions are chosen, how many, and bytes of the largest that is read."""
+"""Limits for example questions: files considered, documents used, and bytes of a file that is read."""
 LIKE = 0.3
-"""Share of words that two titles have in common, above which an example compares their documents."""
+"""Title similarity (`_likeness`) above which an example question compares two documents."""
 DEPTHS: tuple[Depth, ...] = ("quick", "standard", "deep")
 STRATEGY: Strategy = "orchestrated"
 _HEADING = re.compile(r"^#{1,3} +(.{4,60}?)[ #]*$", re.MULTILINE)
@@ -36,14 +36,14 @@ _TEXT = (".md", ".markdown")
 
 
 class Titled(NamedTuple):
-    """A document as an example question names it."""
+    """A document's title and headings, for example questions."""
 
     title: str
     headings: tuple[str, ...]
 
 
 def offer_to(user: str, context: Context) -> dict[str, Any]:
-    """Return what a user may choose, by the operator's settings for this user; blocks."""
+    """Return what a user may choose within the operator's settings, and what a run would use; blocks."""
     files, fault, titled = 0, "", list[Titled]()
     try:
         for root in open_roots(context):
@@ -58,7 +58,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
         "user": user,
         "graphs": GRAPHS,
         "docs": [_folder(path) for path in context.docs],
-        "engines": [engine_name(one) for one in context.engines or ()],
+        "engines": [engine_name(engine) for engine in context.engines or ()],
         "models": list(context.allow_models),
         "depths": get_args(Depth),
         "depth": context.depth,
@@ -70,7 +70,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
 
 
 async def usual_costs(pages: Pages, context: Context) -> dict[str, dict[str, float]]:
-    """Return what the user's finished runs took, by depth; nothing while the settings name no usable model."""
+    """Return the usual costs of the user's runs at each depth; empty if no usable model is configured."""
     try:
         return {depth: await usual_cost(pages, STRATEGY, depth, context) for depth in DEPTHS}
     except UserMistake:
@@ -90,28 +90,28 @@ def _titled(root: Root, files: Sequence[FoundFile]) -> Iterable[Titled]:
 
 
 def _examples(documents: Sequence[Titled]) -> list[str]:
-    """Return three questions about the documents, or fewer; none without documents."""
+    """Return up to three questions about the documents."""
     pairs = sorted(combinations(documents, 2), key=lambda pair: -_likeness(*pair))
     alike = [pair for pair in pairs[:1] if _likeness(*pair) > LIKE]
-    # A heading that several documents share, such as "Notes", says nothing of their subject.
+    # Headings found in several documents, such as "Notes", do not name a subject.
     times = Counter(heading for found in documents for heading in {*found.headings})
     own = {found: [heading for heading in found.headings if times[heading] == 1] for found in documents}
     about = {found: [f"What does “{found.title}” say about {heading}?" for heading in own[found]] for found in own}
     plain = {found: f"What are the main points of “{found.title}”?" for found in documents}
-    questions = [f"How do “{one.title}” and “{other.title}” differ?" for one, other in alike]
-    # One heading of several may be a document's subject, a single one is often only "Remarks".
+    questions = [f"How do “{first.title}” and “{second.title}” differ?" for first, second in alike]
+    # A document's only heading is often just "Remarks".
     questions += [
         about[found][0] if len(own[found]) > 1 else plain[found] for found in own if found not in chain(*alike)
     ]
     return list(dict.fromkeys((*questions, *plain.values(), *chain(*about.values()))))[: len(DEPTHS)]
 
 
-def _likeness(one: Titled, other: Titled) -> float:
-    """Return how many of the words of two titles they share, from 0 to 1; 0 for the same title."""
-    words, others = ({*re.findall(r"\w+", found.title.casefold())} for found in (one, other))
+def _likeness(first: Titled, second: Titled) -> float:
+    """Return the share of words that two titles have in common, from 0 to 1; 0 for equal titles."""
+    words, others = ({*re.findall(r"\w+", document.title.casefold())} for document in (first, second))
     return len(words & others) / len(words | others) if words != others else 0.0
 
 
 def _folder(path: Path) -> dict[str, Any]:
-    below = sorted(one.name for one in path.iterdir() if one.is_dir()) if path.is_dir() else []
+    below = sorted(folder.name for folder in path.iterdir() if folder.is_dir()) if path.is_dir() else []
     return {"name": path.name, "folders": [name for name in below if not name.startswith(".")][:FOLDERS]}

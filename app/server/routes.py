@@ -1,53 +1,56 @@
-"""What the server offers beside LangGraph's own routes: a user's runs, their packets, exports and sources."""
+"""Our routes in addition to LangGraph's: runs with their packets, exports and sources, and checks of reports."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, get_args
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import NotFoundError
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ...core.evidence.citations.labels import labels
-from ...core.evidence.citations.rendering import link_to, shown_title, source_place, time_line
-from ...core.records.research import Estimate
+from ...core.evidence.citations.rendering import link_to, short_location, shown_title, time_line
 from ...core.run.context import Context
 from ...core.run.conversation import DRAFT, attached_to, clean, clean_nested, mark_of
 from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...core.run.events.log import LogTail, read_log
 from ...core.run.logs import log_failure
-from ...core.run.spending import dollars, total
-from ...core.run.store.changes import announce, followed, next_change
-from ...core.run.store.pages import LOCAL_USER, Pages
+from ...core.run.spending import check_account, total
+from ...core.run.store.pages import LOCAL_USER, Pages, announce, followed, next_change
 from ...core.run.user_settings import UserSettings
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
+from ..check_file import CheckedFile, check_file, html_of
 from ..export import export_content
-from ..run_name import RunName
+from ..progress import estimate_line
 from ..runs import RunBook, StoredRun, open_runs
-from ..words import GRAPHS, STRATEGIES, Evidence, counts_line, in_words
+from ..settings import RunName
+from ..words import GRAPHS, STRATEGIES, Evidence, counts_line
 from .auth import opened_books, owner_of_checkpoints
-from .check import check_report
 from .offer import offer_to, usual_costs
 from .users import user_of
 
 LISTED = 50
-"""Runs in the list, the latest."""
+"""Maximum number of listed runs; the latest are listed."""
 LABEL_CHARACTERS = 200
-"""Longest name that a user can give a run."""
+"""Maximum length of a run's name."""
 BEGIN_SECONDS = 30
-"""Seconds that a stream waits for a run to begin."""
+"""Seconds that a packet stream waits for a run to start."""
 GAP_SECONDS, OTHERS_SECONDS = 0.3, 1.0
-"""Seconds between two reads of a run at least, and between two looks at what other processes wrote for any stream."""
+"""Minimum seconds between two reads of a run, and seconds between two polls for changes by other processes."""
+HEARTBEAT_SECONDS = 15.0
+"""Seconds of silence after which a comment keeps the stream of a check open."""
+REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
+"""Suffixes of reports that can be checked."""
 MEDIA_TYPES: dict[str, str] = {
     "md": "text/markdown",
     "json": "application/json",
@@ -57,18 +60,17 @@ MEDIA_TYPES: dict[str, str] = {
     "bibtex": "application/x-bibtex",
     "csl-json": "application/vnd.citationstyles.csl+json",
 }
-"""Media type of each form of export."""
-_ENDINGS = {"bibtex": "bib", "csl-json": "csl.json"}
+"""Media type of each export format."""
+_SUFFIXES = {"bibtex": "bib", "csl-json": "csl.json"}
 
 
 @asynccontextmanager
-async def opened_book(app: Starlette) -> AsyncIterator[None]:
-    """Keep the runs of the data folder open for the routes."""
+async def opened_book() -> AsyncIterator[None]:
+    """Open the runs of the data folder for the routes while this context is active."""
     async with open_runs(Context().data_dir) as book:
         for strategy in STRATEGIES:
             # Compiling a graph would block the server.
             await asyncio.to_thread(book.graph, strategy)
-        app.state.book = book
         opened_books.append(book)
         watching = asyncio.create_task(_watch_others(book))
         yield
@@ -77,20 +79,20 @@ async def opened_book(app: Starlette) -> AsyncIterator[None]:
 
 
 async def offer(request: Request) -> Response:
-    """Say which strategies, documents, engines, models and formats of export a user may choose, and what they cost."""
+    """Return the strategies, documents, engines, models and formats that the user may choose, and usual costs."""
     user = _user(request)
     context = await asyncio.to_thread(UserSettings().context_of, user)
     offered = await asyncio.to_thread(offer_to, user, context)
-    costs = await usual_costs(Pages(_book(request).database.store, "", user), context)
+    costs = await usual_costs(Pages(opened_books[-1].database.store, "", user), context)
     return JSONResponse(clean_nested({**offered, "costs": costs}))
 
 
 async def list_runs(request: Request) -> Response:
-    """List the user's latest runs, the latest first; `search` keeps those that contain all of its words."""
-    book, user = _book(request), _user(request)
+    """List the user's latest runs, newest first; `search` limits them to runs that contain all its words."""
+    book, user = opened_books[-1], _user(request)
     words = request.query_params.get("search", "").casefold().split()
     listed = list[dict[str, Any]]()
-    for thread in await book.ids():
+    for thread in await book.database.saver.thread_ids():
         if await asyncio.to_thread(owner_of_checkpoints, thread) == user:
             line = await _line(book, thread)
             text = " ".join(str(line.get(name, "")) for name in ("label", "title", "question", "asked")).casefold()
@@ -101,22 +103,22 @@ async def list_runs(request: Request) -> Response:
 
 
 async def rename_run(request: Request) -> Response:
-    """Rename a run to the `label` of the body; an empty one restores the question."""
+    """Set the label of a run to the `label` in the body; an empty label shows the question again."""
     stored = await _run(request)
     try:
         label = (await request.json())["label"]
     except (ValueError, TypeError, KeyError):
         label = None
     if not isinstance(label, str) or len(label) > LABEL_CHARACTERS:
-        raise HTTPException(422, f'label: send {{"label": "..."}} with {LABEL_CHARACTERS} characters at most.')
-    await _book(request).rename(stored, label)
+        raise HTTPException(422, f'label: send {{"label": "..."}} with at most {LABEL_CHARACTERS} characters.')
+    await opened_books[-1].rename(stored, label)
     return JSONResponse({"label": label})
 
 
 async def delete_run(request: Request) -> Response:
-    """Stop a run if it is at work, and delete its thread, checkpoints and stored texts."""
+    """Stop a run if it is active, and delete its thread, checkpoints and stored texts."""
     thread = request.path_params["thread"]
-    # A run that cannot be read can still be deleted.
+    # The run itself is not read, so that damaged runs can be deleted too.
     if await asyncio.to_thread(owner_of_checkpoints, thread) != _user(request):
         raise _no_run(thread)
     client = get_client()
@@ -124,7 +126,7 @@ async def delete_run(request: Request) -> Response:
         for status in ("pending", "running"):
             for run in await client.runs.list(thread, status=status):
                 await client.runs.cancel(thread, run["run_id"], wait=True, action="interrupt")
-    await _book(request).delete(thread)
+    await opened_books[-1].delete(thread)
     with suppress(NotFoundError):
         # A run of the command line is not among the server's threads.
         await client.threads.delete(thread)
@@ -132,8 +134,8 @@ async def delete_run(request: Request) -> Response:
 
 
 async def list_earlier(request: Request) -> Response:
-    """Return the thread's earlier questions in their order, each as it ended, with its packets."""
-    book, stored = _book(request), await _run(request)
+    """Return the thread's earlier questions, oldest first, each with its final state and packets."""
+    book, stored = opened_books[-1], await _run(request)
     pages = Pages(book.database.store, stored.thread)
     ended = [
         {**run_data(run), "messages": [], "packets": await read_log(pages, run.state.run.id)}
@@ -143,32 +145,57 @@ async def list_earlier(request: Request) -> Response:
 
 
 async def stream_packets(request: Request) -> Response:
-    """Stream the packets of a run's latest question, those from its log and those to come, and how the run stands.
+    """Stream the status and packets of a run's latest question, first from its log, then live.
 
-    A thread without a run is waited for, `BEGIN_SECONDS` at most. An event `run` holds how it stands, with its
-    conversation. An event `packets` holds those that follow the first `held` of the packets that this stream has
-    brought of the question `question_id`. An event `refused` says why there is nothing more.
+    Waits up to `BEGIN_SECONDS` for a run on the thread. An event `run` contains the status and the conversation. An
+    event `packets` contains new packets of the question `question_id`; keep the first `held` packets of this stream
+    and replace the rest with them. An event `refused` says why the stream ends.
     """
     thread, user = request.path_params["thread"], _user(request)
     if await asyncio.to_thread(owner_of_checkpoints, thread) not in (None, user):
         raise _no_run(thread)
-    events = _events(_book(request), thread, user)
-    return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    return _stream(_packet_events(opened_books[-1], thread, user))
+
+
+async def check_report(request: Request) -> Response:
+    """Check a report and stream events, `notice` for progress, then `checked` or `refused`.
+
+    The body is JSON with the `name` of the file, whose suffix determines the format, and its content as `base64`.
+    """
+    try:
+        sent = await request.json()
+        name, data = str(sent["name"]), base64.b64decode(sent["base64"], validate=True)
+    except (ValueError, TypeError, KeyError):
+        raise HTTPException(422, 'Send {"name": "report.md", "base64": "..."}.') from None
+    if not name.lower().endswith(REPORT_SUFFIXES):
+        raise HTTPException(422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(REPORT_SUFFIXES)}).")
+    return _stream(_check_events(opened_books[-1], _user(request), data, name))
+
+
+async def check_for(
+    user: str, book: RunBook, report: bytes, name: str, on_notice: Callable[[str], None]
+) -> CheckedFile:
+    """Check a report with a user's settings, one at a time, and charge the user's account; see `check_file`."""
+    settings = await asyncio.to_thread(UserSettings().context_of, user)
+    account = Pages(book.database.store, "", user)
+    async with account.lock(f"check of {user}"):
+        await check_account(account, settings)
+        return await check_file(report, name, settings.model_copy(update={"verify": "check"}), on_notice, account)
 
 
 async def export_run(request: Request) -> Response:
-    """Return a run's report in one of the formats of `deep-research export`; `question` is the id of an earlier one."""
+    """Return a run's report in a format of `deep-research export`; `question` selects an earlier question by id."""
     export_format = request.query_params.get("format", "md")
     if export_format not in MEDIA_TYPES:
-        raise HTTPException(422, f"format: there is no {export_format!r}; there are {', '.join(MEDIA_TYPES)}.")
-    evidence = next((one for one in get_args(Evidence) if one == request.query_params.get("evidence")), None)
+        raise HTTPException(422, f"format: unknown format {export_format!r}; choose from {', '.join(MEDIA_TYPES)}.")
+    evidence = next((level for level in get_args(Evidence) if level == request.query_params.get("evidence")), None)
     stored = await _run(request)
     name = RunName(stored.thread, None)
     try:
         content = await asyncio.to_thread(export_content, stored, export_format, name, evidence)
     except UserMistake as error:
         raise HTTPException(409, str(error)) from error
-    file = f"report-{stored.thread[:8]}.{_ENDINGS.get(export_format, export_format)}"
+    file = f"report-{stored.thread[:8]}.{_SUFFIXES.get(export_format, export_format)}"
     headers = {
         "Content-Disposition": f'attachment; filename="{file}"',
         "Content-Security-Policy": "sandbox",
@@ -178,25 +205,26 @@ async def export_run(request: Request) -> Response:
 
 
 async def show_source(request: Request) -> Response:
-    """Return a source of a run: title, address, the text of it that was read, and what the report quotes.
+    """Return a source of a run by number, with title, link, the text that was read, and the quoted passages.
 
-    It goes by its number; with `of=thread` the report need not cite it. The report is the latest, or that of the
-    earlier question with the id `question`.
+    The number is the one in the latest report, or in the report on the earlier question with the id `question`; with
+    `of=thread`, it is the number in the thread, where uncited sources have numbers too.
     """
     stored, number = await _run(request), request.path_params["number"]
     report, sources = stored.state.report, stored.state.sources
+    keys = report.keys if report else {}
     in_thread = {source.number: key for key, source in sources.items() if source.number}
-    key = (in_thread if request.query_params.get("of") == "thread" else (report.keys if report else {})).get(number)
+    key = (in_thread if request.query_params.get("of") == "thread" else keys).get(number)
     if key is None:
-        raise HTTPException(404, f"There is no source {number}.")
-    texts = await source_texts(sources, [key], Pages(_book(request).database.store, stored.thread))
+        raise HTTPException(404, f"Source {number} does not exist.")
+    texts = await source_texts(sources, [key], Pages(opened_books[-1].database.store, stored.thread))
     passages = [passage for claim in (report.claims if report else ()) for passage in claim.passages]
     source, link = sources[key], link_to(sources[key])
     shown = {
-        "number": next((own for own, cited in (report.keys if report else {}).items() if cited == key), 0),
+        "number": next((own for own, cited in keys.items() if cited == key), 0),
         "title": shown_title(source),
         "quotes": [passage.quote for passage in passages if passage.source == key and passage.quote],
-        # A browser opens no file for a page of the web.
+        # Browsers do not open local files from a web page.
         "link": link if link.startswith(("http://", "https://")) else "",
         "read_at": source.read_at,
         "texts": [text.text for text in texts.get(key, ())],
@@ -215,68 +243,68 @@ ROUTES: Sequence[Route] = (
     Route("/research/runs/{thread}/export", export_run),
     Route("/research/runs/{thread}/sources/{number:int}", show_source),
 )
-"""All that is served here, each under a user's token."""
+"""All our routes; each requires a user's token."""
 
 
 def run_data(stored: StoredRun) -> dict[str, Any]:
-    """Return how a run stands, with its conversation."""
-    state = stored.state
+    """Return the status and conversation of a run, as JSON data for clients."""
+    state, run = stored.state, stored.state.run
     spent, audit = total(state.spending), state.report.audit if state.report else None
+    depth = "recalled" if run.is_recalled else "quick" if run.is_quick else run.depth or "standard"
     shown = {
         "thread": stored.thread,
         "name": stored.name,
         "label": stored.label,
         "title": stored.title,
         "question": stored.question,
-        "asked": next((clean(one.text) for one in state.messages if isinstance(one, HumanMessage)), ""),
+        "asked": next((clean(message.text) for message in state.messages if isinstance(message, HumanMessage)), ""),
         "graph": GRAPHS[stored.strategy],
         "status": stored.status,
         "is_unfinished": stored.is_unfinished,
         "waiting": dict(stored.waiting),
         "changed": stored.changed,
         "failure": stored.failure,
-        "question_id": state.run.id,
-        "first_title": state.run.first_title,
-        "depth": "recalled"
-        if state.run.is_recalled
-        else "quick"
-        if state.run.is_quick
-        else state.run.depth or "standard",
+        "question_id": run.id,
+        "first_title": run.first_title,
+        "depth": depth,
         "plan": state.plan.text if state.plan else "",
-        "seconds": state.run.active_seconds,
-        "stop_reason": state.run.stop_reason,
-        "estimate": _expected(state.run.estimate) if state.run.estimate else "",
+        "seconds": run.active_seconds,
+        "stop_reason": run.stop_reason,
+        "estimate": estimate_line(run.estimate, is_brief=True) if run.estimate else "",
         "spent": {"calls": spent.calls, "tokens": spent.input_tokens + spent.output_tokens, "usd": spent.usd},
         "has_report": state.report is not None,
         "sources": _sources(state),
         "checked": counts_line(audit) if audit else "",
         "open_gaps": list(audit.open_gaps) if audit else [],
-        "messages": [_message(message) for message in state.messages if mark_of(message) != DRAFT],
+        "messages": [
+            {
+                "role": "user" if isinstance(message, HumanMessage) else "assistant",
+                "kind": mark_of(message),
+                "text": message.text,
+                "attached": [attachment.model_dump() for attachment in attached_to(message)],
+            }
+            for message in state.messages
+            if mark_of(message) != DRAFT
+        ],
     }
     return clean_nested(shown)
 
 
-def _expected(estimate: Estimate) -> str:
-    """Return what a run will take in a few words; with too few finished runs, the limit on its time."""
-    if not estimate.seconds:
-        return f"at most {in_words(estimate.max_seconds)}" if estimate.max_seconds else ""
-    return f"about {in_words(estimate.seconds.likely)}" + (f", {dollars(estimate.usd.likely)}" if estimate.usd else "")
-
-
 def _sources(state: ResearchState) -> list[dict[str, Any]]:
-    """Return the sources that the report cites, as the page shows them on cards."""
+    """Return the cited sources with the fields that the page's source cards show."""
     words = labels(state.run.language_code)
     return [
         {
             "number": source.number,
             "title": shown_title(source),
             "kind": source.kind,
-            "place": source_place(source),
+            "place": short_location(source),
             "extent": source.extent,
             "facts": [
-                fact
-                for fact in (source.kind == "web" and words.origin(source), time_line(source), words.remark(source))
-                if fact
+                *filter(
+                    None,
+                    (words.origin(source) if source.kind == "web" else "", time_line(source), words.remark(source)),
+                )
             ],
         }
         for source in (state.report.cited(state.sources) if state.report else ())
@@ -284,14 +312,14 @@ def _sources(state: ResearchState) -> list[dict[str, Any]]:
 
 
 async def _watch_others(book: RunBook) -> None:
-    """Announce to all streams what other processes write; runs of this process announce it themselves."""
+    """Notify all streams of changes by other processes; runs in this process send their own notifications."""
     known = dict[str, tuple[Any, ...]]()
     while True:
         await asyncio.sleep(OTHERS_SECONDS)
         try:
             versions = await book.database.saver.versions(threads) if (threads := followed()) else {}
-        except Exception as error:  # noqa: BLE001 - a database that cannot be read now may be later
-            log_failure(__name__, error, "What other processes write is not seen")
+        except Exception as error:  # noqa: BLE001 - the database may be readable again later
+            log_failure(__name__, error, "Changes by other processes cannot be read")
             continue
         for thread in known.keys() | versions.keys():
             *_, owner = version = versions.get(thread, (None,))
@@ -301,7 +329,7 @@ async def _watch_others(book: RunBook) -> None:
 
 
 async def _owner(thread: str) -> str | None:
-    """Return the user of a thread once a run has begun on it; none if none begins in time."""
+    """Wait for a run to start on a thread and return its owner; None if none starts in time."""
     with suppress(TimeoutError):
         async with asyncio.timeout(BEGIN_SECONDS):
             while True:
@@ -312,11 +340,11 @@ async def _owner(thread: str) -> str | None:
     return None
 
 
-async def _events(book: RunBook, thread: str, user: str) -> AsyncIterator[str]:
+async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator[str]:
     yield ": nothing yet\n\n"
     if (owner := await _owner(thread)) != user:
-        # Somebody else may have begun one under this id in the meantime.
-        words = _no_run(thread).detail if owner else f"No run has begun on the thread {thread} in {BEGIN_SECONDS} s."
+        # Another user may have started a run on this thread in the meantime.
+        words = _no_run(thread).detail if owner else f"No run has started on thread {thread} within {BEGIN_SECONDS} s."
         yield _event("refused", {"detail": words})
         return
     tail, question_id, last = LogTail(Pages(book.database.store, thread), ""), "", ""
@@ -325,8 +353,8 @@ async def _events(book: RunBook, thread: str, user: str) -> AsyncIterator[str]:
         try:
             stored = await book.read(thread)
         except DeepResearchError as error:
-            # It was deleted, or is damaged.
-            yield _event("refused", {"detail": " ".join(str(error).split())})
+            # The run was deleted or is damaged.
+            yield _refusal(error)
             return
         data = run_data(stored)
         if data["question_id"] != question_id:
@@ -342,14 +370,38 @@ async def _events(book: RunBook, thread: str, user: str) -> AsyncIterator[str]:
         await change.wait()
 
 
+async def _check_events(book: RunBook, user: str, data: bytes, name: str) -> AsyncIterator[str]:
+    notices = asyncio.Queue[str]()
+    check = asyncio.create_task(check_for(user, book, data, name, notices.put_nowait))
+    check.add_done_callback(lambda _: notices.put_nowait(""))
+    try:
+        while not check.done():
+            try:
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    words = await notices.get()
+            except TimeoutError:
+                yield ": still checking\n\n"
+            else:
+                yield _event("notice", {"words": words}) if words else ""
+        found = await check
+        yield _event("checked", {"summary": found.summary, "html": await asyncio.to_thread(html_of, found, name)})
+    except DeepResearchError as error:
+        yield _refusal(error)
+    finally:
+        # The client may have disconnected.
+        check.cancel()
+
+
+def _stream(events: AsyncIterator[str]) -> Response:
+    return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+def _refusal(error: DeepResearchError) -> str:
+    return _event("refused", {"detail": " ".join(str(error).split())})
+
+
 def _event(name: str, data: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
-
-
-def _message(message: AnyMessage) -> dict[str, Any]:
-    role = "user" if isinstance(message, HumanMessage) else "assistant"
-    attached = [one.model_dump() for one in attached_to(message)]
-    return {"role": role, "kind": mark_of(message), "text": message.text, "attached": attached}
 
 
 async def _line(book: RunBook, thread: str) -> dict[str, Any]:
@@ -364,9 +416,9 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
 
 
 async def _run(request: Request) -> StoredRun:
-    """Return the run of a request, at its question; raises status 404 if the user has none of this id."""
+    """Return the requested run of the user, at the requested question; raises status 404."""
     thread, question = request.path_params["thread"], request.query_params.get("question")
-    book = _book(request)._replace(user=_user(request))
+    book = opened_books[-1]._replace(user=_user(request))
     try:
         stored = await book.read(thread)
     except UnknownThread:
@@ -376,16 +428,11 @@ async def _run(request: Request) -> StoredRun:
     for earlier in await book.earlier(stored):
         if earlier.state.run.id == question:
             return earlier
-    raise HTTPException(404, f"The run {thread} has no question {question}.")
+    raise HTTPException(404, f"Run {thread} has no question {question}.")
 
 
 def _no_run(thread: str) -> HTTPException:
-    return HTTPException(404, f"There is no run {thread}.")
-
-
-def _book(request: Request) -> RunBook:
-    book: RunBook = request.app.state.book
-    return book
+    return HTTPException(404, f"Run {thread} does not exist.")
 
 
 def _user(request: Request) -> str:

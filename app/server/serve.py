@@ -1,4 +1,4 @@
-"""The command `serve`: LangGraph's server with the page, as `langgraph.json` describes it."""
+"""The `serve` command: runs LangGraph's server with our web page, as configured in `langgraph.json`."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from ..words import DONE
 from .users import LOOPBACK, REQUIRE_TOKEN, server_settings, users
 
 PORT = 2024
-"""Where the server listens if nothing else is asked for; another port if that is taken."""
+"""Default port; if it is taken, a free port is chosen."""
 JOBS = 50
-"""Runs at the same time."""
+"""Maximum number of concurrent runs."""
 
 
 @reports_errors
 def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
-    """Start the server and wait until it is stopped; raises `UnknownSetting` or `ExtraMissing` before it starts."""
-    given = settings_from_options(**options) | ({"data_dir": data_dir.absolute()} if data_dir else {})
+    """Run the server until it is stopped; raises `UnknownSetting` or `ExtraMissing` before it starts."""
+    given = settings_from_options(data_dir=data_dir and data_dir.absolute(), **options)
     context = read_context(given)
     folder = context.data_dir.absolute()
     demo = folder / "demo" / "lighthouses"
     if not context.docs and demo.is_dir():
-        say("No documents are given (--docs): those of `deep-research demo` can be searched.")
+        say("No documents are given (--docs): the server searches the documents of `deep-research demo`.")
         given["docs"] = (demo,)
     list(open_roots(read_context(given)))
     if notice := quotes_only(ROLES, context):
@@ -47,7 +47,7 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
     if host not in LOOPBACK and LOCAL_USER in users().values():
         raise UnknownSetting(
             f"--host {host}: other machines need tokens; set DEEP_RESEARCH_SERVER_TOKENS to USER:TOKEN, and "
-            "DEEP_RESEARCH_SERVER_HOSTS to the name under which they reach this one."
+            "DEEP_RESEARCH_SERVER_HOSTS to the host name by which they reach this machine."
         )
     for notice in tracing_notices(context):
         say(notice)
@@ -60,12 +60,12 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
         ) from None
     _set_environment({**given, "data_dir": folder})
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # LangGraph keeps its list of threads and runs where it is started.
+    # LangGraph stores its list of threads and runs in the working directory, so this is the data folder.
     os.chdir(folder)
-    # It greets with addresses of its own; ours is printed when the server is ready.
+    # Hides LangGraph's start-up message; `guard` prints ours when the server is ready.
     logging.getLogger("langgraph_api.cli").setLevel(logging.ERROR)
     config = json.loads(resources.files("deep_research").joinpath("langgraph.json").read_text("utf-8"))
-    # LangGraph calls no address of a private network but those of these names.
+    # In private networks, LangGraph calls webhooks only on these hosts.
     names = [re.sub(r":\d+$", "", name).strip("[]") for name in server_settings().webhook_hosts]
     config["webhooks"]["url"]["allowed_domains"] = names
     run_server(
@@ -86,11 +86,11 @@ def _free_port(host: str, wanted: int | None) -> int:
         except OSError as error:
             if wanted:
                 raise UnknownSetting(f"--port {wanted}: {error.strerror}.") from error
-    raise UnknownSetting(f"--host {host}: the server cannot listen there.")
+    raise UnknownSetting(f"--host {host}: the server cannot listen on this address.")
 
 
 def _set_environment(given: dict[str, Any]) -> None:
-    """Give the server, which takes its settings from the environment, those of the options."""
+    """Set the options as environment variables, from which the server reads its settings."""
     for name, value in given.items():
         if name == "docs":
             value = os.pathsep.join(map(str, value))
@@ -101,9 +101,9 @@ def _set_environment(given: dict[str, Any]) -> None:
         os.environ[f"{ENVIRONMENT_PREFIX}{name.upper()}"] = str(value)
     os.environ |= {"LANGGRAPH_NO_VERSION_CHECK": "1", "LANGGRAPH_CLI_NO_ANALYTICS": "1"}
     if not traced_to():
-        # LangGraph's server traces as soon as there is a key, even if nothing says so.
+        # Otherwise LangGraph's server would trace as soon as a key is set.
         os.environ["LANGSMITH_TRACING"] = "false"
     os.environ.setdefault("LOG_LEVEL", "WARNING")
-    # Its page is opened by an address with the token, so nothing else on the machine has to be let in.
+    # The printed page address contains the token, so no client needs access without a token.
     os.environ[REQUIRE_TOKEN] = "true"
     server_settings.cache_clear()

@@ -1,4 +1,4 @@
-"""Who may use the server: users by token, and what each may take up."""
+"""Settings, users and tokens of the server."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ TOKEN_FILE = "server-token"  # noqa: S105 - a name
 STUDIO = "https://smith.langchain.com"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ADDRESS = "LANGGRAPH_API_URL"
-"""Variable in which LangGraph's command passes the server the address at which it listens."""
+"""Environment variable with the server's own URL, set by LangGraph's command."""
 REQUIRE_TOKEN = f"{ENVIRONMENT_PREFIX}SERVER_REQUIRE_TOKEN"
 SHORTEST = 16
-"""Characters that a token has at least."""
+"""Minimum length of a token."""
 
 
 class ServerSettings(BaseSettings):
-    """Settings of the server, each `DEEP_RESEARCH_SERVER_<NAME>` in its environment."""
+    """Settings of the server, from environment variables `DEEP_RESEARCH_SERVER_<NAME>`."""
 
     model_config = SettingsConfigDict(env_prefix=f"{ENVIRONMENT_PREFIX}SERVER_", env_ignore_empty=True, frozen=True)
 
     tokens: Annotated[tuple[str, ...], NoDecode] = ()
-    """Users and their tokens, as `alice:TOKEN bob:TOKEN`."""
+    """Users and their tokens, in the form `alice:TOKEN bob:TOKEN`."""
     tokens_file: Path | None = None
-    """A file with one such pair in a line."""
+    """A file with one `USER:TOKEN` pair per line."""
     hosts: Annotated[tuple[str, ...], NoDecode] = ()
-    """Names under which the server is reached, beside those of this machine."""
+    """Host names under which the server can be reached, in addition to localhost."""
     origins: Annotated[tuple[str, ...], NoDecode] = ()
-    """Origins whose pages may use the server, beside its own and Studio's."""
+    """Origins whose web pages may use the server, in addition to its own and LangGraph Studio's."""
     webhook_hosts: Annotated[tuple[str, ...], NoDecode] = ()
-    """Hosts that users may have called when a run ends, as in its address: with the port if that is not the usual."""
+    """Hosts that webhooks may call when a run ends, written as in the URL, with any non-default port."""
     require_token: bool = False
-    """Whether clients on this machine need the token even if the server is open to them otherwise."""
+    """Whether even clients on this machine need a token."""
     user_runs: int = Field(default=50, ge=1)
-    """Runs of one user at the same time."""
+    """Maximum number of concurrent runs per user."""
     body_bytes: int = Field(default=64_000_000, ge=1)
-    """Size of a request's body: a question with the files that are attached to it, in base64."""
+    """Maximum size of a request body, including attached files in base64."""
 
     @field_validator("tokens", "hosts", "origins", "webhook_hosts", mode="before")
     @classmethod
@@ -60,13 +60,13 @@ class ServerSettings(BaseSettings):
 
 @cache
 def server_settings() -> ServerSettings:
-    """Return the settings of this process's server."""
+    """Return the server settings of this process."""
     return ServerSettings()
 
 
 @cache
 def users() -> dict[str, str]:
-    """Return users by their tokens; where none are set, one whose token is made at the first start and kept."""
+    """Return the users, keyed by token; by default only the local user, whose token is created at the first start."""
     settings = server_settings()
     try:
         filed = settings.tokens_file.read_text("utf-8").split() if settings.tokens_file else []
@@ -82,10 +82,9 @@ def users() -> dict[str, str]:
 
 @cache
 def is_open() -> bool:
-    """Return whether clients on this machine need no token.
+    """Return whether clients on this machine need no token, as with `langgraph dev`.
 
-    They need none if no tokens are configured and the server listens on loopback only, as it does under
-    `langgraph dev`; configured host names mean that a proxy forwards requests of others.
+    True if no tokens are configured, the server listens only on loopback, and no configured host names suggest a proxy.
     """
     settings, listens_at = server_settings(), urlsplit(os.environ.get(ADDRESS, "")).hostname
     has_tokens = set(users().values()) != {LOCAL_USER}
@@ -93,9 +92,9 @@ def is_open() -> bool:
 
 
 def user_of(headers: Mapping[str, str], client: str) -> str | None:
-    """Return the user that a request comes from, by its token or because it needs none; else none.
+    """Return the user of a request: the token's owner, or the local user if no token is needed; None to refuse it.
 
-    `headers` have names in lower case. Nobody but clients on this machine is the local user.
+    `headers` has lower-case names. Only clients on this machine can be the local user.
     """
     user = user_of_token(headers)
     if user is None and is_open() and is_from_allowed_page(headers):
@@ -104,22 +103,22 @@ def user_of(headers: Mapping[str, str], client: str) -> str | None:
 
 
 def user_of_token(headers: Mapping[str, str]) -> str | None:
-    """Return the user of the token in a request; none without a token that is known."""
+    """Return the user whose token a request carries; None without a known token."""
     token = token_in(headers).encode()
     return next((user for known, user in users().items() if hmac.compare_digest(known.encode(), token)), None)
 
 
 def allowed_origins(host: str = "") -> tuple[str, ...]:
-    """Return the origins whose pages may use the server, its own included, which follows from its host."""
+    """Return the origins whose web pages may use the server, including its own if `host` is given."""
     own = (f"http://{host}", f"https://{host}") if host else ()
     return (STUDIO, *server_settings().origins, *own)
 
 
 def is_from_allowed_page(headers: Mapping[str, str]) -> bool:
-    """Return whether a request comes from no web page at all, or from one that may use the server.
+    """Return whether a request comes from an allowed web page or from no web page at all.
 
-    Browsers send `Origin` with all that changes something or can be read by a page of another site, and
-    `Sec-Fetch-Site` with all else; other clients send neither.
+    Browsers send `Origin` with requests that change something or whose response another site could read, and
+    `Sec-Fetch-Site` with the others; other clients send neither.
     """
     if (origin := headers.get("origin")) is not None:
         return origin in allowed_origins(headers.get("host", ""))
@@ -127,17 +126,17 @@ def is_from_allowed_page(headers: Mapping[str, str]) -> bool:
 
 
 def refused_webhook(address: object) -> str:
-    """Return why this address is not called when a run ends; empty if it may be, or if there is none."""
-    # The host as it is written: with a password or a backslash in it, it is none of those.
+    """Return why a webhook URL is refused; empty if it is allowed or not given."""
+    # Compares the host as written, so a URL with a password or backslash matches no allowed host.
     found = re.match(r"https?://([^/?#]*)", str(address), re.IGNORECASE)
     host = found[1].lower() if found else str(address)
     if not address or (found and host in map(str.lower, server_settings().webhook_hosts)):
         return ""
-    return f"webhook: {host[:100]!r} is not allowed; the operator can name it: DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS."
+    return f"webhook: {host[:100]!r} is not allowed; the operator can allow it with DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS."
 
 
 def token_in(headers: Mapping[str, str]) -> str:
-    """Return the token of a request: `Authorization: Bearer TOKEN`, or `X-Api-Key: TOKEN` as LangGraph's clients do."""
+    """Return the token of a request, sent as `Authorization: Bearer TOKEN` or, by LangGraph's clients, `X-Api-Key`."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
 
@@ -146,8 +145,8 @@ def _pair(pair: str) -> tuple[str, str]:
     user, _, token = pair.partition(":")
     if not user or len(token) < SHORTEST or user == LOCAL_USER:
         raise UnknownSetting(
-            f"DEEP_RESEARCH_SERVER_TOKENS: the entry of {user!r} is no USER:TOKEN with {SHORTEST} characters or more "
-            f"({LOCAL_USER!r} is taken)."
+            f"DEEP_RESEARCH_SERVER_TOKENS: the entry for {user!r} must be USER:TOKEN, with a token of at least "
+            f"{SHORTEST} characters and a user other than {LOCAL_USER!r}."
         )
     return token, user
 
@@ -162,5 +161,5 @@ def _local_token() -> str:
         pass
     token = path.read_text("utf-8").strip()
     if len(token) < SHORTEST:
-        raise UnknownSetting(f"{str(path)!r} holds no token: delete it, and start the server again.")
+        raise UnknownSetting(f"{str(path)!r} contains no valid token: delete the file and restart the server.")
     return token

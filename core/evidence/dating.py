@@ -1,4 +1,4 @@
-"""When a document is of, by its own words: its date, what kind of date that is, and the period that it reports on."""
+"""Reads a document's date from its text: the date, its kind, and the period that the document reports on."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
     from ..records.sources import DateKind
 
 HEAD, TAIL = 500, 300
-"""Characters at the beginning and at the end of a text that may state its date."""
+"""Number of characters at the beginning and at the end of a text in which its date is searched."""
 TOP_LINES = 4
-"""Lines at the beginning in which a date may stand for itself."""
+"""Number of first lines in which a date without a label counts as the document's."""
 EARLIEST = "1995"
-"""An earlier date that stands for itself is that of something a text is about."""
+"""A date without a label before this year is taken to be about the subject, not the document."""
 DAY = len("2024-05-03")
 LEAD, LEAD_OF_THIS, LONGEST_LEAD = 2, 6, 20
-"""Most words before the word for a date, before it in a sentence on "this document", and in a title."""
+"""Maximum words before a word such as "published": in a sentence, in one about "this document", and in a title."""
 BEFORE, NAME = 8, 6
-"""Most words before a date that stands for itself, and of an author's name."""
+"""Maximum words before a date without a label, and of an author's name."""
 
-_Place = Literal["title", "top", "text", "page"]
+_Part = Literal["title", "top", "text", "page"]
 _KINDS: tuple[DateKind, ...] = ("publication", "as_of", "in_force", "document")
 _ITEMS = ("- ", "* ", "+ ", "• ", "| ")
 _SENTENCES = re.compile(r"(?<=[^\W\d][.;])\s+|(?<=\d{4}[.;])\s+|(?<=[;。；])")
 _AMBIGUOUS = re.compile(r"(?<!\d)(\d{1,2})([/_-])(\d{1,2})\2((?:19|20|21)\d\d)(?!\d)")
 _MONTH_FIRST = re.compile(r"\b(?:US|U\.S\.|USA|United States|Americans?|[A-Z]{2} \d{5})(?!\w)")
 _DAY_FIRST = re.compile(r"\b(?:UK|U\.K\.|United Kingdom|Brit\w+|England|Ireland|Australia|New Zealand|India|EU)\b|[£€]")
-# No dash of a span.
+# Without a range's dash.
 _END = re.compile(r"\s*(?:$|[.;)\]|*_]|[–—](?!.{0,14}\d)|-\s)")
 _APART = re.compile(r"(?:[,(\[–—]|\s-)\s*$")
 _YEAR = r"(?P<year>(?:19|20|21)\d\d)"
 
 
 class Dated(NamedTuple):
-    """The date of a document, its kind, and the period that it reports on; each may be empty."""
+    """A document's date, the date's kind, and the period that the document reports on; each may be empty."""
 
     date: str = ""
     date_kind: DateKind = ""
@@ -48,47 +48,44 @@ class Dated(NamedTuple):
 
 
 class StatedDate(NamedTuple):
-    """A date that a text states as its own."""
+    """A date that a text states as its own date."""
 
     date: str
     kind: DateKind
 
 
 def dated(title: str, name: str, text: str, today: str = "") -> Dated:
-    """Return the date that a document states, or that its title or the name of its file bears.
+    """Return the date that a document states, or else the date in its title or file name.
 
-    What is said beside a date comes before a day in the title, but for the title of minutes or a decree; then come a
-    day in the name, and the day from which it is in force. Without `today` (an ISO date), all days are past.
+    A labelled date in the text beats a day in the title, except for minutes and decrees; next come a day in the
+    file name, and the date of entry into force. `today` is an ISO date; if empty, no date counts as future.
     """
-    # An underscore would count as a letter.
+    # `\b` treats underscores as letters.
     named = name.rpartition(".")[0].replace("_", "-")
-    in_title, said = _of_line(title, text, "title"), statements(text, title)
-    of_name = (one.date for one in _of_line(named, "", "title"))
+    in_title, in_text = _of_line(title, text, "title"), statements(text, title)
+    of_name = (found.date for found in _of_line(named, "", "title"))
     in_name = [StatedDate(date, "file_name") for date in of_name if date not in title]
-    # A year alone may be that of another document, as of the edition that this one supersedes.
-    stated = [
-        one
-        for kind in ("publication", "document", "as_of")
-        for one in said
-        if one.kind == kind and len(one.date) > len("2024")
-    ]
-    days = [one for one in in_title if len(one.date) == DAY and one.kind != "in_force"]
-    first = [*days, *stated] if _pattern("date_acts", is_ending=True).search(_plain(title)) else [*stated, *days]
-    first = [*first, *(one for one in in_name if len(one.date) == DAY)]
+    # A year alone may be that of another document, such as a superseded edition.
+    exact = [found for found in in_text if len(found.date) > len("2024")]
+    labelled = [found for kind in ("publication", "document", "as_of") for found in exact if found.kind == kind]
+    days = [found for found in in_title if len(found.date) == DAY and found.kind != "in_force"]
+    first = [*days, *labelled] if _pattern("date_acts", is_ending=True).search(_plain(title)) else [*labelled, *days]
+    first += (found for found in in_name if len(found.date) == DAY)
     period = period_of(title, text) or period_of(f"{title} {named}", "")
-    rest = [one for one in (*in_title, *in_name) if one.date not in period]
-    # What is of the future is the time that a document is about.
-    period = period or next((one.date for one in rest if today and one.date > today and len(one.date) < DAY), "")
-    in_force = [one for one in (*in_title, *said) if one.kind == "in_force"]
-    past = [one for one in (*first, *rest) if one.kind != "in_force" and one.date <= (today or "9999")]
-    exact = [one for one in past if one in first]
-    return Dated(*next(iter([*exact, *in_force, *past]), ("", "")), period)
+    rest = [found for found in (*in_title, *in_name) if found.date not in period]
+    if today and not period:
+        # A future month or year is the document's reporting period.
+        period = next((found.date for found in rest if found.date > today and len(found.date) < DAY), "")
+    in_force = [found for found in (*in_title, *in_text) if found.kind == "in_force"]
+    past = [found for found in (*first, *rest) if found.kind != "in_force" and found.date <= (today or "9999")]
+    ranked = [*(found for found in past if found in first), *in_force, *past]
+    return Dated(*next(iter(ranked), ("", "")), period)
 
 
 def statements(text: str, title: str = "", *, of_page: bool = False) -> list[StatedDate]:
-    """Return the dates that the first and the last lines say to be those of the text.
+    """Return the dates that the first and last lines state as the text's own.
 
-    On a page of the web (`of_page`), only when it was published, or a day alone on a line, is its own.
+    On a web page (`of_page`), only publication dates and days alone on a line count.
     """
     head, tail = ([line for line in part.splitlines() if line.strip()] for part in (text[:HEAD], text[HEAD:][-TAIL:]))
     found = (
@@ -99,38 +96,39 @@ def statements(text: str, title: str = "", *, of_page: bool = False) -> list[Sta
 
 
 def in_force_from(title: str, text: str) -> str:
-    """Return the day from which a document says that it is in force; empty if it says nothing of it."""
-    said = [*_of_line(title, text, "title"), *statements(text)]
-    return next((one.date for one in said if one.kind == "in_force"), "")
+    """Return the day from which a document is in force, as it states; empty if it states none."""
+    found = [*_of_line(title, text, "title"), *statements(text)]
+    return next((stated.date for stated in found if stated.kind == "in_force"), "")
 
 
-def _of_line(line: str, text: str, place: _Place, title: str = "") -> list[StatedDate]:
+def _of_line(line: str, text: str, part: _Part, title: str = "") -> list[StatedDate]:
+    """Return the dates that a line in this part of a text states as the text's own."""
     found = list[StatedDate]()
     for sentence in _SENTENCES.split(line):
-        for number, one in enumerate(dates_in(sentence)):
-            before, after = _plain(sentence[: one.start]), _plain(sentence[one.end :])
-            date = _exact(sentence[one.start : one.end], one.iso, text)
-            if not date or _pattern("date_other").search(before) or _range_before().search(before):
+        for number, written in enumerate(dates_in(sentence)):
+            before, after = _plain(sentence[: written.start]), _plain(sentence[written.end :])
+            date = _exact(sentence[written.start : written.end], written.iso, text)
+            if not date or _pattern("date_other").search(before) or _patterns()["range_before"].search(before):
                 continue
-            is_whole = bool(_END.match(after)) or (place != "text" and line.startswith(sentence))
-            kind = _kind(before, after, LONGEST_LEAD if place == "title" else LEAD, is_whole=is_whole)
+            is_whole = bool(_END.match(after)) or (part != "text" and line.startswith(sentence))
+            kind = _kind(before, after, LONGEST_LEAD if part == "title" else LEAD, is_whole=is_whole)
             can_stand = not number and len(date) > len("2024") and date > EARLIEST and line.lstrip()[:2] not in _ITEMS
-            if place == "page" and kind != "publication":
+            if part == "page" and kind != "publication":
                 kind = "publication" if can_stand and len(date) == DAY and not _words(f"{before}{after}") else ""
-            elif place == "title" and not kind:
-                # A year at the end, not that of "2014 Cup".
+            elif part == "title" and not kind:
+                # A year at the end counts, but the year in "2014 Cup" does not.
                 kind = "document" if len(date) > len("2024") or _END.match(after) else ""
-            elif place == "top" and not kind and can_stand and _stands_alone(before, after, title):
+            elif part == "top" and not kind and can_stand and _stands_alone(before, after, title):
                 kind = "document"
             found += [StatedDate(date, kind)] if kind else []
     return found
 
 
 def _kind(before: str, after: str, most: int, *, is_whole: bool) -> DateKind:
-    """Return what is said of a date by the words before it, or just behind it.
+    """Return the date's kind according to the words before or just after it; empty if they name none.
 
-    At `most` so many words stand before these. Some words say it only of a date with which a line begins or a sentence
-    ends (`is_whole`).
+    At most `most` words may precede these words. Some kinds need a date at the beginning of a line or the end of a
+    sentence (`is_whole`).
     """
     for kind in _KINDS:
         lead = most + 2 * (kind == "in_force")
@@ -146,7 +144,7 @@ def _kind(before: str, after: str, most: int, *, is_whole: bool) -> DateKind:
 
 
 def _leads(gap: str) -> bool:
-    """Whether these words lead from the word for a date to the date: "by A. Ames on", but not "the bridge on"."""
+    """Whether these words may come between "published" and its date: "by A. Ames on", but not "the bridge on"."""
     words = _words(gap)
     strange = [word for word in words if word not in _listed("date_fillers") and not re.fullmatch(r"[a-z]?\d+", word)]
     is_name = words[:1] and words[0] in _listed("date_authors") and len(words) <= NAME + 1
@@ -161,7 +159,7 @@ def _is_of_document(lead: str, most: int) -> bool:
 
 
 def _stands_alone(before: str, after: str, title: str) -> bool:
-    """Whether a date is a line or a part of one: "Lyon, le 3 mai 2026", but not "lit on 3 May 2026"."""
+    """Whether a date is set apart on its line: "Lyon, le 3 mai 2026", but not "lit on 3 May 2026"."""
     head, is_end = _unfilled(before), bool(_END.match(after))
     if _words(head):
         return is_end and len(_words(head)) <= BEFORE and bool(_APART.search(head))
@@ -170,14 +168,14 @@ def _stands_alone(before: str, after: str, title: str) -> bool:
 
 
 def _unfilled(before: str) -> str:
-    """Return a text without the words at its end that may stand between anything and a date."""
+    """Return a text without trailing filler words that may precede any date."""
     while (found := re.search(r"([^\W_]+)\W*$", before)) and found[1] in _listed("date_fillers"):
         before = before[: found.start()]
     return before if _words(before) else ""
 
 
 def _exact(words: str, iso: str, text: str) -> str:
-    """Return a date; of 05/06/2031 what the text shows to be meant, and nothing if it does not."""
+    """Return the ISO date; 05/06/2031 is read in the text's day-month order, and gives "" if that is unknown."""
     found = _AMBIGUOUS.fullmatch(words)
     if not found or len(iso) == DAY:
         return iso
@@ -191,17 +189,19 @@ def _exact(words: str, iso: str, text: str) -> str:
 
 
 def period_of(title: str, text: str) -> str:
-    """Return the period that a title, or the line that says what a text is about, names."""
+    """Return the period that a title or subject line names; empty if there is none."""
     sentences = [_plain(sentence) for line in text[:HEAD].splitlines() for sentence in _SENTENCES.split(line)]
-    subjects = [found[1] for one in sentences if (found := _subject().match(one))]
+    subjects = [found[1] for sentence in sentences if (found := _patterns()["subject"].match(sentence))]
     if _pattern("report_words", is_ending=True).search(_plain(title)):
         subjects += [
-            one for one in sentences if len(_words(one)) <= BEFORE and not _pattern("report_words").search(one)
+            sentence
+            for sentence in sentences
+            if len(_words(sentence)) <= BEFORE and not _pattern("report_words").search(sentence)
         ]
     period = next(filter(None, map(_period_in, (_plain(title), *subjects))), "")
     if len(period) in (len("2024"), len("2024/2025")):
-        # What the fiscal year is, is said elsewhere.
-        spans = (_span_in(one) for one in sentences if _pattern("fiscal_words").search(one))
+        # The text may define its fiscal year.
+        spans = (_span_in(sentence) for sentence in sentences if _pattern("fiscal_words").search(sentence))
         period = next(filter(None, spans), period)
     return period
 
@@ -209,14 +209,14 @@ def period_of(title: str, text: str) -> str:
 def _period_in(line: str) -> str:
     if period := _span_in(line) or _ended_in(line):
         return period
-    for form in _parts():
-        for found in form.finditer(line):
+    for name in ("part_of_year", "year_and_part"):
+        for found in _patterns()[name].finditer(line):
             sign = found["sign"] or found["letter"]
             number = _ordinals().get(found["ordinal"] or "", 0) or int(found["number"] or found["digit"] or 0)
             is_quarter = sign in ("q", "t") if sign else found["unit"] in _listed("quarter_words")
             if is_quarter or number < 3:
                 return f"{_year(found['year'])}-{'Q' if is_quarter else 'H'}{number}"
-    if years := _fiscal().search(line):
+    if years := _patterns()["fiscal_year"].search(line):
         year = _year(years["year"] or years["before"] or years["first"])
         until = years["until"] or years["last"]
         is_span = bool(until) and year[: 4 - len(until)] + until > year
@@ -225,13 +225,13 @@ def _period_in(line: str) -> str:
     if _pattern("report_words", is_ending=True).search(line):
         is_monthly = any(word in line for word in _listed("month_words"))
         sizes = (len("2024"), len("2024-05")) if is_monthly else (len("2024"),)
-        isos = (one.iso for one in dates_in(line) if not _AMBIGUOUS.fullmatch(line[one.start : one.end]))
-        return max((iso for iso in isos if len(iso) in sizes), key=len, default="")
+        dates = (date for date in dates_in(line) if not _AMBIGUOUS.fullmatch(line[date.start : date.end]))
+        return max((date.iso for date in dates if len(date.iso) in sizes), key=len, default="")
     return ""
 
 
 def _span_in(line: str) -> str:
-    found = _span().search(line)
+    found = _patterns()["span"].search(line)
     if not found:
         return ""
     months = all_month_names()
@@ -240,7 +240,7 @@ def _span_in(line: str) -> str:
 
 
 def _ended_in(line: str) -> str:
-    """Return the period of "the year ended 31 March 2025"."""
+    """Return the period of a phrase such as "the year ended 31 March 2025"."""
     lengths = {"year_words": 12, "fiscal_words": 12, "half_words": 6, "quarter_words": 3, "month_words": 1}
     for found in dates_in(line):
         before = line[: found.start]
@@ -279,14 +279,14 @@ def _listed(table: str) -> frozenset[str]:
 
 @cache
 def _any(table: str) -> str:
-    """Return the words of a table as a choice of a pattern, the longest first."""
+    """Return the words of a table as a regular expression group, longest first."""
     forms = [re.escape(word).replace("\\ ", r"\s+") for word in sorted(_listed(table), key=len, reverse=True)]
     return f"(?:{'|'.join(forms)})"
 
 
 @cache
 def _pattern(table: str, *, is_ending: bool = False) -> re.Pattern[str]:
-    """Return what finds the words of a table, or words that end so; in scripts without spaces, anywhere."""
+    """Return a pattern for a table's words, or for words with these endings; unspaced scripts match anywhere."""
     begin, ending = ("", "(?:s|e|en|es|i)?") if is_ending else (r"(?:(?<![^\W_])|(?=[\u2e80-\U0003134f]))", "")
     return re.compile(rf"{begin}{_any(table)}(?:(?<=[\u2e80-\U0003134f])|{ending}(?![^\W_]))")
 
@@ -298,53 +298,27 @@ def _ordinals() -> dict[str, int]:
 
 
 @cache
-def _subject() -> re.Pattern[str]:
-    return re.compile(rf"\W*{_any('subject_words')}\W*:(.*)")
-
-
-@cache
-def _months() -> str:
-    return f"(?:{'|'.join(sorted(all_month_names(), key=len, reverse=True))})"
-
-
-@cache
-def _range_before() -> re.Pattern[str]:
-    return re.compile(rf"(?:\d[年月日.]?\s*(?:to|bis|au|al|tot|至)|{_months()}\.?\s*[–—-])\s*$")
-
-
-@cache
-def _span() -> re.Pattern[str]:
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """Return the patterns of subject lines, ranges and periods by name; building them at import would be too slow."""
+    month = f"(?:{'|'.join(sorted(all_month_names(), key=len, reverse=True))})"
     day = r"(?:\s\d{1,2}(?:,|(?=\s\D)))?"
     until = rf"\W*{_any('range_words')}\W*(?:\w{{1,3}}\W+){{0,2}}"
-    return re.compile(
-        rf"(?<![^\W_])(?P<first>{_months()})\.?{day}\s*(?:de\s)?(?P<from>(?:(?:19|20|21)\d\d)?){until}(?P<last>{_months()})\.?"
-        rf"{day}\s*(?:de\s)?{_YEAR}(?!\d)"
-    )
-
-
-@cache
-def _parts() -> tuple[re.Pattern[str], ...]:
-    """Return the forms of a quarter or a half of a year."""
     ordinals = "|".join(sorted(map(re.escape, _ordinals()), key=len, reverse=True))
-    units = f"{_any('quarter_words')}|{_any('half_words')}"
     part = (
-        rf"(?:(?P<ordinal>{ordinals})[\s-]*(?P<unit>{units})|(?P<letter>[qths])(?P<number>[1-4])"
-        r"|(?P<digit>[1-4])(?P<sign>[qths]))"
+        rf"(?:(?P<ordinal>{ordinals})[\s-]*(?P<unit>{_any('quarter_words')}|{_any('half_words')})"
+        r"|(?P<letter>[qths])(?P<number>[1-4])|(?P<digit>[1-4])(?P<sign>[qths]))"
     )
     joint = r"(?:\W+(?:of|the|de|del|di|do|du|des|van|het|l|fy|year|jahres|annee|ano|anno|jaar)\b)*\W{0,3}"
     year = r"(?P<year>(?:19|20|21)\d\d|(?<=[qths])\d\d|(?<=[qths]\d.)\d\d)(?!\d)"
-    return (
-        re.compile(rf"(?<![^\W_]){part}{joint}{year}"),
-        re.compile(rf"{_YEAR}\s?年?度?\W{{0,3}}{part}(?![a-z0-9])"),
-    )
-
-
-@cache
-def _fiscal() -> re.Pattern[str]:
-    """Return the forms of a fiscal year, and of two years."""
-    until = r"(?:\s?[-–/]\s?(?P<until>(?:20)?\d\d)(?!\d))?"
-    return re.compile(
-        rf"(?<![^\W_]){_any('fiscal_words')}\W*(?:\w{{1,3}}\W)?(?P<year>(?:20)?\d\d)(?!\d){until}"
-        r"|(?P<before>20\d\d)\s?年?(?:年度|财年|财政年度)"
-        r"|(?<!\d)(?P<first>20\d\d)\s?[-–/]\s?(?P<last>(?:20)?\d\d)(?![-/.\d])"
-    )
+    forms = {
+        "subject": rf"\W*{_any('subject_words')}\W*:(.*)",
+        "range_before": rf"(?:\d[年月日.]?\s*(?:to|bis|au|al|tot|至)|{month}\.?\s*[–—-])\s*$",
+        "span": rf"(?<![^\W_])(?P<first>{month})\.?{day}\s*(?:de\s)?(?P<from>(?:(?:19|20|21)\d\d)?){until}"
+        rf"(?P<last>{month})\.?{day}\s*(?:de\s)?{_YEAR}(?!\d)",
+        "part_of_year": rf"(?<![^\W_]){part}{joint}{year}",
+        "year_and_part": rf"{_YEAR}\s?年?度?\W{{0,3}}{part}(?![a-z0-9])",
+        "fiscal_year": rf"(?<![^\W_]){_any('fiscal_words')}\W*(?:\w{{1,3}}\W)?(?P<year>(?:20)?\d\d)(?!\d)"
+        r"(?:\s?[-–/]\s?(?P<until>(?:20)?\d\d)(?!\d))?|(?P<before>20\d\d)\s?年?(?:年度|财年|财政年度)"
+        r"|(?<!\d)(?P<first>20\d\d)\s?[-–/]\s?(?P<last>(?:20)?\d\d)(?![-/.\d])",
+    }
+    return {name: re.compile(form) for name, form in forms.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import chain
 from math import sqrt
@@ -18,67 +18,68 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 APART = frozenset({"de", "en", "es", "fr", "nl"})
-"""Languages that can be beyond doubt; the others have near relatives that are not in the table, such as Bulgarian."""
+"""Languages whose close relatives all have word tables; Russian's relative Bulgarian, for example, has none."""
 _WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 COMMON = "ar bn cs da de el en es fa fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh"
-"""Codes of the languages that most questions are asked in."""
+"""Codes of the languages that most questions are in."""
 OTHERS = (
     "af am az be bg ca cy et eu ga gl gu hr hy is ka kk km kn lo lt lv mk ml mn mr ms my ne pa ps si sk sl sq sr sw "
     "ta te tl ur uz"
 )
-"""Codes of further languages that can be detected."""
+"""Codes of the other detectable languages."""
 OTHERS_WEIGHT = 0.3
-"""Prior probability of one of these, relative to a common one."""
+"""Prior probability of these languages, relative to common ones."""
 SURE = 0.7
-"""Likelihood from which on the language of a question counts as known."""
+"""Minimum likelihood to accept a question's detected language."""
 FOREIGN = 0.9
-"""Likelihood from which on a text counts as written in another language than it should be."""
+"""Minimum likelihood of another language for a text to count as being in the wrong language."""
 LEAST_LETTERS = 60
-"""Letters of prose that a language is detected from; Chinese, Japanese and Korean ones count thrice."""
+"""Minimum letters of prose for detection; Chinese, Japanese and Korean characters count three times."""
 KIN = (
     *({"da", "nn", "no"}, {"bs", "hr", "sh", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"cs", "sk"}, {"af", "nl"}),
     *({"bg", "mk"}, {"hi", "mr", "ne"}, {"fa", "ps"}),
 )
-"""Languages too similar to call one of them foreign beside the other."""
+"""Languages too similar to count as foreign to each other."""
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class Threshold(NamedTuple):
-    """What is required for a language to be detected by its commonest words."""
+    """Requirements for detecting a language by its most common words."""
 
     fewest: int
-    """Common words of the language at least."""
+    """Minimum number of common words of the language."""
     share: float
-    """Their share of all words at least."""
+    """Minimum share of these among all words."""
     ahead: float
-    """How many times as many they must be as those of any other language."""
+    """Minimum ratio to the number of common words of any other language."""
 
 
 IN_TEXT = Threshold(4, 0.1, 1.5)
-"""For stemming the words of a text: a mistake costs a few forms of words."""
+"""For stemming a text, where a mistake costs a few word forms."""
 IN_QUESTION = Threshold(2, 0.1, 1.5)
-"""The same for a question, which has few words."""
+"""For stemming a question, which has few words."""
 BEYOND_DOUBT = Threshold(3, 0.25, 3)
-"""For the language of a report, where nothing else is asked: a mistake spoils the report."""
+"""For the language of a report, where a mistake spoils the report."""
 
 
-def language_by_words(words: Sequence[str], lead: Threshold) -> str:
-    """Return the ISO 639-1 code of the language whose commonest words are among these; empty if that is not clear."""
+def language_by_words(words: Sequence[str], threshold: Threshold) -> str:
+    """Return the ISO 639-1 code of the language whose common words are most frequent in `words`; empty if unclear."""
     owners = _owners()
     hits = Counter(chain.from_iterable(owners[word] for word in words if word in owners))
     (best, most), (_, next_most) = [*hits.most_common(2), ("", 0), ("", 0)][:2]
-    return best if most >= max(lead.fewest, lead.share * len(words), lead.ahead * next_most) else ""
+    is_clear = most >= max(threshold.fewest, threshold.share * len(words), threshold.ahead * next_most)
+    return best if is_clear else ""
 
 
 def language_beyond_doubt(text: str) -> str:
-    """Return the ISO 639-1 code of a language in which the text certainly is; empty if there is none."""
+    """Return the ISO 639-1 code of the text's language if that is certain; else empty."""
     found = language_by_words(sought_words(text), BEYOND_DOUBT)
     return found if found in APART else ""
 
 
 @cache
 def common_words() -> Mapping[str, frozenset[str]]:
-    """Return the commonest words by the code of their language."""
+    """Return the most common words of each language, by code."""
     return {code: frozenset(WORDS[f"common_{code}"].split()) for code in _WITH_COMMON_WORDS}
 
 
@@ -90,9 +91,9 @@ def _owners() -> Mapping[str, tuple[str, ...]]:
 
 
 def detect_language(question: str) -> str:
-    """Return the ISO 639-1 code of the language of a question; empty if that is not certain, as with names alone."""
+    """Return the ISO 639-1 code of a question's language; empty if uncertain, as for a list of names."""
     prose = prose_of(question) or question
-    # A few words do not distinguish other languages from their relatives.
+    # A few common words tell English from all other languages, but not the others from their relatives.
     if language_beyond_doubt(prose) == "en":
         return "en"
     code, likelihood = _best(_likelihoods(prose.lower() if prose.isupper() else prose, ""))
@@ -100,7 +101,7 @@ def detect_language(question: str) -> str:
 
 
 def is_written_in(passage: str, code: str) -> bool | None:
-    """Whether a Markdown text is written in the language of this ISO 639-1 code; none if that is not certain."""
+    """Whether a Markdown text is written in the language with this ISO 639-1 code; None if uncertain."""
     prose = prose_of(passage)
     letters = sum(map(str.isalpha, prose)) + 2 * len(_DENSE.findall(prose))
     if not code or letters < LEAST_LETTERS:
@@ -117,19 +118,15 @@ def is_written_in(passage: str, code: str) -> bool | None:
 
 
 def foreign_sections(markdown: str, code: str) -> list[Section]:
-    """Return the sections of a text that are certainly not written in the language of the code, in order.
+    """Return the sections, or else the paragraphs, that are certainly not in the language with this ISO 639-1 code.
 
-    Where only paragraphs of a section are not, these are returned. Short texts and what is no prose (see `prose_of`)
-    are ignored; without a code, nothing is foreign.
+    Short texts and text that is not prose (see `prose_of`) are ignored; if `code` is empty, the result is empty.
     """
-    return [part for section in sections_of(markdown) for part in _foreign_parts(section, code)]
-
-
-def _foreign_parts(section: Section, code: str) -> Iterator[Section]:
-    if is_written_in(section.text, code) is False:
-        yield section
-    else:
-        yield from (part for part in paragraphs_of(section) if is_written_in(part.text, code) is False)
+    foreign = list[Section]()
+    for section in sections_of(markdown):
+        parts = [section] if is_written_in(section.text, code) is False else paragraphs_of(section)
+        foreign += (part for part in parts if part is section or is_written_in(part.text, code) is False)
+    return foreign
 
 
 def _best(likelihoods: Mapping[str, float]) -> tuple[str, float]:
@@ -137,7 +134,7 @@ def _best(likelihoods: Mapping[str, float]) -> tuple[str, float]:
 
 
 def _likelihoods(prose: str, code: str) -> dict[str, float]:
-    """Return the likelihood of each language; the text with its names and without them counts equally."""
+    """Return the likelihood of each language: the geometric mean over the text with and without names."""
     whole, bare = _ranked(prose, code), _ranked(without_names(prose), code)
     joint = {language: sqrt(whole[language] * bare[language]) for language in whole}
     total = sum(joint.values())
@@ -154,7 +151,7 @@ def _ranked(text: str, code: str) -> dict[str, float]:
 
 @cache
 def _identifier() -> LanguageIdentifier:
-    # Loading it takes most of a second, too long for an import.
+    # Loading the model takes nearly a second, too long for an import.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -1,4 +1,4 @@
-"""Where sources come from: what kind of publisher each has, and which of them belong to one organisation."""
+"""Classifies the publisher of each source, and groups sources by organisation."""
 
 from __future__ import annotations
 
@@ -31,25 +31,24 @@ _HOSTS: dict[Origin, str] = {
     "company": "ir.* investor.* investors.*",
 }
 _SECOND_LEVELS = {"ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "gub", "net", "ne", "nic", "or", "org"}
-"""Names below a country's under which organisations register."""
+"""Second-level labels of country domains under which organisations register."""
 _SHARED = {"github.io", "gitlab.io", "blogspot.com", "wordpress.com", "substack.com", "medium.com", "netlify.app"}
-"""Domains whose subdomains belong to different people."""
+"""Domains whose subdomains belong to different owners."""
 
 
 def origin_of(source: Source) -> Origin:
-    """Return what kind of publisher a source has, by its host, else by what its page says; `other` in doubt."""
+    """Return the kind of a source's publisher: by host, else as its page states; `other` if unknown."""
     if source.address.startswith(DOCUMENT_SCHEME):
         return "own"
-    host = _host(source)
+    host = host_of(source.location or source.key)
     found = (kind for kind, hosts in _HOSTS.items() if any(_is_at(host, pattern) for pattern in hosts.split()))
     return next(found, source.origin)
 
 
 def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]) -> dict[str, str]:
-    """Return the organisation of each source, by key; where sources have nearly the same text, they share one.
+    """Return the organisation of each source, by key; `reprints` (groups of keys) share an organisation.
 
-    That is the registered domain of a page. The documents of one folder are those of one organisation, but for those
-    that name their publisher.
+    A page's organisation is its registered domain. A document's is the publisher that it names, or else its folder.
     """
     found = {source.key: _owner(source) for source in sources}
     for group in reprints:
@@ -61,22 +60,24 @@ def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]
 def _owner(source: Source) -> str:
     if source.address.startswith(DOCUMENT_SCHEME):
         return source.publisher.casefold() or source.address.partition("/")[0]
-    labels = _host(source).split(".")
+    host = host_of(source.location or source.key)
+    labels = host.split(".")
     if len(labels) < 2 or labels[-1].isdecimal():
-        return _host(source) or source.key
+        return host or source.key
     is_long = (len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVELS) or ".".join(labels[-2:]) in _SHARED
     return ".".join(labels[-3 if is_long else -2 :])
 
 
-def _host(source: Source) -> str:
+def host_of(address: str) -> str:
+    """Return the host of a web address without `www.`; empty for any other address."""
     try:
-        return (urlsplit(source.location or source.key).hostname or "").removeprefix("www.")
+        return (urlsplit(address).hostname or "").removeprefix("www.")
     except ValueError:
         return ""
 
 
 def _is_at(host: str, pattern: str) -> bool:
-    """Whether a host is below a suffix; `gov.*` stands for one below any country's `gov`, `ir.*` for a beginning."""
+    """Whether a host matches a suffix; `gov.*` matches any country's `gov` domain, `ir.*` a host's first label."""
     name, labels = pattern.removesuffix(".*"), host.split(".")
     if name == pattern:
         return f".{host}".endswith(f".{pattern}")

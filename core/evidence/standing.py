@@ -1,4 +1,4 @@
-"""What a document says about itself: whether it is a draft, what superseded it, from when it is in force."""
+"""Reads a document's standing from its text: draft, superseded, or not yet in force."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .dating import HEAD, in_force_from
 from .text.words import WORDS, tokens
 
 DRAFT = frozenset(WORDS["draft_words"].split())
-"""Words by which a document calls itself a draft."""
+"""Words that mark a draft."""
 MARK_WORDS = 2
-"""Most words of a part of a title that is a mark: "(draft)", "- first draft", but not "Draft horses"."""
+"""Maximum words of the part of a title that marks a draft: "(draft)", "- first draft"; "Draft horses" has none."""
 
 _APART = re.compile(r"[()\[\]:;,/_–—]|\s-\s|(?<=\w)-(?=\w)|(?<=\w)-$")
 _VERSION = re.compile(r"\bv?\d+(?:\.\d+)*\b")
 _STATUS = r"^\W*(?:(?:status|state|statut|estado|stato)\W+)?"
-# A draft of a date, or for somebody; a ship has a draft of some metres.
+# "Draft of 3 May 2026" and "draft for comment" mark a draft; a ship's "draft of 5 metres" does not.
 _DRAFT_LINE = re.compile(
     rf"{_STATUS}(?:{'|'.join(sorted(DRAFT))})(?:\W*$|\s*[,.;()–—]|\s+-|\s+(?:version|v\d|\w{{2,5}}\b.*\d{{4}}))",
     re.IGNORECASE,
@@ -30,17 +30,17 @@ _SUPERSEDED = re.compile(
 
 
 class Standing(NamedTuple):
-    """Whether a document is in force, by its own words."""
+    """Whether a document is in force, as it states."""
 
     is_draft: bool = False
     superseded_by: str = ""
-    """What took its place, in its words; may be empty."""
+    """Name of the document that replaced it; may be empty."""
     valid_from: str = ""
-    """The beginning of the ISO date from which it is in force; may be empty."""
+    """ISO date, perhaps without day or month, from which it is in force; may be empty."""
 
 
 def standing_of(title: str, name: str, text: str) -> Standing:
-    """Return what a document says of its standing in its title, the name of its file and its first lines."""
+    """Return the standing that a document's title, file name and first lines state."""
     lines = text[:HEAD].splitlines()
     found = next(filter(None, map(_SUPERSEDED.search, lines)), None)
     is_draft = _is_marked_draft(title, name) or any(map(_DRAFT_LINE.search, lines))
@@ -48,21 +48,19 @@ def standing_of(title: str, name: str, text: str) -> Standing:
 
 
 def asks_for_draft(question: str) -> bool:
-    """Return whether a question is about a draft."""
+    """Whether a question is about a draft."""
     return not DRAFT.isdisjoint(tokens(question))
 
 
 def _is_marked_draft(title: str, name: str) -> bool:
     stem = name.rpartition(".")[0]
     in_title, in_name = (frozenset(tokens(_APART.sub(" ", words))) for words in (title, stem))
-    # The name of a file repeats the title: "draft-horses" is about horses, as its title says.
-    is_in_name = not DRAFT.isdisjoint(in_name - in_title)
-    # Without a title, that is the name, without its signs.
+    # A file name that repeats the title says nothing more: "draft-horses" with the title "Draft horses".
+    if not DRAFT.isdisjoint(in_name - in_title):
+        return True
+    # A document that has no title gets its file name, without separators, as title.
     is_named_only = title == " ".join(_APART.sub(" ", stem).split())
-    parts = map(tokens, _parts(_VERSION.sub(" ", stem if is_named_only else title)))
-    return is_in_name or any(len(words) <= MARK_WORDS and not DRAFT.isdisjoint(words) for words in parts)
-
-
-def _parts(words: str) -> list[str]:
-    parts = [part for part in _APART.split(words) if part.strip()]
-    return parts if len(parts) > 1 or len(tokens(words)) == 1 else []
+    marked = _VERSION.sub(" ", stem if is_named_only else title)
+    parts = [tokens(part) for part in _APART.split(marked) if part.strip()]
+    has_parts = len(parts) > 1 or len(tokens(marked)) == 1
+    return has_parts and any(len(words) <= MARK_WORDS and not DRAFT.isdisjoint(words) for words in parts)

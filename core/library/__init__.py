@@ -1,4 +1,6 @@
-"""The user's documents: folders and files, indexed in SQLite and kept up to date; queries go in, passages come out.
+"""The user's documents: folders and files of `docs`, indexed in SQLite, kept up to date, searched and read.
 
-Begin with `library`.
+Also here: files attached to messages (`attachments`), the list of documents for prompts, and the search of pages that
+the user's earlier runs have read (`earlier`). Start with `library`; `upkeep` keeps the indexes up to date, `shelf` and
+`trails` rank passages.
 """

@@ -1,6 +1,6 @@
-"""Earlier research: what the user's finished runs have read, searched in the texts that these runs keep.
+"""Searches the pages that the user's finished runs have read, in the texts stored by these runs.
 
-There is no index and no second copy: a finished run lists its sources in a note, which is deleted with its texts.
+There is no index or copy: a finished run lists its sources in a note, which is deleted with its texts.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .candidates import terms_of
 READ = "read by the finished run"
 """Name of the note that lists the sources of a run."""
 OPENING = 5
-"""Letters of a word by which texts are scanned: forms of a word differ behind them."""
+"""Number of first letters of a word to scan texts for, since its forms differ only after them."""
 COMPARED = 20
-"""Pages for each query that are compared window by window, which takes a hundred times as long as scanning them."""
+"""Maximum pages per query to compare window by window, which takes a hundred times as long as a scan."""
 RELATED = 0.5
-"""Share of the best page's match that other pages must reach."""
+"""Minimum score of a page, as a share of the best page's score."""
 
 
 class ReadPage(NamedTuple):
-    """A page or document as a finished run (the id of its `thread`) has read it; `passage` bears most on the query."""
+    """A page or document that the finished run `thread` has read, with the best passage for the query."""
 
     source: Source
     thread: str
@@ -38,9 +38,10 @@ class ReadPage(NamedTuple):
 
 
 async def record_read(pages: Pages, sources: Iterable[Source], context: Context) -> None:
-    """List what a finished run has read, for later runs of its user; what it has from others, they have listed."""
+    """Record what a finished run has read, for the user's later runs; not sources that only earlier runs have read."""
     user, runs = _runs_of_user(pages, context)
-    read = [one.model_dump(exclude_defaults=True) for one in sources if one.content_hash and not one.is_earlier]
+    own = [source for source in sources if source.content_hash and not source.is_earlier]
+    read = [source.model_dump(exclude_defaults=True) for source in own]
     await pages.note({READ: {"user": user, "sources": read}})
     await runs.note({pages.thread: {}})
 
@@ -48,9 +49,9 @@ async def record_read(pages: Pages, sources: Iterable[Source], context: Context)
 async def search_read(
     queries: Sequence[str], pages: Pages, context: Context, most: int, is_open: Callable[[Source], bool]
 ) -> list[ReadPage]:
-    """Return at most so many pages that the user's other runs have read and that match any query, the best first.
+    """Return at most `most` pages that the user's other runs have read and that match any query, best first.
 
-    `is_open` says which sources may be searched. Of a page that several runs have read, the latest text counts.
+    `is_open` says which sources may be searched. If several runs have read a page, the latest text is used.
     """
     terms = {query: terms_of(query) for query in queries}
     words, found = frozenset(chain(*terms.values())), list[tuple[ReadPage, frozenset[str]]]()
@@ -58,13 +59,13 @@ async def search_read(
     for thread in (await runs.names())[: context.limits.earlier_runs]:
         if thread != pages.thread:
             found += await _scanned(pages.of_thread(thread), user, words, is_open)
-    found.sort(key=lambda one: one[0].source.read_at, reverse=True)
-    known = distinct(found, lambda one: one[0].source.key)
+    found.sort(key=lambda pair: pair[0].source.read_at, reverse=True)
+    known = distinct(found, lambda pair: pair[0].source.key)
     counts = Counter(word for _, held in known for word in held)
     weights = {word: rarity(len(known), count) for word, count in counts.items()}
     best = list[list[ReadPage]]()
     for query, wanted in terms.items():
-        ranked = sorted(known, key=lambda one: -sum(weights[word] for word in wanted if word in one[1]))
+        ranked = sorted(known, key=lambda pair: -sum(weights[word] for word in wanted if word in pair[1]))
         likely = [page for page, held in ranked[:COMPARED] if not held.isdisjoint(wanted)]
         texts = [await pages.of_thread(page.thread).text(page.source.content_hash) for page in likely]
         whole = [page._replace(text=text) for page, text in zip(likely, texts, strict=True) if text]
@@ -75,10 +76,10 @@ async def search_read(
 async def _scanned(
     pages: Pages, user: str, words: Iterable[str], is_open: Callable[[Source], bool]
 ) -> Iterable[tuple[ReadPage, frozenset[str]]]:
-    """Return what a run has read, without the texts, each with the words that it seems to hold."""
+    """Return the pages that other runs have read, without texts, each with the `words` that its text seems to have."""
     note = await pages.read_note(READ)
     if note is None or note["user"] != user:
-        # The run was deleted; another user may have begun one under its id.
+        # The run may have been deleted, and another user may have started a run with its id.
         return ()
     sources = [source for fields in note["sources"] if is_open(source := Source(**fields))]
     texts = await pages.texts([source.content_hash for source in sources])
@@ -88,7 +89,7 @@ async def _scanned(
 
 
 def _best(query: str, pages: Sequence[ReadPage]) -> list[ReadPage]:
-    """Return the pages of which a window holds most words of a query, the best first, each with that passage."""
+    """Return the pages with the best windows for a query, best first, each with its best window as passage."""
     windows = {page: Windows(f"{page.source.title}\n\n{page.text}") for page in pages}
     shares = {page: share for page, own in windows.items() if (share := own.share(query))}
     least = RELATED * max(shares.values(), default=0.0)
@@ -97,7 +98,7 @@ def _best(query: str, pages: Sequence[ReadPage]) -> list[ReadPage]:
 
 
 def _runs_of_user(pages: Pages, context: Context) -> tuple[str, Pages]:
-    # Users of an app are not users of a server, whatever their names.
+    # The prefix keeps users of an app apart from users of a server with the same names.
     user = pages.user or " ".join(filter(None, (LOCAL_USER, context.user)))
-    # A hash, since a store finds names by how they begin, as another user's may.
+    # A hash, since the store searches names by prefix, and another user's name may have this prefix.
     return user, pages.of_thread(f"runs of {text_hash(user)}")

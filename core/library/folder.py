@@ -1,4 +1,4 @@
-"""The files below a folder: which there are, and their bytes, without ever leaving the folder."""
+"""Lists and reads the files below a folder without ever leaving it."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from typing import NamedTuple
 from ..reading.records import Unreadable, kind_of_file
 
 OTHER_KINDS = "unknown format"
-"""Code of files whose names say that they are of no kind that is read."""
+"""Code of files whose extensions are not supported."""
 PICTURE = "picture"
 """Code of pictures without any text."""
 PICTURES = "(pictures)"
-"""Stands for all of them."""
+"""Path of the single entry for all such pictures."""
 OTHERS = "(other files)"
-"""Stands for all files of kinds that are not read, before all names in a list of them."""
+"""Path of the single entry for all files with unsupported extensions; sorts before all names."""
 MORE = "(more files)"
-"""Stands for what is not named any more, because too much was left out."""
+"""Path of the single entry for left-out files beyond `MOST_NAMED`."""
 MOST_NAMED = 1_000
-"""Files and folders that are named one by one with the reason why they are not read."""
+"""Maximum number of left-out files and folders listed individually."""
 KINDS_NAMED = 5
-"""Kinds of files that are not read and are named one by one."""
+"""Maximum number of unsupported extensions listed."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-# Without this, opening a named pipe waits for somebody to write into it.
+# Otherwise opening a named pipe would wait for a writer.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
-# Names are shown to people and models, and SQLite takes no broken characters.
+# Names are shown to people and models, and SQLite refuses broken characters.
 NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -44,56 +44,60 @@ class FoundFile(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A file or folder that was not read, and why, in words."""
+    """A file or folder that was not read."""
 
     path: str
     reason: str
     code: str
-    """The same in one word or two, for programs; see `reading.records`."""
+    """The reason for programs; see `reading.records`."""
     files: int = 1
-    """Files that it stands for."""
+    """Number of files that the entry covers."""
 
     @property
     def is_document(self) -> bool:
-        """Whether it would be a document if it could be read; files of other kinds never are."""
+        """Whether it counts as a document that could not be read."""
         return self.code not in (OTHER_KINDS, PICTURE)
 
 
 class Scan(NamedTuple):
-    """What a folder holds."""
+    """Contents of a folder."""
 
     files: tuple[FoundFile, ...]
     left_out: tuple[LeftOut, ...]
 
 
 def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
-    """List the readable kinds of files below `root` (or `root` itself, if it is a file), sorted by path; blocks.
+    """List the supported files below `root` (or `root` itself, if it is a file), sorted by path; blocks.
 
-    Links are not followed: one that stays inside leads to a file that is found anyway. Raises `OSError` if the
-    folder itself cannot be listed.
+    Links are not followed, since the target of a link within the folder is listed anyway. Raises `OSError` if the
+    folder cannot be listed.
     """
     walk = _Walk(root)
-    files = nsmallest(max_files, _single(root) if root.is_file() else walk.files())
+    if root.is_file():
+        status = root.stat()
+        files = [FoundFile(root.name, status.st_size, status.st_mtime_ns)]
+    else:
+        files = nsmallest(max_files, walk.files())
     for file in files:
         if file.size > max_bytes:
             reason = f"{file.size} bytes are more than {max_bytes} (limit max_document_bytes)"
             walk.left_out.append(LeftOut(file.path, reason, "too large"))
     left_out = [*walk.other_kinds(), *walk.named()]
     if walk.count > max_files:
-        reason = f"it holds {walk.count} files; only the first {max_files} are read"
+        reason = f"it contains {walk.count} files; only the first {max_files} are read"
         left_out.append(LeftOut(root.name, reason, "too many", walk.count - max_files))
     return Scan(tuple(file for file in files if file.size <= max_bytes), tuple(left_out))
 
 
 def read_file(root: Path, file: FoundFile, max_bytes: int) -> bytes:
-    """Return the bytes of a file found below `root`; blocks. Raises `Unreadable`."""
+    """Return the content of a file found below `root`; blocks. Raises `Unreadable`."""
     try:
         descriptor = _open(root, file.path)
         with os.fdopen(descriptor, "rb") as stream:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise Unreadable("unreadable", "it is not a regular file any more")
-            # The size is that of the scan: a file may have grown since.
+                raise Unreadable("unreadable", "it is no longer a regular file")
+            # The file may have grown since the scan.
             data = stream.read(max_bytes + 1)
     except OSError as error:
         raise Unreadable("unreadable", f"it cannot be opened ({error.strerror or error})") from error
@@ -102,13 +106,8 @@ def read_file(root: Path, file: FoundFile, max_bytes: int) -> bytes:
     return data
 
 
-def _single(root: Path) -> Iterator[FoundFile]:
-    status = root.stat()
-    yield FoundFile(root.name, status.st_size, status.st_mtime_ns)
-
-
 class _Walk:
-    """A walk through all folders below one, which notes what it passes by."""
+    """A walk through all folders below a root; records what it leaves out."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -116,7 +115,7 @@ class _Walk:
         self._others: Counter[str] = Counter()
         self.left_out: list[LeftOut] = []
         self.count = 0
-        """Files that may be read, so far."""
+        """Number of readable files so far."""
 
     def files(self) -> Iterator[FoundFile]:
         """Yield the files that may be read. Raises `OSError` if the first folder cannot be listed."""
@@ -129,20 +128,20 @@ class _Walk:
                 self._leave_out(inner.rstrip("/"), f"the folder cannot be opened ({error.strerror or error})")
 
     def named(self) -> Iterator[LeftOut]:
-        """Return what was left out, and one line that counts what is no longer named."""
+        """Yield the first left-out entries, and an entry that counts the rest."""
         yield from nsmallest(MOST_NAMED, self.left_out)
         more = len(self.left_out) - MOST_NAMED
         if more > 0:
             yield LeftOut(MORE, f"{more} more are left out", "unreadable", more)
 
     def other_kinds(self) -> Iterator[LeftOut]:
-        """Return one line for all files that are of no readable kind."""
+        """Yield one entry for all files with unsupported extensions, if any."""
         count = self._others.total()
         if count:
             most = sorted(self._others, key=lambda kind: (-self._others[kind], kind))
             named = ", ".join(most[:KINDS_NAMED])
             more = f" and {len(most) - KINDS_NAMED} more" if len(most) > KINDS_NAMED else ""
-            yield LeftOut(OTHERS, f"{count} of kinds that are not read: {named}{more}", OTHER_KINDS, count)
+            yield LeftOut(OTHERS, f"{count} of unsupported formats: {named}{more}", OTHER_KINDS, count)
 
     def _folder_files(self, inner: str) -> Iterator[FoundFile]:
         with os.scandir(self._root / inner) as entries:
@@ -162,7 +161,7 @@ class _Walk:
                     yield FoundFile(path, status.st_size, status.st_mtime_ns)
 
     def _objection(self, entry: os.DirEntry[str]) -> str:
-        """Return why a folder or file of a readable kind is not read; empty if it is, or is found elsewhere."""
+        """Return why a folder or supported file is not read; empty if it is read or listed elsewhere."""
         if entry.is_symlink() and (_is_readable(entry.name) or _leads_to_folder(entry)):
             return _objection_to_link(self._root, Path(entry.path))
         if not _is_readable(entry.name) or entry.is_symlink():
@@ -170,11 +169,11 @@ class _Walk:
         if not entry.is_file(follow_symlinks=False):
             return "it is not a regular file"
         if NOT_IN_NAMES.search(entry.path.removeprefix(str(self._root))):
-            return "its name holds characters that are not text"
+            return "its name contains invalid characters"
         return ""
 
     def _leave_out(self, path: str, reason: str) -> None:
-        self.left_out.append(LeftOut(_printable(path), reason, "unreadable"))
+        self.left_out.append(LeftOut(NOT_IN_NAMES.sub("\ufffd", path), reason, "unreadable"))
 
 
 def _is_readable(name: str) -> bool:
@@ -185,7 +184,7 @@ def _leads_to_folder(link: os.DirEntry[str]) -> bool:
     try:
         return link.is_dir()
     except OSError:
-        # It leads to itself.
+        # The link points to itself.
         return False
 
 
@@ -193,12 +192,8 @@ def _objection_to_link(root: Path, link: Path) -> str:
     try:
         is_inside = link.resolve(strict=True).is_relative_to(root)
     except (OSError, RuntimeError):
-        return "it is a link that leads nowhere"
-    return "" if is_inside else "it is a link that does not stay in the folder"
-
-
-def _printable(path: str) -> str:
-    return NOT_IN_NAMES.sub("\ufffd", path)
+        return "it is a broken link"
+    return "" if is_inside else "it is a link to outside the folder"
 
 
 def _open(root: Path, path: str) -> int:
@@ -206,7 +201,7 @@ def _open(root: Path, path: str) -> int:
         return os.open(root, os.O_RDONLY | _NO_LINK | _NO_WAIT)
     if os.open not in os.supports_dir_fd:
         return os.open(root / path, os.O_RDONLY | _NO_LINK | _NO_WAIT)
-    # Step by step, so that no part of the path can be swapped for a link on the way.
+    # Open the path folder by folder, so that no part of it can be swapped for a link meanwhile.
     *folders, name = path.split("/")
     current = os.open(root, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)
     for part, flags in [*((folder, os.O_DIRECTORY) for folder in folders), (name, _NO_WAIT)]:

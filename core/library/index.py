@@ -1,4 +1,4 @@
-"""The search indexes of the folders and files of `docs`: documents and their passages, one SQLite file each."""
+"""Search indexes of the folders and files of `docs`: documents and their passages, one SQLite file each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote_from_bytes, unquote
@@ -19,7 +18,7 @@ from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
 from ..run.store.attachments import INDEX_FILE, attachments_folder
 from .folder import NOT_IN_NAMES, LeftOut
-from .index_file import NEW, connect, discard, exchange, settle, text_of, usable, used
+from .index_file import NEW, connect, discard, settle, shared, text_of, usable
 from .index_search import MOST, IndexReader
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
@@ -27,7 +26,7 @@ _STATED = "title, date, date_kind, period, publisher, is_draft, superseded_by, v
 
 
 class Entry(NamedTuple):
-    """A file as the index knows it; with a reason if it has no text."""
+    """A file in the index; `reason` is set if it has no text."""
 
     path: str
     size: int
@@ -36,12 +35,12 @@ class Entry(NamedTuple):
     reason: str = ""
     code: str = ""
     seconds: float = 0.0
-    """The time that its reader had and that was not enough, or in which it ended the reader."""
+    """Time limit (seconds) under which reading it timed out or crashed the parser."""
     tries: int = 0
-    """How often it was read in vain, with so much time."""
+    """Failed attempts with this limit."""
     is_cut: bool = False
     note: str = ""
-    """Which of its pages were not read or are unsure, in words."""
+    """Says which of its pages were not read or are uncertain."""
     title: str = ""
     date: str = ""
     date_kind: DateKind = ""
@@ -55,38 +54,38 @@ class Entry(NamedTuple):
 
 
 class IndexSummary(NamedTuple):
-    """Readable, unread and shortened documents of an index."""
+    """Readable, unread and truncated documents of an index, sorted by path."""
 
     readable: int
-    """Documents with a text."""
+    """Number of documents that have a text."""
     unread: Sequence[LeftOut]
-    """Files without one, by path."""
+    """Files that have no text."""
     cut: Sequence[str]
-    """Documents of which only the beginning was read, by path."""
+    """Paths of documents of which only the beginning was read."""
     notes: Sequence[tuple[str, str]]
-    """Documents with pages that were not read or are unsure, by path, and which."""
+    """Documents with pages that were not read or are uncertain: path and note."""
 
 
 class Index:
-    """One index file; every method opens it anew, blocks, and may be called from any thread.
+    """An index file. Every method opens it and blocks; all may be called from any thread.
 
-    Raises `Foreign` where the file must be built anew first, and `DatabaseUnusable`.
+    Methods raise `Foreign` if the file must be rebuilt first, and `DatabaseUnusable`.
     """
 
     def __init__(self, file: Path, most: int = MOST) -> None:
-        """One search compares `most` passages."""
+        """`most`: number of passages that a search compares."""
         self.file = file
         self._most = most
         self._counts: dict[tuple[int, str], int] = {}
 
     def stamps(self) -> dict[str, Entry]:
-        """Return all known files without their texts, by path."""
+        """Return all files in the index by path, without their texts."""
         with self._transaction() as connection:
             rows = connection.execute(f"SELECT {_STAMP} FROM documents")  # noqa: S608
             return {row[0]: Entry(*row) for row in rows}
 
     def summary(self) -> IndexSummary:
-        """Return what can be searched, and what cannot."""
+        """Return which documents can be searched and which cannot."""
         with self._transaction() as connection:
             unread = connection.execute("SELECT path, reason, code FROM documents WHERE reason <> '' ORDER BY path")
             read = list(connection.execute("SELECT path, is_cut, note FROM documents WHERE reason = '' ORDER BY path"))
@@ -95,7 +94,7 @@ class Index:
             return IndexSummary(len(read), [LeftOut(*row) for row in unread], cut, notes)
 
     def put(self, entries: Sequence[Entry]) -> None:
-        """Add these files in one transaction, in place of what was known of them."""
+        """Add or replace these files in one transaction."""
         if not entries:
             return
         with self._transaction("IMMEDIATE") as connection:
@@ -110,8 +109,8 @@ class Index:
             settle(connection, touched, texts)
 
     def note_root(self, root: Path) -> None:
-        """Note of which folder or file this is the index."""
-        # As bytes, for a path need not be text.
+        """Record the folder or file that is indexed."""
+        # Bytes, since a path may not be valid text.
         path = os.fsencode(root)
         with self._transaction() as connection:
             (known,) = connection.execute("SELECT root FROM totals").fetchone()
@@ -120,7 +119,7 @@ class Index:
                 connection.execute("UPDATE totals SET root = ?", (path,))
 
     def restamp(self, entries: Sequence[Entry]) -> None:
-        """Note a new date of files whose bytes are the same."""
+        """Record the new modification time of files whose content is unchanged."""
         if not entries:
             return
         with self._transaction("IMMEDIATE") as connection:
@@ -128,7 +127,7 @@ class Index:
             connection.executemany("UPDATE documents SET size = ?, mtime_ns = ? WHERE path = ?", stamps)
 
     def remove(self, paths: Sequence[str]) -> None:
-        """Forget these files."""
+        """Remove these files."""
         if not paths:
             return
         with self._transaction("IMMEDIATE") as connection:
@@ -138,7 +137,7 @@ class Index:
             settle(connection, touched, {})
 
     def document(self, path: str) -> Entry | None:
-        """Return one document with its text."""
+        """Return a document with its text; None if the file is unknown or has no text."""
         with self._transaction() as connection:
             row = connection.execute(
                 f"SELECT {_STAMP}, {_STATED}, content_hash FROM documents WHERE path = ? AND reason = ''",  # noqa: S608
@@ -148,38 +147,34 @@ class Index:
 
     @contextmanager
     def reading(self) -> Iterator[IndexReader]:
-        """Open a view of one state of the index for many look-ups by the calling thread."""
+        """Open a consistent snapshot of the index for look-ups by the calling thread."""
         with self._transaction() as connection:
             yield IndexReader(connection, self._counts, self._most)
 
     @contextmanager
     def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:
-        with usable(self.file), used(self.file), closing(connect(self.file)) as connection:
+        with usable(self.file), shared(self.file), closing(connect(self.file)) as connection:
             connection.execute(f"BEGIN {mode}")
             yield connection
             connection.execute("COMMIT")
 
     def identity(self) -> object:
-        """Return what identifies this index; it changes when the index is exchanged."""
+        """Return an identity that changes when the index is replaced."""
         try:
             return self.file.stat().st_ino
         except OSError:
             return None
 
-    def beside(self) -> Index:
-        """Return an empty index that is built to take the place of this one; only under `alone`."""
+    def replacement(self) -> Index:
+        """Return an empty index, to be filled and replace this one; requires the `exclusive` lock."""
         fresh = Index(Path(f"{self.file}{NEW}"), self._most)
-        # Somebody may have been ended while he built it.
+        # An earlier build may have been killed.
         discard(fresh.file)
         return fresh
 
-    def exchange(self, fresh: Index) -> None:
-        """Put an index that was made beside this one in its place; only under `alone`."""
-        exchange(self.file, fresh.file)
-
 
 def _remove(connection: sqlite3.Connection, path: str) -> dict[str, None]:
-    """Forget a document; returns the hash of the text that it held, if it did."""
+    """Remove a document; return the hash of its text, if it had one, as a key."""
     row = connection.execute("SELECT id, content_hash FROM documents WHERE path = ?", (path,)).fetchone()
     if row is None:
         return {}
@@ -203,19 +198,19 @@ class Root(NamedTuple):
     is_folder: bool
     store: Index
     is_attached: bool = False
-    """Whether it holds what was attached to a thread: it may hold nothing that can be read."""
+    """Whether it contains a thread's attachments, which may all be unreadable."""
 
     def address(self, path: str) -> str:
-        """Return what a model passes to `open_url` to read this document."""
+        """Return the address by which a model opens this document with `open_url`."""
         return f"{DOCUMENT_SCHEME}{self.name}/{path}" if self.is_folder else f"{DOCUMENT_SCHEME}{self.name}"
 
     def uri(self, path: str) -> str:
-        """Return the address at which a reader opens this document."""
-        folder = _uri(self.path)
+        """Return the `file:` address of this document."""
+        folder = self.path.as_uri()
         return f"{folder.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}" if self.is_folder else folder
 
     def path_of(self, address: str) -> str:
-        """Return the path that an address means here, looked up in the index only; empty if it means nothing here."""
+        """Return the path below this root for an address, or "" if it is elsewhere; for look-ups in the index only."""
         if not self.is_folder:
             return self.path.name if address in (self.address(""), self.uri("")) else ""
         by_name, by_uri = self.address(""), f"{self.path.as_uri().rstrip('/')}/"
@@ -223,20 +218,15 @@ class Root(NamedTuple):
         return "" if path == address or NOT_IN_NAMES.search(path) else path
 
 
-@cache
-def _uri(path: Path) -> str:
-    return path.as_uri()
-
-
 def open_roots(context: Context) -> Iterator[Root]:
-    """Return the folders and files of `docs`, each once; blocks. Raises `DocumentsUnreadable`."""
+    """Yield the distinct folders and files of `docs`; blocks. Raises `DocumentsUnreadable`."""
     names: set[str] = set()
     attachments = attachments_folder(context.data_dir)
-    # Files that were attached to a thread may be gone with it.
+    # Attachments may have been deleted with their thread.
     wanted = (path for path in context.docs if path.parent.parent != attachments or path.is_dir())
     for path in dict.fromkeys(map(_resolved, wanted)):
         if not path.is_dir() and kind_of_file(path.name) is None:
-            raise unreadable(path, f"its format cannot be read; these can: {' '.join(KINDS)}")
+            raise unreadable(path, f"unsupported format; supported: {' '.join(KINDS)}")
         name, number = path.name or "root", 1
         while name in names:
             number += 1

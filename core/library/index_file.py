@@ -1,4 +1,4 @@
-"""The SQLite file of an index: opened, checked, and filled with texts, each once, in passages."""
+"""The SQLite file of an index: locked, opened, checked, and filled with the passages of each distinct text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 from zlib import crc32
 
 from ..evidence.language import IN_TEXT, detect_language, language_by_words
@@ -21,19 +21,18 @@ from ..reading.records import readers
 from ..run.errors import DatabaseUnusable
 
 WAITING_SECONDS = 3_600
-"""How long is waited for who exchanges an index, which takes as long as to read all its files."""
-
+"""Maximum time to wait while an index is replaced, which takes as long as reading all its files."""
 _of_thread = threading.local()
 VERSION = 16
-"""Another one wherever what an index keeps is made otherwise: passages, the names of documents. Tables are compared."""
+"""Increase if index content is computed differently; changes of the tables are detected automatically."""
 BUSY_SECONDS = 60
 MOMENT = 0.01
-"""Seconds between two tries at what SQLite does not wait for."""
+"""Seconds between retries where SQLite does not wait by itself."""
 CACHE_KILOBYTES = 32_000
 PAGE_BYTES = 16_384
 LOCK = ".lock"
 NEW = ".new"
-"""Behind the name of an index: its lock, and the one that is being built to take its place."""
+"""File suffixes of an index's lock, and of its replacement during a rebuild."""
 _SIDES = ("-wal", "-shm", "-journal")
 _SCHEMA = """
 CREATE TABLE documents (
@@ -58,70 +57,67 @@ CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', to
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passages, row);
 """
 TEXT_BYTES = 5
-"""Of a text's number: even of a million texts hardly two have the same."""
+"""Size of a text's number; collisions are rare even among a million texts."""
 POSITION_BITS = 18
-"""Of a passage's number, for its place in the text: more than the longest text has passages."""
-PLACES = (1 << POSITION_BITS) - 1
-"""The bits of a passage's number that tell its place in the text."""
+"""Number of low bits of a passage's number that hold its position in the text; enough for the longest text."""
+POSITION_MASK = (1 << POSITION_BITS) - 1
 SAMPLE = 600
-"""Characters that are looked at, at the beginning and again in the middle."""
+"""Number of characters at the start, and in the middle, that are used to detect the language."""
 IDENTIFIED = 400
-"""Characters of these that are shown to the identifier, which is slow."""
+"""Number of first characters passed to the language identifier, which is slow."""
 LEAST = 100
-"""Characters below which the identifier could only guess."""
+"""Minimum number of characters for the identifier; with fewer it could only guess."""
 PIECES_SHARE = 1.0
-"""Pieces of unspaced scripts for each word of others, from which on there are no endings to cut."""
+"""Minimum ratio of unspaced pieces to other words at which a text is not stemmed."""
 
 
 @contextmanager
-def used(file: Path) -> Iterator[None]:
-    """Use an index; waits while it is being exchanged."""
-    mine = _mine()
-    if file in mine:
-        # To wait here would be to wait for oneself, once somebody waits for this thread to end its use.
+def shared(file: Path) -> Iterator[None]:
+    """Acquire an index's shared lock; waits while the index is replaced. Reentrant within a thread."""
+    files = _files_of_thread()
+    if file in files:
+        # A second lock would deadlock with a writer that waits for this thread's first one.
         yield
         return
     with _locked(file, "BEGIN"):
-        mine.add(file)
+        files.add(file)
         try:
             yield
         finally:
-            mine.remove(file)
+            files.remove(file)
 
 
 @contextmanager
-def alone(file: Path) -> Iterator[None]:
-    """Wait until nobody uses an index, and let nobody use it meanwhile. Not for a thread that uses any."""
+def exclusive(file: Path) -> Iterator[None]:
+    """Acquire an index's exclusive lock; the thread must not have a shared one."""
     with _locked(file, "BEGIN EXCLUSIVE"):
         yield
 
 
 def is_using() -> bool:
-    """Whether this thread uses an index just now."""
-    return bool(_mine())
+    """Whether this thread has a shared lock on any index."""
+    return bool(_files_of_thread())
 
 
 @contextmanager
 def _locked(file: Path, begin: Literal["BEGIN", "BEGIN EXCLUSIVE"]) -> Iterator[None]:
     lock = Path(f"{file}{LOCK}")
     create_private(lock)
-    # SQLite's own locks, of a database that stays empty: they hold between threads as well as between processes, on any
-    # system, and end with who holds them.
+    # SQLite's locks on an empty database work between threads and processes on any system, and are released with their
+    # process.
     with closing(sqlite3.connect(lock, timeout=WAITING_SECONDS, isolation_level=None)) as connection:
         connection.execute(begin)
         connection.execute("SELECT count (*) FROM sqlite_master").fetchone()
         yield
 
 
-def _mine() -> set[Path]:
-    if not hasattr(_of_thread, "files"):
-        _of_thread.files = set()
-    files: set[Path] = _of_thread.files
+def _files_of_thread() -> set[Path]:
+    files: set[Path] = _of_thread.__dict__.setdefault("files", set())
     return files
 
 
 class Foreign(Exception):
-    """The file is damaged, or an index of another version."""
+    """The file is damaged, or is an index of another version."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(f"{file}: not an index of this version")
@@ -130,7 +126,7 @@ class Foreign(Exception):
 
 @contextmanager
 def usable(file: Path) -> Iterator[None]:
-    """Tell what goes wrong with an index as what it means: `Foreign`, or `DatabaseUnusable`."""
+    """Translate SQLite and file system errors into `Foreign` or `DatabaseUnusable`."""
     try:
         yield
     except (sqlite3.DatabaseError, OSError) as error:
@@ -140,11 +136,11 @@ def usable(file: Path) -> Iterator[None]:
 
 
 def connect(file: Path) -> sqlite3.Connection:
-    """Open the index, which is made if there is none. Raises `Foreign`."""
+    """Open the index, creating it if it does not exist. Raises `Foreign`."""
     create_private(file)
     connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
     try:
-        # Passages are long for a page of the usual size: a fifth of it would stay empty.
+        # With the default page size a fifth of each page would stay empty, since passages are long.
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -159,36 +155,36 @@ def connect(file: Path) -> sqlite3.Connection:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers read beside a writer; waits for others who are making the same index."""
+    """Switch to WAL mode, so that readers and a writer can run in parallel; waits for others creating this index."""
     end = time.monotonic() + BUSY_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            # SQLite waits for locks, but not for this one.
+            # SQLite does not wait for this lock by itself.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(MOMENT)
 
 
 def remove(file: Path) -> None:
-    """Delete an index, which nobody may use meanwhile; its lock stays, for somebody may be waiting for it."""
+    """Delete an index (requires the `exclusive` lock); its lock file stays, since others may be waiting for it."""
     for suffix in ("", *_SIDES):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
 
 
 def discard(file: Path) -> None:
-    """Delete an index that nobody else knows of."""
+    """Delete an unfinished replacement of an index with its lock file."""
     remove(file)
     Path(f"{file}{LOCK}").unlink(missing_ok=True)
 
 
-def exchange(file: Path, fresh: Path) -> None:
-    """Put one index in the place of another one; nobody may use either of them meanwhile."""
+def replace(file: Path, fresh: Path) -> None:
+    """Replace an index with `fresh`; requires the `exclusive` lock."""
     with closing(connect(fresh)) as connection:
         connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")
-    # What belonged to the old file would be taken for a part of the new one.
+    # SQLite would mistake the old side files for parts of the new index.
     for suffix in _SIDES:
         Path(f"{file}{suffix}").unlink(missing_ok=True)
     fresh.replace(file)
@@ -196,18 +192,17 @@ def exchange(file: Path, fresh: Path) -> None:
 
 
 def is_corrupt(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file is damaged or no database, so that only a new one helps."""
+    """Whether the file is damaged or not a database, and must be rebuilt."""
     return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
-    # Other rules for stems would seek words under other names than those that they are kept by, and what other readers
-    # made of a file need not be what it is taken for now.
+    # New versions of stemmers or parsers make an index outdated.
     wanted = (VERSION << 24 | (stemmer_version() ^ readers() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF) & 0x7FFFFFFF
     if _version(connection) == wanted:
         return
     connection.execute("BEGIN IMMEDIATE")
-    # Another process may have been faster.
+    # Another process may have created the tables meanwhile.
     if _version(connection) != wanted:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise Foreign(file)
@@ -223,32 +218,24 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def create_private(file: Path) -> None:
-    """Make an empty file that is its owner's alone, if there is none."""
-    # Folder by folder: the mode of mkdir does not reach parents that it makes on the way.
+    """Create an empty file that only its owner can read, unless it exists."""
+    # Folder by folder, since mkdir does not apply its mode to parents.
     for folder in (file.parent.parent, file.parent):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        # SQLite gives its side files the permissions of this one.
+        # SQLite gives its side files this file's permissions.
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return
 
 
 def number_of(content_hash: str) -> int:
-    """Return the number of the text with this hash, unless another text has it already."""
+    """Return the preferred number for the text with this hash."""
     return int.from_bytes(hashlib.sha256(content_hash.encode()).digest()[:TEXT_BYTES])
 
 
-def free_number(connection: sqlite3.Connection, content_hash: str) -> int:
-    """Return the number for a new text with this hash."""
-    number = number_of(content_hash)
-    while connection.execute("SELECT 1 FROM texts WHERE id = ?", (number,)).fetchone():
-        number += 1
-    return number
-
-
 def stemmed_in(text: str) -> str:
-    """Return the ISO 639-1 code of the text's language, if it has a stemmer of its own; else empty."""
+    """Return the ISO 639-1 code of the text's language if it has its own stemmer, else an empty string."""
     middle = max(SAMPLE, len(text) // 2)
     words, pieces = words_and_pieces(f"{text[:SAMPLE]} {text[middle : middle + SAMPLE]}")
     code = language_by_words(words, IN_TEXT)
@@ -257,18 +244,12 @@ def stemmed_in(text: str) -> str:
     return code if code in STEMMED else ""
 
 
-class _Row(NamedTuple):
-    id: int
-    title: str
-    language: str
-
-
 def settle(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping[str, str]) -> None:
-    """Make the texts of these hashes fit the documents: add, forget, or put them under another title.
+    """Add, remove or retitle the texts with these hashes after a change of documents.
 
-    A text bears the title of the first document, by path, that holds it; `texts` has those that may be new.
+    A text gets the title of its first document by path. `texts` contains those that may be new, by hash.
     """
-    # FTS5 writes what comes in the order of its numbers at one go.
+    # FTS5 writes rows fastest in the order of their numbers.
     for content_hash in sorted(hashes, key=number_of):
         title = connection.execute(
             "SELECT title FROM documents WHERE content_hash = ? ORDER BY path LIMIT 1", (content_hash,)
@@ -276,18 +257,26 @@ def settle(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping
         found = connection.execute(
             "SELECT id, title, language FROM texts WHERE content_hash = ?", (content_hash,)
         ).fetchone()
-        if found is None and title:
-            _add_text(connection, content_hash, title[0], texts[content_hash])
-        elif found and title is None:
-            _forget(connection, _Row(*found))
-        elif found and title[0] != found[1]:
-            _rename(connection, _Row(*found), title[0])
-    # Whoever remembers something of the index sees by the number that it is another one now.
+        if found is None:
+            if title:
+                _add_text(connection, content_hash, title[0], texts[content_hash])
+            continue
+        row, old_title, language = found
+        if title is None:
+            _write(connection, row, old_title, language, command="delete")
+            deleted = connection.execute("DELETE FROM spans WHERE text = ?", (row,)).rowcount
+            connection.execute("UPDATE totals SET passages = passages - ?", (deleted,))
+            connection.execute("DELETE FROM texts WHERE id = ?", (row,))
+        elif title[0] != old_title:
+            _write(connection, row, old_title, language, command="delete")
+            connection.execute("UPDATE texts SET title = ? WHERE id = ?", (title[0], row))
+            _write(connection, row, title[0], language)
+    # Invalidates what readers have cached about the index.
     connection.execute("UPDATE totals SET state = random()")
 
 
 def text_of(connection: sqlite3.Connection, content_hash: str) -> str:
-    """Return the whole text with this hash; empty if there is none."""
+    """Return the whole text with this hash; empty if unknown."""
     found = connection.execute("SELECT id, lead FROM texts WHERE content_hash = ?", (content_hash,)).fetchone()
     row, lead = found or (0, "")
     pieces = connection.execute("SELECT piece FROM spans WHERE text = ? ORDER BY position", (row,))
@@ -297,9 +286,11 @@ def text_of(connection: sqlite3.Connection, content_hash: str) -> str:
 def _add_text(connection: sqlite3.Connection, content_hash: str, title: str, text: str) -> None:
     language = stemmed_in(text)
     spans = split_passages(text)
-    # What stands between passages belongs to the one before, so that all of them together are the text.
+    # Characters between passages belong to the one before, so that the pieces joined are the text.
     bounds = [*(span.start for span in spans), len(text)]
-    row = free_number(connection, content_hash)
+    row = number_of(content_hash)
+    while connection.execute("SELECT 1 FROM texts WHERE id = ?", (row,)).fetchone():
+        row += 1
     connection.execute(
         "INSERT INTO texts (id, content_hash, title, language, lead) VALUES (?, ?, ?, ?, ?)",
         (row, content_hash, title, language, text[: bounds[0]]),
@@ -311,43 +302,24 @@ def _add_text(connection: sqlite3.Connection, content_hash: str, title: str, tex
             for position, (span, (start, stop)) in enumerate(zip(spans, pairwise(bounds), strict=True))
         ),
     )
-    _count(connection, len(spans))
-    _write(connection, _Row(row, title, language), "")
+    connection.execute("UPDATE totals SET passages = passages + ?", (len(spans),))
+    _write(connection, row, title, language)
 
 
-def _forget(connection: sqlite3.Connection, row: _Row) -> None:
-    _write(connection, row, "delete")
-    _count(connection, -connection.execute("DELETE FROM spans WHERE text = ?", (row.id,)).rowcount)
-    connection.execute("DELETE FROM texts WHERE id = ?", (row.id,))
+def _write(connection: sqlite3.Connection, row: int, title: str, language: str, command: str = "") -> None:
+    """Add the passages of a text to the search table, or remove them with the command "delete"."""
 
+    def terms(text: str) -> str:
+        return " ".join(tokens_of(text, language))
 
-def _count(connection: sqlite3.Connection, more: int) -> None:
-    connection.execute("UPDATE totals SET passages = passages + ?", (more,))
-
-
-def _rename(connection: sqlite3.Connection, row: _Row, title: str) -> None:
-    _write(connection, row, "delete")
-    connection.execute("UPDATE texts SET title = ? WHERE id = ?", (title, row.id))
-    _write(connection, row._replace(title=title), "")
-
-
-def _write(connection: sqlite3.Connection, row: _Row, command: str) -> None:
-    """Add the passages of a text to the search table, or delete them, for which FTS5 needs the same words."""
-    title = _counted(row.title, row.language)
     passages = connection.execute(
-        "SELECT position, heading, substr (piece, 1, stop - start) FROM spans WHERE text = ? ORDER BY position",
-        (row.id,),
+        "SELECT position, heading, substr (piece, 1, stop - start) FROM spans WHERE text = ? ORDER BY position", (row,)
     ).fetchall()
-    names, marks = ("passages, ", "?, ") if command else ("", "")
-    given = (command,) if command else ()
+    column, mark, given = ("passages, ", "?, ", (command,)) if command else ("", "", ())
     connection.executemany(
-        f"INSERT INTO passages ({names}rowid, title, heading, text) VALUES ({marks}?, ?, ?, ?)",  # noqa: S608
+        f"INSERT INTO passages ({column}rowid, title, heading, text) VALUES ({mark}?, ?, ?, ?)",  # noqa: S608
         (
-            (*given, row.id << POSITION_BITS | position, title, *(_counted(one, row.language) for one in of_passage))
-            for position, *of_passage in passages
+            (*given, row << POSITION_BITS | position, terms(title), terms(heading), terms(text))
+            for position, heading, text in passages
         ),
     )
-
-
-def _counted(text: str, language: str) -> str:
-    return " ".join(tokens_of(text, language))

@@ -1,4 +1,4 @@
-"""The user's documents: all folders and files of `docs`, kept indexed, searched and read.
+"""The user's documents: all folders and files of `docs`, indexed, searched, read and listed for prompts.
 
 Every method blocks on files and SQLite; async callers wrap it in `asyncio.to_thread`.
 """
@@ -6,75 +6,76 @@ Every method blocks on files and SQLite; async callers wrap it in `asyncio.to_th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from itertools import chain
+from math import log
 from typing import NamedTuple, TypeVar
 
 from ...prompts import fence
-from ..evidence.text.similarity import distinct, grouped, spread
+from ..evidence.text.similarity import distinct, grouped, rarity, spread
 from ..evidence.text.stems import sought_words
-from ..evidence.text.words import GENERIC_WORDS
+from ..evidence.text.words import GENERIC_WORDS, STOP_WORDS, stem, tokens
 from ..records.sources import DOCUMENT_SCHEME, Source
 from ..run.context import Context
-from .candidates import terms_of
+from .candidates import LibraryPassage, terms_of
 from .folder import PICTURE, PICTURES, LeftOut
 from .index import Entry, IndexSummary, Root, open_roots, unreadable
 from .index_search import OF_TEXT, IndexedPassage, IndexReader
 from .near_words import WORD
-from .shelf import IndexShelf, LibraryPassage, OpenIndex, in_force_first
-from .topic import near_topic
+from .shelf import IndexShelf, OpenIndex, in_force_first
 from .trails import find_trails, passages_of
 from .upkeep import Outdated, Upkeep
 
 FIRST = 3
-"""Files that are named where none can be read."""
+"""Maximum files named in the error if none can be read."""
 FEWEST_WORDS = 5
-"""Words from which on a query counts as a question."""
+"""Minimum words of a question to search for trails; for shorter queries, only the best matches are returned."""
 LONG = 60
-"""Words from which on it is no question but a topic."""
+"""Minimum words of a text to search by topic."""
 OF_TOPIC = 500
-"""Passages whose topics are compared with that of such a text."""
+"""Number of best passages whose documents are compared with such a text."""
 OF_LONG = 20
-"""Documents that such a text finds."""
+"""Number of documents returned for such a text."""
+DIMENSIONS = 50
+"""Number of topics to distinguish, a tenth of the compared passages."""
+_TINY = 1e-9
 TRAILED = 10
-"""Passages that are taken from the trails through the documents; the others are those that hold the words best."""
+"""Maximum passages from trails; the rest are the best matches."""
+MOST_UNKNOWN = 3
+"""Maximum unknown words to replace; a query with more is pasted text, or not in the documents' language."""
+LISTED = 150
+"""Maximum documents to list individually."""
+FOLDERS = 60
+"""Maximum folders to list instead, those with the most documents first."""
+CHARACTERS = 8000
+"""Maximum length of the list of documents in characters; above that, folders are listed instead."""
+TITLE = 120
+"""Maximum characters of a title."""
 
 Result = TypeVar("Result")
 
 
-MOST_UNKNOWN = 3
-"""Unknown words of a question: more of them are of another language than the documents, or a pasted text."""
-LISTED = 150
-"""Documents that are listed one by one."""
-FOLDERS = 60
-"""Folders that are listed where the documents are more, those that hold most first."""
-CHARACTERS = 8000
-"""Characters of the list; a longer one is that of the folders."""
-TITLE = 120
-"""Characters of a title."""
-
-
 class LibraryStatus(NamedTuple):
-    """What can be searched."""
+    """What can be searched after a refresh, and what cannot."""
 
     documents: int
     left_out: tuple[LeftOut, ...]
-    """What cannot, and why."""
+    """Files that cannot be searched."""
     shortened: tuple[str, ...]
-    """Documents of which only the beginning can."""
+    """Documents of which only the beginning can be searched."""
     notes: tuple[str, ...] = ()
-    """Documents with pages that cannot, or only with mistakes, each with the pages and the reason."""
+    """Documents with pages that were not read or are uncertain, each with its note."""
 
     @property
     def unread(self) -> int:
-        """Number of files that would be documents if they could be read."""
-        return sum(one.files for one in self.left_out if one.is_document)
+        """Number of files that count as documents but could not be read."""
+        return sum(entry.files for entry in self.left_out if entry.is_document)
 
 
 class LibraryDocument(NamedTuple):
-    """One document with its text."""
+    """A document with its text."""
 
     source: Source
     text: str
@@ -84,7 +85,7 @@ class Library:
     """The documents of a run; may be used from several threads."""
 
     def __init__(self, context: Context) -> None:
-        """Take note of the settings; nothing is opened yet, so this may be called anywhere."""
+        """Opens nothing, so it does not block."""
         self._context = context
         self._upkeep = Upkeep(context.limits, context.clock)
 
@@ -93,45 +94,49 @@ class Library:
         return tuple(open_roots(self._context))
 
     def refresh(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
-        """Index what is new or changed; tells how many of how many documents are done.
+        """Index new and changed files; `on_progress` is called with the numbers of files done and to read in all.
 
         Raises `DocumentsUnreadable`.
         """
         outdated = self._upkeep.refresh(self._roots, on_progress)
-        return _status(
-            [_root_status(*pair, pair[0].store.summary()) for pair in zip(self._roots, outdated, strict=True)]
+        parts = [_root_status(*pair, pair[0].store.summary()) for pair in zip(self._roots, outdated, strict=True)]
+        return LibraryStatus(
+            sum(part.documents for part in parts),
+            tuple(chain.from_iterable(part.left_out for part in parts)),
+            tuple(chain.from_iterable(part.shortened for part in parts)),
+            tuple(chain.from_iterable(part.notes for part in parts)),
         )
 
     def search(self, query: str, limit: int) -> list[LibraryPassage]:
-        """Return the passages of all folders that match a query, best first; a few of each document, then the rest.
+        """Return the passages of all folders that match a query, best first; a few per document, then the rest.
 
-        A word that stands in no passage is replaced by one that is spelt alike, or by the parts of a compound.
+        A word that occurs nowhere is replaced with words of similar spelling, or with the parts of a compound.
         """
         return self._ask(lambda shelf: shelf.best(_with_near_words(query, shelf), limit))
 
     def unmatched(self, queries: Iterable[str]) -> list[str]:
-        """Return the words of these queries that stand in no document, each once."""
+        """Return the distinct words of these queries that occur in no document."""
         words = distinct((word for query in queries for word in terms_of(query)), str)
-        known = self._ask(lambda shelf: shelf.held(words))
+        known = self._ask(lambda shelf: shelf.known(words))
         return [word for word in words if word not in known]
 
     def held(self, words: Iterable[str]) -> frozenset[str]:
-        """Return those of these words that stand in documents; in scripts without spaces, those whose neighbours do."""
+        """Return the words that occur in documents; in unspaced scripts, the words whose parts all occur."""
         wanted = {word: tuple(sought_words(word)) for word in words}
-        known = self._ask(lambda shelf: shelf.held([*{*chain(*wanted.values())}]))
+        known = self._ask(lambda shelf: shelf.known([*{*chain(*wanted.values())}]))
         return frozenset(word for word, parts in wanted.items() if parts and known.issuperset(parts))
 
     def follow(self, question: str, limit: int) -> list[LibraryPassage]:
-        """Return passages that answer a question together: those of the best trail first, then others that may help.
+        """Return passages that together answer a question: first those of the best trails, then the best matches.
 
-        A few words are no question: they get what matches them. What says that it is not in force comes last.
+        For queries shorter than a question, these are only the best matches. Documents not in force come last.
         """
         return self._ask(partial(_follow, question, limit))
 
     def _ask(self, ask: Callable[[IndexShelf], Result]) -> Result:
-        """Ask all indexes, those of one moment."""
+        """Call `ask` with a snapshot of all indexes."""
         if not all(root.store.file.exists() for root in self._roots):
-            # The run began with another data folder.
+            # The run was started with another data folder.
             self.refresh()
         return self._upkeep.asked(self._roots, partial(self._asked, ask))
 
@@ -146,33 +151,29 @@ class Library:
         return LibraryPassage(self._source(root, found), found.start, found.heading, found.language, found.text)
 
     def documents(self) -> Iterator[LibraryDocument]:
-        """Return all documents that can be read, each once, folder by folder, in the order of their paths."""
+        """Yield all distinct readable documents, folder by folder, sorted by path."""
         keys: set[str] = set()
         for root in self._roots:
-            for path in sorted(self._mended(root, root.store.stamps)):
+            for path in sorted(self._upkeep.asked((root,), root.store.stamps)):
                 document = self.read(root.address(path))
                 if document and document.source.key not in keys:
                     keys.add(document.source.key)
                     yield document
 
     def addresses(self) -> Iterator[str]:
-        """Return the addresses of all documents that can be read."""
+        """Yield the addresses of all readable documents."""
         for root in self._roots:
-            stamps = self._mended(root, root.store.stamps)
+            stamps = self._upkeep.asked((root,), root.store.stamps)
             yield from (root.address(path) for path, entry in stamps.items() if not entry.reason)
 
     def read(self, address: str) -> LibraryDocument | None:
-        """Return the document with this address, as it was indexed; none if there is no such document."""
+        """Return the document with this address, as indexed; None if there is no such document."""
         for root in self._roots:
             path = root.path_of(address)
-            entry = self._mended(root, partial(root.store.document, path)) if path else None
+            entry = self._upkeep.asked((root,), partial(root.store.document, path)) if path else None
             if entry:
                 return LibraryDocument(self._source(root, entry), entry.text)
         return None
-
-    def _mended(self, root: Root, ask: Callable[[], Result]) -> Result:
-        """Ask an index; if it turns out to be damaged, build it anew first."""
-        return self._upkeep.asked((root,), ask)
 
     def _source(self, root: Root, found: Entry | IndexedPassage) -> Source:
         uri, read_at = root.uri(found.path), self._context.clock.now().isoformat(timespec="seconds")
@@ -196,10 +197,10 @@ class Library:
 
 
 def _with_near_words(query: str, shelf: IndexShelf) -> str:
-    """Return the query with near words of the documents in place of those that stand in none."""
+    """Replace query words that occur in no document with similar words that do."""
     sought = frozenset(terms_of(query)) - GENERIC_WORDS
     words = [word for word in dict.fromkeys(WORD.findall(query)) if word.casefold() in sought]
-    known = shelf.held([word.casefold() for word in words])
+    known = shelf.known([word.casefold() for word in words])
     unknown = [word for word in words if word.casefold() not in known]
     if not 0 < len(unknown) <= MOST_UNKNOWN:
         return query
@@ -208,10 +209,40 @@ def _with_near_words(query: str, shelf: IndexShelf) -> str:
 
 
 def _on_topic(text: str, shelf: IndexShelf) -> list[LibraryPassage]:
-    """Return one passage of each document that is on the topic of a long text."""
-    found = grouped(shelf.search(terms_of(text), OF_TOPIC), lambda one: one.document)
-    documents = {key: " ".join((own[0].title, *(one.text for one in own))) for key, own in found.items()}
-    return [shelf.passages[found[key][0]] for key in near_topic(text, documents)]
+    """Return one passage from each document on the topic of a long text."""
+    found = grouped(shelf.search(terms_of(text), OF_TOPIC), lambda candidate: candidate.document)
+    documents = {key: " ".join((own[0].title, *(candidate.text for candidate in own))) for key, own in found.items()}
+    return [found[key][0].passage for key in near_topic(text, documents)]
+
+
+def near_topic(text: str, documents: Mapping[str, str]) -> list[str]:
+    """Return the keys of `documents`, those closest to a text's topic first (latent semantic analysis).
+
+    A document that shares few words with the text is close if it shares many with documents that are close.
+    """
+    # The import takes a tenth of a second.
+    import numpy
+
+    counts = [_stem_counts(document) for document in documents.values()]
+    holders = Counter(chain.from_iterable(counts))
+    columns = {word: column for column, word in enumerate(holders)}
+    weights = {word: rarity(len(counts), held) for word, held in holders.items()}
+    matrix = numpy.zeros((len(counts) + 1, len(columns)))
+    for row, words in zip(matrix, [*counts, _stem_counts(text)], strict=True):
+        for word in words.keys() & columns.keys():
+            row[columns[word]] = (1 + log(words[word])) * weights[word]
+    matrix /= numpy.linalg.norm(matrix, axis=1, keepdims=True) + _TINY
+    own, asked = matrix[:-1], matrix[-1]
+    # The eigenvectors of the document similarity matrix are the left singular vectors of the term matrix.
+    squares, axes = (part[..., -DIMENSIONS:] for part in numpy.linalg.eigh(own @ own.T))
+    lengths = numpy.sqrt(squares.clip(_TINY))
+    topics = axes * lengths
+    nearness = topics @ (asked @ own.T @ axes / lengths) / (numpy.linalg.norm(topics, axis=1) + _TINY)
+    return [key for _, key in sorted(zip(-nearness, documents, strict=True))]
+
+
+def _stem_counts(text: str) -> Counter[str]:
+    return Counter(stem(word) for word in tokens(text) if word not in STOP_WORDS)
 
 
 def _follow(question: str, limit: int, shelf: IndexShelf) -> list[LibraryPassage]:
@@ -220,32 +251,28 @@ def _follow(question: str, limit: int, shelf: IndexShelf) -> list[LibraryPassage
         return _on_topic(question, shelf)[: min(limit, OF_LONG)]
     sought = _with_near_words(question, shelf)
     trails = find_trails(sought, shelf) if words >= FEWEST_WORDS else []
-    trailed = [shelf.passages[one] for one in passages_of(trails, TRAILED)]
-    every = distinct([*trailed, *shelf.best(sought, limit)], lambda one: (one.source.key, one.start))
-    return in_force_first(question, spread(every, lambda one: one.source.key, OF_TEXT)[:limit])
+    trailed = [candidate.passage for candidate in passages_of(trails, TRAILED)]
+    found = distinct([*trailed, *shelf.best(sought, limit)], lambda passage: (passage.source.key, passage.start))
+    return in_force_first(question, spread(found, lambda passage: passage.source.key, OF_TEXT)[:limit])
 
 
 def _root_status(root: Root, outdated: Outdated, summary: IndexSummary) -> LibraryStatus:
-    # Of what was attached, each file is named, by its name alone.
-    unread = summary.unread if root.is_attached else _with_pictures_as_one(summary.unread)
+    # Attachments are listed individually, by file name.
+    unread = summary.unread if root.is_attached else _with_pictures_counted(summary.unread)
     left_out = [*outdated.left_out, *unread]
     if not (summary.readable or root.is_attached):
-        first = "".join(f"; {one.path}: {one.reason}" for one in left_out[:FIRST])
+        first = "".join(f"; {entry.path}: {entry.reason}" for entry in left_out[:FIRST])
         more = f"; and {len(left_out) - FIRST} more" if len(left_out) > FIRST else ""
         raise unreadable(root.path, f"there is no document in it that can be read{first}{more}")
     cut = tuple(_named(root, path) for path in summary.cut)
     notes = tuple(f"{_named(root, path)}: {note}" for path, note in summary.notes)
-    return LibraryStatus(summary.readable, tuple(_shown(root, left_out)), cut, notes)
+    shown = tuple(entry._replace(path=_named(root, entry.path)) for entry in sorted(left_out))
+    return LibraryStatus(summary.readable, shown, cut, notes)
 
 
-def _shown(root: Root, left_out: list[LeftOut]) -> Iterator[LeftOut]:
-    for one in sorted(left_out):
-        yield one._replace(path=_named(root, one.path))
-
-
-def _with_pictures_as_one(unread: Sequence[LeftOut]) -> list[LeftOut]:
-    """Return files that are not read, with one line for all pictures without text."""
-    rest = [one for one in unread if one.code != PICTURE]
+def _with_pictures_counted(unread: Sequence[LeftOut]) -> list[LeftOut]:
+    """Replace the entries of all pictures without text with one that counts them."""
+    rest = [entry for entry in unread if entry.code != PICTURE]
     count = len(unread) - len(rest)
     return [*rest, LeftOut(PICTURES, f"{count} without text", PICTURE, count)] if count else rest
 
@@ -254,19 +281,10 @@ def _named(root: Root, path: str) -> str:
     return path if root.is_attached else root.address(path).removeprefix(DOCUMENT_SCHEME)
 
 
-def _status(parts: list[LibraryStatus]) -> LibraryStatus:
-    return LibraryStatus(
-        sum(part.documents for part in parts),
-        tuple(one for part in parts for one in part.left_out),
-        tuple(one for part in parts for one in part.shortened),
-        tuple(one for part in parts for one in part.notes),
-    )
-
-
 def catalogue(library: Library, documents: int) -> str:
-    """Return a list of the documents for a prompt: one by one, or else their folders; empty if there are none.
+    """Return a fenced list, for a prompt, of the documents or of their folders; empty if there are no documents.
 
-    `documents`: how many there are.
+    `documents` is their number.
     """
     lines = list(map(_line, library.documents())) if documents <= LISTED else []
     if documents and (not lines or sum(map(len, lines)) > CHARACTERS):

@@ -1,4 +1,4 @@
-"""The search for trails: a beam over passages that answer a question together, each leading on from those before it."""
+"""Beam search for trails: passages that answer a question together, each linked to those before it."""
 
 from __future__ import annotations
 
@@ -6,79 +6,77 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..evidence.text.similarity import title_match
+from ..evidence.text.similarity import distinct, title_match
 from .candidates import Candidate, Query, read_query
 from .shelf import IndexShelf
 
 USUAL_LENGTH = 45
-"""Words that carry meaning in a passage of usual length."""
+"""Number of content words in a passage of usual length."""
 LENGTH_SHARE = 0.3
-"""How much of a word's weight depends on the length of its passage."""
+"""Share of a word's weight that depends on the length of its passage."""
 FULL = 1.25
-"""The most that a word can count in one passage."""
+"""Maximum match score of a word in a passage."""
 REPEATED = 0.15
-"""Share of its worth that a word keeps which an earlier passage holds."""
+"""Share of its value that a word keeps if an earlier passage contains it."""
 BY_TITLE = 0.30
-"""What a name is worth that leads from one passage to the other and is the title of one of them."""
+"""Value of a link through a name that is one passage's title; the maximum value of a link."""
 BY_MENTION = 0.20
-"""What it is worth where both only mention it."""
+"""Value of a link through a name that both passages only mention."""
 IN_QUESTION = 0.4
-"""Share of that if the question holds the name: then it tells nothing new."""
+"""Factor if the name is in the question, since it adds nothing new."""
 ONE_WORD = 0.5
-"""Share of that for a name of one word that only the texts hold."""
+"""Factor for a one-word name that is not in a title."""
 SAME_DOCUMENT = 0.1
-"""What it is worth that both passages belong to one document."""
-FIRMEST = BY_TITLE
-"""The most that a link is worth."""
+"""Value of a link between passages of the same document."""
 KEPT = 60
-"""Trails of each length from which the passages are taken."""
+"""Number of trails of each length to keep as results."""
 LONGEST = 4
-"""Passages of a trail."""
+"""Maximum passages of a trail."""
 WIDTH = 12
-"""Trails of each length that are lengthened."""
+"""Number of trails of each length to extend."""
 FIRST = 30
-"""Passages with which a trail may begin, beside those that the question names."""
+"""Number of passages with which a trail may begin, besides those of documents named in the question."""
 NEXT = 10
-"""Passages by which words that are still open, and those by which a name, lead on."""
+"""Number of next passages to find for the question's open words, and for each name."""
 NAMED = 0.15
-"""What it is worth that the question names the passage's document."""
+"""Value added if the question names the passage's document."""
 UNRELATED = -0.15
-"""What it is worth that nothing connects the passage with the others."""
+"""Value added (negative) if a passage is not linked to the others."""
 LOOSE = 0.03
-"""Links up to which two passages count as unrelated."""
+"""Links with at most this value are ignored."""
 BRIDGE = 0.15
-"""The most that a step which adds less than that by its words is worth by its links."""
+"""Maximum link value of a passage whose words add less than `LEAST`."""
 LEAST = 0.02
-"""What a trail's last step must add by its words: a passage that only shares a name leads on, or to nothing."""
+"""Minimum value that the words (not the links) of a trail's last passage must add."""
 OPEN = 0.5
-"""Share up to which a word of the question counts as still open."""
+"""A word of the question is open while its match score is below this."""
 
 
-def held(query: Query, candidate: Candidate) -> dict[str, float]:
-    """Return how well a passage matches each stem of the question, 0 to 1.25; part of a name counts by its share."""
-    length = 1 - LENGTH_SHARE + LENGTH_SHARE * candidate.length / USUAL_LENGTH
-    inflected = query.inflections.counted(f"{candidate.title}\n{candidate.text}", candidate.language)
+def _matches(query: Query, candidate: Candidate) -> dict[str, float]:
+    """Return a passage's match (0 to 1.25) for each question stem; a partly matched name counts in proportion."""
+    length = 1 - LENGTH_SHARE + LENGTH_SHARE * candidate.counts.total() / USUAL_LENGTH
+    inflected = query.inflections.counted(f"{candidate.title}\n{candidate.text}", candidate.passage.language)
     plain = {stem: candidate.counts[stem] + (stem in candidate.title_stems) for stem in query.weights}
     counts = {stem: max(count, inflected[stem]) for stem, count in plain.items()}
     found = {stem: min(FULL, 2 * count / (count + length)) for stem, count in counts.items() if count}
-    for name in query.names:
-        if name.run not in candidate.stem_run:
-            whole = sum(query.weights[stem] for stem in name.stems)
-            share = sum(query.weights[stem] for stem in name.stems if stem in found) / whole
-            found |= {stem: found[stem] * share for stem in name.stems if stem in found}
+    for name, stems in query.names.items():
+        if name not in candidate.stem_run:
+            known = [stem for stem in stems if stem in found]
+            share = sum(query.weights[stem] for stem in known) / sum(query.weights[stem] for stem in stems)
+            found |= {stem: found[stem] * share for stem in known}
     return found
 
 
-def gain(query: Query, found: Mapping[str, float], known: Mapping[str, float]) -> float:
-    """Return what a passage adds to a question of which some is known; what is known already counts little."""
+def _gain(query: Query, found: Mapping[str, float], known: Mapping[str, float]) -> float:
+    """Return the value of a passage's matches; those already in `known` count little."""
     return sum(
         query.weights[stem] * (max(0.0, share - known.get(stem, 0.0)) + REPEATED * min(share, known.get(stem, 0.0)))
         for stem, share in found.items()
     )
 
 
-class Links:
-    """The links between the passages of one search; each pair and each name is looked up once."""
+class _Links:
+    """Values links between the passages of a search; caches pairs and names."""
 
     def __init__(self, query: Query, shelf: IndexShelf) -> None:
         self._question = query.plain
@@ -86,38 +84,38 @@ class Links:
         self._distinctiveness: dict[str, float] = {}
         self._known: dict[tuple[Candidate, Candidate], float] = {}
 
-    def between(self, one: Candidate, other: Candidate) -> float:
-        """Return how firmly two passages are linked by a name in both, from 0 to 0.3; rarer names link better."""
-        if one.document == other.document:
+    def between(self, left: Candidate, right: Candidate) -> float:
+        """Return the value (0 to 0.3) of the best link between two passages; rarer names link better."""
+        if left.document == right.document:
             return SAME_DOCUMENT
-        pair = (one, other) if one.key < other.key else (other, one)
+        pair = (left, right) if left.key < right.key else (right, left)
         if pair not in self._known:
-            self._known[pair] = max((*self._ties(one, other), *self._ties(other, one)), default=0.0)
+            self._known[pair] = max((*self._ties(left, right), *self._ties(right, left)), default=0.0)
         return self._known[pair]
 
-    def _ties(self, one: Candidate, other: Candidate) -> Iterator[float]:
-        """Return the worth of each name that leads from one to the other."""
-        for word in one.names_by_word.keys() & other.words:
-            for name in one.names_by_word[word]:
+    def _ties(self, source: Candidate, target: Candidate) -> Iterator[float]:
+        """Yield the value of each of the source's names that the target contains."""
+        for word in source.names_by_word.keys() & target.words:
+            for name in source.names_by_word[word]:
                 run = f" {name} "
-                if run in other.title_run or run in other.run:
-                    yield self._worth(name, run, one, other)
+                if run in target.title_run or run in target.run:
+                    yield self._worth(name, run, source, target)
 
-    def _worth(self, name: str, run: str, one: Candidate, other: Candidate) -> float:
-        in_title = run in other.title_run
-        is_title = run in one.title_run or (in_title and 2 * len(name) >= len(other.subject))
+    def _worth(self, name: str, run: str, source: Candidate, target: Candidate) -> float:
+        in_title = run in target.title_run
+        is_title = run in source.title_run or (in_title and 2 * len(name) >= len(target.subject))
         worth = BY_TITLE if is_title else BY_MENTION
         worth *= 1 if in_title or " " in name else ONE_WORD
-        return worth * (IN_QUESTION if run in self._question else 1) * self._distinctiveness_of(one.names[name])
+        return worth * (IN_QUESTION if run in self._question else 1) * self._distinctiveness_of(source.names[name])
 
     def _distinctiveness_of(self, name: str) -> float:
         if name not in self._distinctiveness:
-            self._distinctiveness[name] = distinctiveness(self._shelf.size, self._shelf.holders(name))
+            self._distinctiveness[name] = distinctiveness(self._shelf.size, self._shelf.name_count(name))
         return self._distinctiveness[name]
 
 
 def distinctiveness(size: int, holders: int) -> float:
-    """Return how distinctive a name is: 0 if all passages hold it, towards 1 if hardly any does."""
+    """Return how distinctive a name is: 0 if all `size` passages contain it, near 1 if only a few (`holders`) do."""
     size = max(10, size)
     if not holders:
         return 0.0
@@ -125,50 +123,42 @@ def distinctiveness(size: int, holders: int) -> float:
 
 
 class Trail(NamedTuple):
-    """Passages in the order in which they were found, and what they are worth together."""
+    """Passages in the order in which they were found, with their total value."""
 
     steps: tuple[Candidate, ...] = ()
     known: Mapping[str, float] = {}
-    """How well the steps hold each stem of the question."""
+    """Best match among the steps for each stem of the question."""
     worth: float = 0.0
     adds: float = 0.0
-    """What the last step adds by its words alone."""
+    """Value that the last step's words add, without links."""
 
 
-class Option(NamedTuple):
-    """A passage by which a trail may become longer."""
+class _Option(NamedTuple):
+    """A passage that may extend a trail."""
 
     trail: Trail
     candidate: Candidate
     adds: float
-    """What the passage adds to what is known."""
+    """Value that the passage's words add, without links."""
     most: float
-    """What the longer trail is worth at most, however firmly the passage hangs together with the others."""
+    """Upper bound of the longer trail's value."""
 
 
-def longer_trails(options: Iterable[Option], lengthened: Callable[[Option], Trail | None]) -> list[Trail]:
-    """Return the best trails that these options lead to, best first; those that cannot be best are not lengthened."""
-    promising = sorted(options, key=lambda one: -one.most)
+def _longer_trails(options: Iterable[_Option], extended: Callable[[_Option], Trail | None]) -> list[Trail]:
+    """Return the best extended trails, best first; options that cannot be among them are skipped."""
+    promising = sorted(options, key=lambda option: -option.most)
     best: list[Trail] = []
     for start in range(0, len(promising), KEPT):
         if len(best) == KEPT and promising[start].most < best[-1].worth:
             break
-        found = map(lengthened, promising[start : start + KEPT])
-        best = _distinct([*best, *filter(None, found)])[:KEPT]
+        found = filter(None, map(extended, promising[start : start + KEPT]))
+        best = distinct(_best_first([*best, *found]), lambda trail: frozenset(trail.steps))[:KEPT]
     return best
 
 
-def best_first(trails: Iterable[Trail]) -> list[Trail]:
-    """Return the trails by their worth; of equal ones the shorter comes first."""
-    return sorted(trails, key=lambda one: (-one.worth, len(one.steps), [step.key for step in one.steps]))
-
-
-def _distinct(trails: Sequence[Trail]) -> list[Trail]:
-    """Return the trails, best first; of those with the same passages only the best."""
-    best: dict[frozenset[Candidate], Trail] = {}
-    for trail in best_first(trails):
-        best.setdefault(frozenset(trail.steps), trail)
-    return list(best.values())
+def _best_first(trails: Iterable[Trail]) -> list[Trail]:
+    """Sort trails by value, highest first; shorter ones first if equal."""
+    return sorted(trails, key=lambda trail: (-trail.worth, len(trail.steps), [step.key for step in trail.steps]))
 
 
 def find_trails(text: str, shelf: IndexShelf) -> list[Trail]:
@@ -177,7 +167,7 @@ def find_trails(text: str, shelf: IndexShelf) -> list[Trail]:
 
 
 def passages_of(trails: Sequence[Trail], limit: int) -> list[Candidate]:
-    """Return the passages of the best trails, each once, as many as are wanted."""
+    """Return the first `limit` distinct passages of these trails."""
     return list(dict.fromkeys(step for trail in trails for step in trail.steps))[:limit]
 
 
@@ -185,8 +175,8 @@ class _Search:
     def __init__(self, query: Query, shelf: IndexShelf) -> None:
         self._query = query
         self._shelf = shelf
-        self._links = Links(query, shelf)
-        self._held: dict[Candidate, dict[str, float]] = {}
+        self._links = _Links(query, shelf)
+        self._matches: dict[Candidate, dict[str, float]] = {}
         self._named: dict[Candidate, float] = {}
         self._onward: dict[Candidate, list[Candidate]] = {}
 
@@ -194,59 +184,59 @@ class _Search:
         first = [*self._search(self._query.weights, FIRST), *self._shelf.titled(self._query.text)]
         beam, found = [Trail()], []
         for _ in range(LONGEST):
-            best = longer_trails(self._options(beam, first), self._lengthened)
+            best = _longer_trails(self._options(beam, first), self._extended)
             beam = best[:WIDTH]
             found += [trail for trail in best if trail.adds >= LEAST]
-        return best_first(found)
+        return _best_first(found)
 
-    def _options(self, beam: Sequence[Trail], first: Sequence[Candidate]) -> Iterator[Option]:
+    def _options(self, beam: Sequence[Trail], first: Sequence[Candidate]) -> Iterator[_Option]:
         for trail in beam:
-            onward = [one for step in trail.steps for one in self._leading_on(step, trail.known)]
-            firmest = FIRMEST if trail.steps else 0.0
+            onward = [candidate for step in trail.steps for candidate in self._next_after(step, trail.known)]
+            firmest = BY_TITLE if trail.steps else 0.0
             for candidate in dict.fromkeys((*first, *onward)):
                 if candidate not in trail.steps:
-                    adds = gain(self._query, self._held_by(candidate), trail.known)
-                    most = trail.worth + (adds + max(NAMED * self._is_named(candidate), firmest))
-                    yield Option(trail, candidate, adds, most)
+                    adds = _gain(self._query, self._matches_of(candidate), trail.known)
+                    most = trail.worth + (adds + max(NAMED * self._title_match(candidate), firmest))
+                    yield _Option(trail, candidate, adds, most)
 
-    def _lengthened(self, option: Option) -> Trail | None:
+    def _extended(self, option: _Option) -> Trail | None:
         trail, candidate, adds, _ = option
         relation = self._relation(trail.steps, candidate)
         worth = adds + (relation if adds >= LEAST else min(relation, BRIDGE))
         if worth <= 0:
             return None
-        found = self._held_by(candidate).items()
+        found = self._matches_of(candidate).items()
         known = {**trail.known, **{stem: max(share, trail.known.get(stem, 0.0)) for stem, share in found}}
         return Trail((*trail.steps, candidate), known, trail.worth + worth, adds)
 
     def _relation(self, steps: Sequence[Candidate], candidate: Candidate) -> float:
-        named = NAMED * self._is_named(candidate)
+        named = NAMED * self._title_match(candidate)
         if not steps:
             return named
         firmest = max(named, *(self._links.between(step, candidate) for step in steps))
         return firmest if firmest > LOOSE else UNRELATED
 
-    def _leading_on(self, step: Candidate, known: Mapping[str, float]) -> list[Candidate]:
-        """Return passages that the words still open after this step, or one of its names, lead to."""
+    def _next_after(self, step: Candidate, known: Mapping[str, float]) -> list[Candidate]:
+        """Return passages that contain the question's open words, or a name from this step."""
         if step not in self._onward:
             wanted = [stem for stem in self._query.weights if known.get(stem, 0.0) < OPEN]
             words = [word for stem in wanted for word in self._query.words[stem]]
             found = [*self._search(wanted, NEXT), *self._shelf.search([*step.title_run.split(), *words], NEXT)]
-            # The only passage with a name is this one.
-            shared = (name for name in step.names.values() if self._shelf.holders(name) > 1)
-            found += [one for name in shared for one in self._shelf.holding(name, words, NEXT)]
+            # A name that occurs in only one passage occurs only in this step.
+            shared = (name for name in step.names.values() if self._shelf.name_count(name) > 1)
+            found += [candidate for name in shared for candidate in self._shelf.with_name(name, words, NEXT)]
             self._onward[step] = list(dict.fromkeys(found))
         return self._onward[step]
 
     def _search(self, stems: Sequence[str] | Mapping[str, float], limit: int) -> Sequence[Candidate]:
         return self._shelf.search([word for stem in stems for word in self._query.words[stem]], limit)
 
-    def _held_by(self, candidate: Candidate) -> dict[str, float]:
-        if candidate not in self._held:
-            self._held[candidate] = held(self._query, candidate)
-        return self._held[candidate]
+    def _matches_of(self, candidate: Candidate) -> dict[str, float]:
+        if candidate not in self._matches:
+            self._matches[candidate] = _matches(self._query, candidate)
+        return self._matches[candidate]
 
-    def _is_named(self, candidate: Candidate) -> float:
+    def _title_match(self, candidate: Candidate) -> float:
         if candidate not in self._named:
             self._named[candidate] = title_match(candidate.title, self._query.text, self._query.run)
         return self._named[candidate]

@@ -1,7 +1,7 @@
-"""From a role of a run to the answer of a chat model.
+"""Calling models: everything between a role of a run and the answer from its chat model.
 
-A node gives a `Request` and gets a `Reply` from `ask.ask_model`: read that first. Below it, `resolve` finds the model
-of a role, `caller` makes one call and counts its cost, `retries` repeats it, and `faults` says what went wrong.
-`openai_chat` and `deltas` speak with servers; `abilities` and `ladder` are for models that are weak at calling tools.
-`extractive` is the model that quotes.
+Start with `ask.ask_model`, which takes a `Request` and returns a `Reply`. `resolve` finds a role's model and a run's
+settings; `caller` makes one call and counts its cost; `retries` retries it; `faults` classifies errors. `openai_chat`,
+`deltas` and `quirks` talk to servers; `abilities` and `ladder` help models that are weak at calling tools;
+`extractive` quotes sources by rules, without a language model.
 """

@@ -1,4 +1,4 @@
-"""Reads what servers stream (words, thoughts, arguments of tool calls) into the form that LangChain understands."""
+"""Parses streamed answers (text, thoughts, tool calls) into the chunks that LangChain reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic_core import from_json
 
@@ -15,60 +15,45 @@ from ..run.conversation import clean_nested
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
 CUT = ("max_tokens", "model_length")
-"""What some servers call the finish reason `length`."""
+"""Other names of the finish reason `length`."""
 
 MOST_COUNTED = 10**12
-"""A larger number is no count of tokens, and no price of an answer."""
+"""Larger numbers are not plausible as token counts or prices."""
 END = b"[DONE]"
+"""Data of the last event."""
 COMPLETE = b'{"choices": [{"finish_reason": "stop"}]}'
-"""What the end of a stream says where no finish reason came before it."""
-"""What stands in the last event."""
+"""Replaces the last event, in case the server sent no finish reason."""
 DRAIN_SECONDS = 0.5
 MOST_BYTES = 2_000_000
-"""Of one event, or of an answer that comes whole: what is read at a time keeps all others waiting."""
-
-
-class Delta(NamedTuple):
-    """One piece of an answer."""
-
-    chunk: dict[str, Any]
-    """As OpenAI streams it."""
-    reasoning: str
-    """Words of the thought in it, which OpenAI's form has no place for."""
-
-
-class _Call(NamedTuple):
-    place: int | None
-    """Its index, as the server counts."""
-    id: str | None
-    """As the server named it."""
+"""Maximum size of an event or an unstreamed answer, because parsing it blocks the event loop."""
 
 
 class Deltas:
-    """Follows one answer to its end.
+    """Normalizes the chunks of one streamed answer.
 
-    Servers give calls no index or all the same, repeat names, send ids for each piece or none, count tokens with every
-    chunk, and say twice that they are done. Added up as they are, such pieces would give garbage.
+    Some servers send tool calls without an index or all with the same one, repeat names, send an id with every piece or
+    none, count tokens in every chunk, or finish twice. Merging such pieces unchanged would produce garbage.
     """
 
     def __init__(self) -> None:
         self.usage: dict[str, Any] | None = None
-        """The latest token counts; whoever sends several means the last."""
-        self._calls: list[_Call] = []
+        """The latest token counts."""
+        self._calls: list[tuple[int | None, str | None]] = []
+        """The server's index and id of each tool call."""
         self._ids: set[str] = set()
         self._has_begun = False
         self._finish = ""
 
-    def read(self, chunk: Mapping[str, Any]) -> Delta | None:
-        """Return the piece of the answer in a chunk; none if there is none.
+    def read(self, chunk: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
+        """Return a chunk's piece of the answer in OpenAI's format, and its thought; None if it has no piece.
 
-        Raises `AnswerBroken` for an error in its place and `AnswerRefused` for a refusal.
+        Raises `AnswerBroken` if the chunk is an error, or `AnswerRefused`.
         """
         self.usage = counts(chunk.get("usage")) or self.usage
         choices = chunk.get("choices") or [{}]
         choice = choices[0] if isinstance(choices, list) and isinstance(choices[0], dict) else {}
         if error := chunk.get("error") or choice.get("error"):
-            raise AnswerBroken("an error in the place of an answer", error)
+            raise AnswerBroken("an error", error)
         if not choice:
             return None
         self._has_begun |= "delta" in choice
@@ -76,57 +61,52 @@ class Deltas:
         if delta.get("refusal") or choice.get("finish_reason") == "content_filter":
             raise AnswerRefused
         if choice.get("finish_reason") == "error":
-            raise AnswerBroken("an error in the place of an answer")
+            raise AnswerBroken("an error")
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
-        plain = {
-            "content": delta.get("content"),
-            "tool_calls": [self._call(call) for call in delta.get("tool_calls") or ()],
-        }
-        piece = {"delta": plain, "finish_reason": self._finished(choice.get("finish_reason"))}
-        return Delta({"model": chunk.get("model"), "choices": [piece]}, reasoning if isinstance(reasoning, str) else "")
+        calls = [self._call(call) for call in delta.get("tool_calls") or ()]
+        reason: str | None = None
+        if choice.get("finish_reason") and not self._finish:
+            reason = choice["finish_reason"]
+            self._finish = reason = "length" if reason.lower() in CUT else reason
+        piece = {"delta": {"content": delta.get("content"), "tool_calls": calls}, "finish_reason": reason}
+        return {"model": chunk.get("model"), "choices": [piece]}, reasoning if isinstance(reasoning, str) else ""
 
     def close(self) -> None:
-        """Raise `AnswerBroken` unless there is an answer that the server called complete."""
+        """Raise `AnswerBroken` unless the server marked the answer as complete."""
         if not (self._finish and self._has_begun):
-            raise AnswerBroken(BROKE_OFF if self._has_begun else "no answer at all")
-
-    def _finished(self, reason: str | None) -> str | None:
-        if not reason or self._finish:
-            return None
-        self._finish = "length" if reason.lower() in CUT else reason
-        return self._finish
+            raise AnswerBroken(BROKE_OFF if self._has_begun else "no answer")
 
     def _call(self, call: Mapping[str, Any]) -> dict[str, Any]:
         function = call.get("function") or {}
         name, arguments = function.get("name"), function.get("arguments")
         if arguments is not None and not isinstance(arguments, str):
             arguments = json.dumps(arguments, ensure_ascii=False)
-        position, is_new = self._place(call.get("index"), call.get("id") or None, bool(name))
+        given = call.get("id") or None
+        position, is_new = self._find(call.get("index"), given, bool(name))
+        identifier = None
+        if is_new:
+            identifier = given if given and given not in self._ids else f"call_{uuid.uuid4().hex}"
+            self._ids.add(identifier)
         return {
             "index": position,
-            "id": self._fresh_id(call.get("id")) if is_new else None,
+            "id": identifier,
             "function": {"name": name if is_new else None, "arguments": arguments},
         }
 
-    def _place(self, index: int | None, identifier: str | None, has_name: bool) -> tuple[int, bool]:
-        """Return which call a piece belongs to, and whether it begins that call."""
-        known = [position for position, call in enumerate(self._calls) if index is None or call.place == index]
+    def _find(self, index: int | None, identifier: str | None, has_name: bool) -> tuple[int, bool]:
+        """Return the index of the call that a piece belongs to, and whether the piece starts that call."""
+        known = [position for position, (given, _) in enumerate(self._calls) if index is None or given == index]
         if known:
-            last = self._calls[known[-1]]
-            is_other = identifier != last.id if identifier else index is None
+            _, last_id = self._calls[known[-1]]
+            is_other = identifier != last_id if identifier else index is None
             if not (has_name and is_other):
                 return known[-1], False
-        self._calls.append(_Call(index, identifier))
+        self._calls.append((index, identifier))
         return len(self._calls) - 1, True
-
-    def _fresh_id(self, given: str | None) -> str:
-        identifier = given if given and given not in self._ids else f"call_{uuid.uuid4().hex}"
-        self._ids.add(identifier)
-        return identifier
 
 
 def counts(usage: Any) -> dict[str, Any]:
-    """Return what a usage counts; nothing if one of the counts is no finite number from 0 on."""
+    """Return the counts in a usage record; an empty dict if a token count is not a plausible number."""
     known = dict[str, Any]()
     for name, value in usage.items() if isinstance(usage, dict) else ():
         if isinstance(value, dict):
@@ -139,10 +119,7 @@ def counts(usage: Any) -> dict[str, Any]:
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield the data of each server-sent event up to the one that says that nothing follows; of a comment, nothing.
-
-    Servers send comments to say that they are at work.
-    """
+    """Yield the data of each server-sent event up to the last; empty data for a keep-alive comment."""
     data: list[bytes] = []
     rest = b""
     async for piece in pieces:
@@ -155,7 +132,11 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
             elif data and not line.strip():
                 whole, data = b"\n".join(data), []
                 if whole == END:
-                    await _drain(pieces)
+                    # Read to the end so that the connection can be reused; some servers leave the stream open.
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(DRAIN_SECONDS):
+                            async for _ in pieces:
+                                pass
                     yield COMPLETE
                     return
                 yield whole
@@ -166,16 +147,8 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         yield b"\n".join(last)
 
 
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read to the end, so that the connection serves the next call; there are servers that leave it open."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(DRAIN_SECONDS):
-            async for _ in pieces:
-                pass
-
-
 def parsed(data: bytes) -> Any:
-    """Parse JSON; text longer than `MOST_BYTES` is cut there, and the answer counts as cut off."""
+    """Parse JSON; if it is longer than `MOST_BYTES`, cut it there and mark the answer as cut off."""
     if len(data) <= MOST_BYTES:
         return json.loads(data)
     begun = from_json(data[:MOST_BYTES].decode(errors="ignore"), allow_partial="trailing-strings")
@@ -183,9 +156,9 @@ def parsed(data: bytes) -> Any:
 
 
 def as_chunk(answer: Any) -> dict[str, Any]:
-    """Return a whole answer of a server that does not stream, as one chunk; raises `AnswerBroken` if it is none."""
+    """Return an unstreamed answer as one chunk; raise `AnswerBroken` if it is not an answer."""
     if not isinstance(answer, dict):
-        raise AnswerBroken("JSON that is no answer")
+        raise AnswerBroken("JSON in an unexpected format")
     choices = answer.get("choices")
     plain = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
     return {

@@ -1,4 +1,4 @@
-"""What went wrong in a call of a model: its kind, whether to try again, and the message for the user."""
+"""Classifies failed model calls: kind, whether to retry, and the message for the user."""
 
 from __future__ import annotations
 
@@ -20,23 +20,12 @@ from ..run.errors import (
     PromptTooLong,
     RateLimited,
 )
-from ..run.network import barrier
+from ..run.network import connection_problem
 
 Kind = Literal[
-    "key",
-    "quota",
-    "model",
-    "long",
-    "refused",
-    "no_tools",
-    "limited",
-    "unreachable",
-    "slow",
-    "down",
-    "broken",
-    "cut",
+    "key", "quota", "model", "long", "refused", "no_tools", "limited", "unreachable", "slow", "down", "broken", "cut",
     "rejected",
-]
+]  # fmt: skip
 
 STATUS: dict[int, Kind] = {
     401: "key",
@@ -49,41 +38,30 @@ STATUS: dict[int, Kind] = {
     425: "down",
     429: "limited",
 }
-# Names instead of classes: the packages of other providers follow the same pattern and may not be installed.
-NAMES: dict[str, Kind] = {
-    "AnswerRefused": "refused",
-    "ContentFilterFinishReasonError": "refused",
-    "AnswerCut": "cut",
-    "AnswerBroken": "broken",
-    "JSONDecodeError": "broken",
-    "APIResponseValidationError": "broken",
-    "ToolsUnbound": "no_tools",
-    "ContextOverflowError": "long",
-    "PromptCut": "long",
-    "ModelAuthenticationError": "key",
-    "ModelPermissionDeniedError": "key",
-    "ModelNotFoundError": "model",
-    "ModelRateLimitError": "limited",
-    "ModelTimeoutError": "slow",
-    "APITimeoutError": "slow",
-    "TimeoutException": "slow",
-    "TimeoutError": "slow",
-    "ConnectTimeout": "unreachable",
-    "ModelConnectionError": "unreachable",
-    "APIConnectionError": "unreachable",
-    "TransportError": "unreachable",
-    "ConnectionError": "unreachable",
+# Class names instead of classes: other providers' packages use the same names and may not be installed.
+_NAMES: dict[Kind, str] = {
+    "refused": "AnswerRefused ContentFilterFinishReasonError",
+    "cut": "AnswerCut",
+    "broken": "AnswerBroken JSONDecodeError APIResponseValidationError",
+    "no_tools": "ToolsUnbound",
+    "long": "ContextOverflowError PromptCut",
+    "key": "ModelAuthenticationError ModelPermissionDeniedError",
+    "model": "ModelNotFoundError",
+    "limited": "ModelRateLimitError",
+    "slow": "ModelTimeoutError APITimeoutError TimeoutException TimeoutError",
+    "unreachable": "ConnectTimeout ModelConnectionError APIConnectionError TransportError ConnectionError",
 }
+NAMES = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 WINDOW = re.compile(
     r"(?:maximum context length (?:is|of)|context length of(?: only)?|context window of|tokens allowed \("
     r"|context size \(|maximum (?:model|prompt) length (?:is|of)|max_model_len=|n_ctx\D{1,4}|tokens >) ?(\d{3,9})",
     re.IGNORECASE,
 )
-"""Finds the size of the window in what a server says of a prompt that does not fit."""
-BROKE_OFF = "an answer that broke off"
-"""What came where a stream ended without saying that it was over."""
+"""Matches the window size in a server's error about a too long prompt."""
+BROKE_OFF = "an incomplete answer"
+"""Describes a stream that ended without a finish reason."""
 CHARACTERS = 4000
-"""Of a foreign message that are looked at."""
+"""Number of characters of a third-party message that are searched."""
 TRANSIENT: dict[Kind, str] = {
     "limited": "the provider asks to wait",
     "unreachable": "the connection failed",
@@ -92,18 +70,18 @@ TRANSIENT: dict[Kind, str] = {
     "broken": "the answer was broken",
     "cut": "the answer broke off",
 }
-"""What may be gone at the next try, in words for the user."""
+"""Faults that a retry may solve, as shown to the user."""
 SENT = frozenset((
     "messages", "input", "model", "tools", "tool_choice", "parallel_tool_calls", "response_format", "text", "reasoning",
     "reasoning_effort", "max_tokens", "max_completion_tokens", "max_output_tokens", "stream", "stream_options", "store",
     "include",
 ))  # fmt: skip
-"""Fields of a request, which may be named; anything else that a server sends back as one may be a secret."""
+"""Request fields that messages may name; any other name in a server's error may be a secret."""
 TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
-    "key": (KeyRefused, "{who} cannot be used: {host} does not take the key{http}; check {key}."),
+    "key": (KeyRefused, "{who} cannot be used: {host} rejects the key{http}; check {key}."),
     "quota": (
         KeyRefused,
-        "{who} cannot be used: no credit is left{http}; top up the account of {key}, or use another one.",
+        "{who} cannot be used: no credit is left{http}; top up the account of {key}, or use another key.",
     ),
     "model": (
         ModelMissing,
@@ -112,7 +90,7 @@ TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
     ),
     "long": (
         PromptTooLong,
-        "{who} was sent more than it reads{window}{http}; set window to what it reads, or choose a larger model "
+        "{who} got a longer prompt than it can read{window}{http}; set window to its limit, or choose a larger model "
         "(setting models).",
     ),
     "refused": (
@@ -124,23 +102,22 @@ TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
         "{who} is served without tool calling{http}; set tool_calls to schema or tags, or choose another model "
         "(setting models).",
     ),
-    "limited": (RateLimited, "{who} takes no more calls for now{http}; {when}."),
+    "limited": (RateLimited, "{who} accepts no more calls for now{http}; {when}."),
     "unreachable": (ModelFailed, "{who} cannot be reached: {barrier}"),
     "slow": (ModelFailed, "{who} {silent}."),
     "down": (ModelFailed, "{who} failed at {host}{http}; try again later, or choose another model (setting models)."),
-    "broken": (ModelFailed, "{who} sent {what}{http}; try again{check}."),
+    "broken": (ModelFailed, "{who} returned {what}{http}; try again{check}."),
     "cut": (ModelFailed, "{who} broke off in the middle of its answer: {what}; try again."),
     "rejected": (
         ModelFailed,
-        "{who} does not take the request{because}{http}; choose another model (setting models), or check "
-        "OPENAI_BASE_URL.",
+        "{who} rejects the request{because}{http}; choose another model (setting models), or check OPENAI_BASE_URL.",
     ),
 }
 HINTS = {
     "right": ", and is OPENAI_BASE_URL right",
     "check": ", and check OPENAI_BASE_URL and the setting models",
 }
-"""Settings to look at where no call has got through yet."""
+"""Hints for messages until a call has succeeded, since a setting may be wrong."""
 LATE = "did not answer in time; try again later, or choose another model (setting models)"
 
 
@@ -148,7 +125,7 @@ def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL)
 
 
-# The most telling come first; what a status says is only believed where no words say more.
+# In order of precedence; the HTTP status is used only if no wording matches.
 WORDINGS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("quota", _any("insufficient.(quota|balance|credit|fund)", "credit balance is too low", "billing.hard.limit")),
     ("key", _any("api.key (is )?(not valid|invalid)", "(invalid|incorrect|wrong).api.key", "api_key_invalid")),
@@ -172,9 +149,7 @@ WORDINGS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ),
     (
         "refused",
-        _any(
-            "content.(filter|policy|management policy)", "responsibleai", "data_inspection", "moderation", r"\bflagged"
-        ),
+        _any("content.(filter|policy|management policy)", "responsibleai|data_inspection|moderation|\\bflagged"),
     ),
     (
         "no_tools",
@@ -201,51 +176,50 @@ TOO_MANY = _any("rate.?limit", "too many requests")
 
 
 class AnswerBroken(Exception):
-    """A model's server sent something that is no whole answer."""
+    """A model's server sent something other than a complete answer."""
 
     def __init__(self, what: str, body: object = None) -> None:
-        """`what` is for the user; `body`, the server's own words, is only looked at."""
+        """`what` is shown to the user; `body` is the server's message, used only for classification."""
         super().__init__(what)
         self.what = what
         self.body = body
 
 
 class AnswerCut(AnswerBroken):
-    """An answer broke off after its first words, so that no setting is wrong."""
+    """An answer broke off after its first words, so the settings are right."""
 
 
 class PromptCut(Exception):
-    """A server read only part of a prompt, and answered all the same."""
+    """A server read only part of a prompt but answered anyway."""
 
     def __init__(self, counted: int, sent: int) -> None:
-        """`counted`: tokens that the server says it read; `sent`: tokens of the prompt, as estimated here."""
+        """`counted`: prompt tokens as reported by the server; `sent`: as estimated."""
         super().__init__(f"{counted} of {sent} tokens")
         self.counted = counted
         self.sent = sent
 
 
 class ToolsUnbound(NotImplementedError):
-    """The class of a model has no `bind_tools`."""
+    """The model's class has no `bind_tools`."""
 
 
 class AnswerRefused(Exception):
-    """The model, or a filter, declined."""
+    """The model or a content filter declined to answer."""
 
 
 class AnswerSilent(TimeoutError):
-    """A stream went silent."""
+    """A stream exceeded its idle timeout."""
 
     def __init__(self, seconds: float, limit: str) -> None:
-        """`limit` is the setting that allowed so many seconds."""
+        """`limit` is the setting that allowed this many seconds."""
         super().__init__(f"was silent for {seconds:g} s ({limit}); raise {limit} if it needs longer")
-        self.limit = limit
 
 
 def explain(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError | None:
-    """Return the error for the user, in one line; None if it does not come from a model's call.
+    """Return the error for the user, on one line; None if it does not come from a model call.
 
-    `has_answered`: the model has answered in this run, so that its settings are right. Nothing of the foreign message
-    gets into it but numbers and the name of a parameter: the rest may quote the key.
+    `has_answered`: the model has answered in this run, so its settings are right. Only numbers and a parameter name are
+    taken from the original message, since the rest may contain the key.
     """
     if isinstance(error, DeepResearchError):
         return error
@@ -253,48 +227,40 @@ def explain(error: Exception, role: str, model: str, *, has_answered: bool = Fal
     if kind is None:
         return None
     ours, text = TEXTS[kind]
-    hints = dict.fromkeys(HINTS, "") if has_answered else HINTS
-    facts = {**_facts(error), **hints}
-    known, unknown = (
-        barrier(error, facts["host"]),
-        f"the connection to {facts['host']} failed; is it up{hints['right']}?",
-    )
-    facts["barrier"] = f"{known}." if known else unknown
+    facts = {**_facts(error), **(dict.fromkeys(HINTS, "") if has_answered else HINTS)}
+    known = connection_problem(error, facts["host"])
+    facts["barrier"] = f"{known}." if known else f"the connection to {facts['host']} failed; is it up{facts['right']}?"
     return ours(text.format_map({"who": f"The {role}'s model {model!r}", **facts}))
 
 
 def explain_any(error: Exception, role: str, model: str) -> DeepResearchError:
-    """Return the error for the user, also where nothing is known about it."""
-    return explain(error, role, model) or unknown_failure(role, error)
-
-
-def unknown_failure(role: str, error: Exception) -> ModelFailed:
-    """Return the error for the user where only its class is known."""
-    return ModelFailed(f"The {role}'s model failed ({type(error).__name__}); try again, or choose another (models).")
+    """Return the error for the user; a generic one if `explain` does not know it."""
+    unknown = f"The {role}'s model failed ({type(error).__name__}); try again, or choose another (models)."
+    return explain(error, role, model) or ModelFailed(unknown)
 
 
 def is_transient(error: BaseException) -> bool:
-    """Return whether the same call may succeed when it is repeated."""
+    """Return whether a retry of the same call may succeed."""
     return kind_of(error) in TRANSIENT
 
 
 def cut_short(error: Exception, server: str) -> Exception:
-    """Return what an error after the first words of an answer means; `server` is where the model is, if known."""
+    """Return the error to raise if a call fails after its first words; `server` is the model's host, if known."""
     kind = kind_of(error)
     if kind not in ("unreachable", "broken"):
         return error
     host, what = server_of(error) or server or "its server", _facts(error)["what"]
     is_lost = kind == "unreachable" or what == BROKE_OFF
-    return AnswerCut(f"the connection to {host} broke" if is_lost else f"{host} sent {what}")
+    return AnswerCut(f"the connection to {host} broke" if is_lost else f"{host} returned {what}")
 
 
 def asks_to_wait(error: BaseException) -> bool:
-    """Return whether the server takes no calls for now, from us or from anybody."""
+    """Return whether the server is rate-limiting or overloaded."""
     return kind_of(error) == "limited" or _status(error) == 529 or retry_after(error) is not None
 
 
 def retry_reason(error: BaseException) -> str:
-    """Return why a call is repeated, in a few words for the user."""
+    """Return why a call is retried, in a few words for the user."""
     if isinstance(error, AnswerCut):
         return error.what
     status = _status(error)
@@ -303,7 +269,7 @@ def retry_reason(error: BaseException) -> str:
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Return the seconds that the server asks to wait before the next call; None if it does not say."""
+    """Return the seconds that the server asks to wait, or None."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     stated = headers.get("retry-after") or ""
     try:
@@ -319,7 +285,7 @@ def retry_after(error: BaseException) -> float | None:
 
 
 def kind_of(error: BaseException) -> Kind | None:
-    """Return what went wrong; None if the error does not come from a model's call."""
+    """Return the kind of failure; None if the error does not come from a model call."""
     names = [cls.__name__ for cls in type(error).__mro__]
     status = _status(error)
     kind = next((NAMES[name] for name in names if name in NAMES), None)
@@ -328,7 +294,7 @@ def kind_of(error: BaseException) -> Kind | None:
     elif kind is None and "APIError" in names:
         kind = "broken"
     if kind == "slow" and type(error.__cause__).__name__ == "ConnectTimeout":
-        # Clients wrap it, so that it looks as if an answer had been waited for.
+        # Clients wrap a connection timeout like a timeout while waiting for the answer.
         return "unreachable"
     if kind is None or kind in ("slow", "unreachable", "cut"):
         return kind
@@ -339,7 +305,7 @@ def kind_of(error: BaseException) -> Kind | None:
 
 
 def host_in(address: str) -> str:
-    """Return host and port, without the name and password that an address may hold; empty if it is none."""
+    """Return a URL's host and port without credentials; empty if it is not a URL."""
     try:
         return urlsplit(address).netloc.rpartition("@")[2]
     except ValueError:
@@ -347,13 +313,13 @@ def host_in(address: str) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the foreign message and body, to search for words; never to be shown."""
+    """Return the third-party message and body, for searching only; never show them."""
     body = getattr(error, "body", None)
     return f"{error} {json.dumps(body, default=str) if body else ''}"[:CHARACTERS]
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status; some servers hide it in an answer that claims to be one of success."""
+    """Return the HTTP status; some servers put it in the body of a successful response."""
     body = getattr(error, "body", None)
     hidden = (body.get("code"), body.get("status")) if isinstance(body, Mapping) else ()
     response = getattr(getattr(error, "response", None), "status_code", None)
@@ -365,37 +331,32 @@ def _status(error: BaseException) -> int | None:
 
 
 def _facts(error: BaseException) -> dict[str, str]:
-    """Return what is safe to say about an error."""
-    status, seconds, window = _status(error), retry_after(error), WINDOW.search(message_of(error))
+    """Return the details of an error that may be shown."""
+    status, seconds, stated = _status(error), retry_after(error), WINDOW.search(message_of(error))
+    when, window = "try again later, or raise retry_seconds", f": {stated[1]} tokens" if stated else ""
+    if seconds is not None:
+        wait = f"{math.ceil(seconds / 60)} min" if seconds > 90 else f"{math.ceil(seconds)} s"
+        when = f"retry after {wait}, which is longer than retry_seconds lets a run wait"
+    if isinstance(error, PromptCut):
+        window = (
+            f": its server read {error.counted} of about {error.sent} tokens and answered without the rest; raise the "
+            "server's own limit (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH)"
+        )
     parameter = str(getattr(error, "param", None) or "")
     is_openai = type(error).__module__.split(".")[0] in ("openai", "langchain_openai", "deep_research")
     return {
         "host": server_of(error) or "its server",
         "http": f" (HTTP {status})" if status else "",
         "key": "OPENAI_API_KEY" if is_openai else "the key of its provider",
-        "when": "try again later, or raise retry_seconds" if seconds is None else _retry_advice(seconds),
-        "window": _read_part(error) or (f": {window[1]} tokens" if window else ""),
+        "when": when,
+        "window": window,
         "because": f" because of {parameter!r}" if parameter.partition(".")[0].partition("[")[0] in SENT else "",
-        "what": error.what if isinstance(error, AnswerBroken) else "an error in the place of an answer",
+        "what": error.what if isinstance(error, AnswerBroken) else "an error",
         "silent": str(error) if isinstance(error, AnswerSilent) else LATE,
     }
 
 
-def _read_part(error: BaseException) -> str:
-    if not isinstance(error, PromptCut):
-        return ""
-    return (
-        f": its server read {error.counted} of about {error.sent} tokens, and answered as if that were all; raise the "
-        "server's own limit (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH), or"
-    )
-
-
-def _retry_advice(seconds: float) -> str:
-    wait = f"{math.ceil(seconds / 60)} min" if seconds > 90 else f"{math.ceil(seconds)} s"
-    return f"retry after {wait}, which is longer than retry_seconds lets a run wait"
-
-
 def server_of(error: BaseException) -> str:
-    """Return host and port of the server; empty if the error does not tell."""
+    """Return host and port of the server; empty if the error does not name it."""
     request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "request", None)
     return host_in(str(getattr(request, "url", "")))

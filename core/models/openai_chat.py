@@ -1,54 +1,85 @@
-"""A chat model at any server that speaks OpenAI's API, with what such servers add and do otherwise."""
+"""Chat model for servers with OpenAI's API: HTTP client, calls, and the window size stated by the server."""
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
+from urllib.parse import quote
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, convert_to_messages
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
-from openai import APIConnectionError, APIStatusError, AsyncStream
+from openai import APIConnectionError, APIStatusError, AsyncOpenAI, AsyncStream, DefaultAsyncHttpxClient, Timeout
 from pydantic import PrivateAttr, ValidationError
 from typing_extensions import override
 
 from ..run.conversation import clean_nested
-from ..run.transcripts import REASONING, whole_message
+from ..run.network import trusted_certificates
+from ..run.transcripts import REASONING, message_from_chunks
 from .deltas import MOST_BYTES, Deltas, as_chunk, events, parsed
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 from .quirks import OUTPUT_LIMITS, ModelTraits, adapt, learn, room_in
-from .windows import read_window
 
 AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
-"""The header that makes OpenAI's client return the response itself."""
+"""Header that makes OpenAI's client return raw responses."""
 FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
-"""Finish reasons of the Responses API in the words of the older one."""
+"""Finish reasons of the Responses API, with the names that the chat completions API uses."""
+CONNECT_SECONDS = 10.0
+TIMEOUT = Timeout(None, connect=CONNECT_SECONDS)
+"""No read timeout: `timed_parts` enforces the limits, which differ between runs."""
+ASK_SECONDS, LOAD_SECONDS = 5.0, 120.0
+"""Timeouts for asking for the window, and for loading a model (Ollama states the window only of loaded models)."""
+_NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+
+
+class LoopClient(DefaultAsyncHttpxClient):
+    """HTTP client of one event loop: ignores environment variables, follows no redirects, closes with its loop."""
+
+    def __init__(self, proxy: str | None) -> None:
+        super().__init__(trust_env=False, proxy=proxy, follow_redirects=False, verify=trusted_certificates())
+        self._life: AsyncGenerator[None, None] | None = None
+
+    async def send(self, *arguments: Any, **settings: Any) -> Any:
+        """See `httpx.AsyncClient.send`."""
+        if self._life is None:
+            self._life = self._until_the_loop_ends()
+            await anext(self._life)
+        return await super().send(*arguments, **settings)
+
+    async def _until_the_loop_ends(self) -> AsyncGenerator[None, None]:
+        """Stay open until the loop shuts down: it closes generators first, while connections can still be closed."""
+        try:
+            yield
+        finally:
+            await self.aclose()
 
 
 class OpenAIChat(ChatOpenAI):
-    """Calls `/chat/completions`, or `/responses` where the model or the setting wants it."""
+    """Calls `/chat/completions`, or `/responses` if the model or the settings require that."""
 
     reasons: bool | None = None
-    """Whether the model reasons, so that a summary of its thoughts can be asked for; not set: as its profile says."""
+    """Whether the model reasons, so that a summary of its thoughts can be requested; None: the profile decides."""
     is_at_openai: bool = True
-    """Whether the server is OpenAI's own, or Azure's, which has a new name for the limit on the tokens of an answer."""
+    """Whether the server is OpenAI's or Azure's, which use the new parameter name of the output limit."""
     _learned: ModelTraits = PrivateAttr(default=ModelTraits())
-    """What was learned from refusals, in this process or an earlier one."""
+    """Traits learned from refusals, in this process or an earlier one."""
 
     @property
     def learned(self) -> ModelTraits:
-        """What is known of the model at this server."""
+        """Traits learned about the model at this server."""
         return self._learned
 
     async def read_window(self) -> int | None:
-        """Return how many tokens the server says that the model reads; none if it does not say, or is OpenAI's own."""
-        return None if self.is_at_openai else await read_window(self.root_async_client, self.model_name)
+        """Return the window in tokens as stated by the server; None if it states none or is OpenAI's own."""
+        return None if self.is_at_openai else await _read_window(self.root_async_client, self.model_name)
 
     def recall(self, learned: ModelTraits) -> None:
-        """Take what was learned earlier."""
+        """Add traits learned earlier."""
         self._learned |= learned
 
     @override
@@ -75,14 +106,14 @@ class OpenAIChat(ChatOpenAI):
         async for part in self._call(messages, {**settings, "stop": stop, "stream": False}):
             whole = part if whole is None else whole + part
         if whole is None or not isinstance(whole.message, AIMessageChunk):
-            raise AnswerBroken("no answer at all")
-        message = whole_message(whole.message, whole.message.text)
+            raise AnswerBroken("no answer")
+        message = message_from_chunks(whole.message, whole.message.text)
         return ChatResult(generations=[ChatGeneration(message=message, generation_info=whole.generation_info)])
 
     async def _call(
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
-        """Make the call, and make it again where the server says what it does not take of it."""
+        """Make the call; if the server says that it does not support something, retry without that."""
         while True:
             known = self._learned
             is_response = self._use_responses_api({**settings, **self.model_kwargs})
@@ -94,12 +125,12 @@ class OpenAIChat(ChatOpenAI):
                 return
             except APIStatusError as error:  # raised before the first part only
                 sent = min(filter(None, (settings.get("max_tokens"), known.output_tokens)), default=None)
-                # Another call may have learned the same in the meantime.
+                # A concurrent call may have learned the same trait.
                 traits = learn(error, sent)
                 self._learned |= traits
                 room = room_in(error)
                 if room and sent and room < sent:
-                    # It holds for this prompt alone.
+                    # This limit is valid only for this prompt.
                     settings = {**settings, "max_tokens": room}
                 elif known | traits == known:
                     raise
@@ -115,21 +146,19 @@ class OpenAIChat(ChatOpenAI):
                 if not chunk:
                     yield ChatGenerationChunk(message=AIMessageChunk(content=""))
                     continue
-                delta = deltas.read(chunk)
-                part = self._part(delta.chunk) if delta else None
-                if part and delta and delta.reasoning:
-                    part.message.additional_kwargs[REASONING] = delta.reasoning
-                if part:
+                piece, reasoning = deltas.read(chunk) or ({}, "")
+                if piece and (part := self._part(piece)):
+                    if reasoning:
+                        part.message.additional_kwargs[REASONING] = reasoning
                     yield part
         deltas.close()
-        last = self._part({"choices": [], "usage": deltas.usage})
-        if last and deltas.usage and "cost" in deltas.usage:
-            last.message.response_metadata["cost"] = float(deltas.usage["cost"])
-        if last:
+        if last := self._part({"choices": [], "usage": deltas.usage}):
+            if deltas.usage and "cost" in deltas.usage:
+                last.message.response_metadata["cost"] = float(deltas.usage["cost"])
             yield last
 
     async def _chunks(self, payload: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
-        # Not by `chat.completions`, which takes all messages and each piece of an answer to its own classes and back.
+        # `chat.completions` would convert all messages and each piece of an answer to its own classes and back.
         raw = await self.root_async_client.post(
             "/chat/completions",
             body=payload,
@@ -146,7 +175,7 @@ class OpenAIChat(ChatOpenAI):
                     async for data in events(response.aiter_bytes()):
                         yield parsed(data) if data else {}
                 except ValueError as error:
-                    raise AnswerBroken("a stream that is no JSON") from error
+                    raise AnswerBroken("a stream of invalid JSON") from error
                 except Exception as error:
                     raise APIConnectionError(request=response.request) from error
             return
@@ -159,7 +188,7 @@ class OpenAIChat(ChatOpenAI):
         try:
             answer = parsed(body)
         except (ValueError, KeyError, TypeError) as error:
-            what = "a page instead of an answer" if "html" in kind else "no JSON"
+            what = "a web page instead of an answer" if "html" in kind else "invalid JSON"
             raise AnswerBroken(what) from error
         yield as_chunk(answer)
 
@@ -174,11 +203,11 @@ class OpenAIChat(ChatOpenAI):
             async for part in super()._astream_responses(messages, **settings):
                 is_whole = _check_response(part.message) or is_whole
                 yield part
-        except ValueError as error:  # LangChain's own way to say that the server reported an error
+        except ValueError as error:  # how LangChain reports an error from the server
             faults = error.errors() if isinstance(error, ValidationError) else []
             if not faults or any("usage_metadata" not in fault["loc"] for fault in faults):
-                raise AnswerBroken("an error in the place of an answer", str(error)) from error
-            # Only the last part has counts.
+                raise AnswerBroken("an error", str(error)) from error
+            # Only the last part has token counts.
             is_whole = True
             yield ChatGenerationChunk(
                 message=AIMessageChunk(content="", response_metadata={"finish_reason": "stop"}, chunk_position="last")
@@ -186,18 +215,13 @@ class OpenAIChat(ChatOpenAI):
         if not is_whole:
             raise AnswerBroken(BROKE_OFF)
 
-    @property
-    def _reasons(self) -> bool:
-        known = (self.profile or {}).get("reasoning_output", False)
-        return known if self.reasons is None else self.reasons
-
     @override
     def _get_request_payload(
         self, input_: LanguageModelInput, *, stop: list[str] | None = None, **settings: Any
     ) -> dict[str, Any]:
         messages = convert_to_messages([input_] if isinstance(input_, str) else input_)
         payload: dict[str, Any] = super()._get_request_payload(messages, stop=stop, **settings)
-        # Some names of models make the library set one.
+        # LangChain sets one for some model names.
         payload.pop("temperature", None)
         if "temperature" in settings:
             payload["temperature"] = settings["temperature"]
@@ -205,30 +229,27 @@ class OpenAIChat(ChatOpenAI):
             for name in ("tools", "tool_choice", "parallel_tool_calls"):
                 payload.pop(name, None)
         if "input" in payload:
-            # Nothing refers to what the server would store, so it need not keep the conversation.
+            # The stored conversation would never be used.
             payload["store"] = False
-            if self._reasons:
+            reasons = (self.profile or {}).get("reasoning_output", False) if self.reasons is None else self.reasons
+            if reasons:
                 payload["reasoning"] = {"summary": "auto", **payload.get("reasoning", {})}
         else:
             for name in OUTPUT_LIMITS:
                 if name in payload:
                     payload[OUTPUT_LIMITS[self.is_at_openai]] = payload.pop(name)
             if REASONING in self._learned.quirks:
-                _repeat_thoughts(messages, payload["messages"])
+                for message, plain in zip(messages, payload["messages"], strict=True):
+                    if isinstance(message, AIMessage):
+                        # Every call needs a thought, even one that no model made, such as a step's first search.
+                        none = " " if message.tool_calls else ""
+                        plain[REASONING] = message.additional_kwargs.get(REASONING) or none
         sent: dict[str, Any] = clean_nested(adapt(payload, self._learned))
         return sent
 
 
-def _repeat_thoughts(messages: list[BaseMessage], sent: list[dict[str, Any]]) -> None:
-    for message, plain in zip(messages, sent, strict=True):
-        if isinstance(message, AIMessage):
-            # A call that no model made, such as the first search of a step, has no thought, and that of a call may not
-            # be empty.
-            plain[REASONING] = message.additional_kwargs.get(REASONING) or (" " if message.tool_calls else "")
-
-
 def _check_response(message: BaseMessage) -> bool:
-    """Whether this is the last part of an answer; names its finish reason as the older API does."""
+    """Return whether this is the last part of an answer; rename its finish reason to that of chat completions."""
     blocks = message.content if isinstance(message.content, list) else []
     if any(isinstance(block, dict) and block.get("type") == "refusal" for block in blocks):
         raise AnswerRefused
@@ -240,3 +261,39 @@ def _check_response(message: BaseMessage) -> bool:
         raise AnswerRefused
     message.response_metadata["finish_reason"] = reason
     return True
+
+
+async def _read_window(client: AsyncOpenAI, model: str) -> int | None:
+    """Return the window in tokens as stated by vLLM, OpenRouter, llama.cpp or Ollama; None if not, or not in time."""
+    base, named = str(client.base_url).rstrip("/"), {"model": model, "stream": False}
+    root = base.removesuffix("/v1")
+    gets = [f"{base}/models", f"{root}/props?model={quote(model)}", f"{root}/api/ps"]
+    for url in (*gets, f"{root}/api/show", f"{root}/api/generate", gets[-1]):
+        body = None if url in gets else named
+        try:
+            async with asyncio.timeout(LOAD_SECONDS if body else ASK_SECONDS):
+                asked = client.post(url, cast_to=object, body=body) if body else client.get(url, cast_to=object)
+                answer: Any = await asked
+        except (APIStatusError, ValueError):
+            answer = {}
+        except (APIConnectionError, TimeoutError):
+            return None
+        is_ollama = isinstance(answer, dict) and answer.keys() & {"models", "model_info", "done"}
+        if (window := _window_in(answer, model)) or ("/api/" in url.removeprefix(root) and not is_ollama):
+            return window
+    return None
+
+
+def _window_in(answer: Any, model: str) -> int | None:
+    match answer:
+        case {"default_generation_settings": {"n_ctx": int(window)}}:
+            return window
+        case {"parameters": str(given), "model_info": dict(info)} if num_ctx := _NUM_CTX.search(given):
+            most = [int(tokens) for name, tokens in info.items() if name.endswith(".context_length")]
+            return min([int(num_ctx[1]), *most])
+        case {"data": [*listed]} | {"models": [*listed]}:
+            entries = (entry for entry in listed if isinstance(entry, dict))
+            named = (entry for entry in entries if entry.get("id", entry.get("name")) in (model, f"{model}:latest"))
+            windows = (entry.get("max_model_len") or entry.get("context_length") for entry in named)
+            return next((window for window in windows if isinstance(window, int)), None)
+    return None

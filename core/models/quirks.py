@@ -1,4 +1,4 @@
-"""What servers take otherwise than OpenAI does: learned from their refusals, and kept to from then on."""
+"""How servers differ from OpenAI: learned from their error messages, and applied to later requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUIRKS = {
     CALL_IDS: "tool call id (was|must)",
     NO_SYSTEM: "system role (is )?not supported|(does|do)(n't| not) support (the )?system",
 }
-"""What a server may not take of a request, or may want back, and what it then says when it refuses the request."""
+"""Request features that a server may reject or require, with the wording of its refusal."""
 WISHES = {
     OUTPUT_NAME: "the other name of the output limit",
     REASONING: "earlier thoughts sent back",
@@ -42,9 +42,9 @@ WISHES = {
     NO_SYSTEM: "no system message",
     CALL_IDS: "ids of tool calls of nine letters and digits",
 }
-"""What a server with a quirk wants, in words for the user; with any other, it wants no field of that name."""
+"""What a server with the quirk requires, as shown to the user; the other quirks are rejected fields."""
 SHORT_ID = 9
-"""Characters of an id of a tool call as Mistral wants it."""
+"""Length of tool call ids that Mistral requires."""
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 _ABOUT_OUTPUT = re.compile("max_(?:completion_|output_)?tokens|(?:output|completion) tokens", re.IGNORECASE)
 _OF_WINDOW = re.compile(r"maximum context length is (\d+) tokens.{0,60}?(\d+) input tokens", re.IGNORECASE | re.DOTALL)
@@ -56,24 +56,30 @@ class ModelTraits(NamedTuple):
 
     quirks: frozenset[str] = frozenset()
     output_tokens: int | None = None
-    """The most tokens that may be asked for in an answer; none: not known."""
+    """Maximum output tokens that a request may ask for; None: not known."""
 
     def __or__(self, other: ModelTraits) -> ModelTraits:
-        """Return all that either knows, the later number first."""
+        """Return both combined; `other.output_tokens` wins if known."""
         return ModelTraits(self.quirks | other.quirks, other.output_tokens or self.output_tokens)
 
 
 def wishes(quirks: Iterable[str], output_tokens: int | None) -> str:
-    """Return in words what is known of a server; empty if nothing is."""
+    """Describe a server's quirks for the user; empty if it has none."""
     wanted = [WISHES.get(name, f"no {name}") for name in quirks]
     wanted += [f"at most {output_tokens} tokens an answer"] if output_tokens else []
     return ", ".join(wanted)
 
 
 def learn(error: Exception, sent: int | None) -> ModelTraits:
-    """Return what a refusal tells; `sent`: the tokens of an answer that the request allowed."""
+    """Return the traits that a refusal reveals; `sent` is the output limit of the refused request."""
     words = message_of(error)
-    limit = None if _OF_WINDOW.search(words) else _limit_in(error, sent)
+    limit = None
+    body = getattr(error, "body", None)
+    stated = str(body.get("message") or "") if isinstance(body, dict) else str(error)
+    if sent and _ABOUT_OUTPUT.search(stated) and not _OF_WINDOW.search(words):
+        # The largest stated number below the refused limit.
+        numbers = (int(found.replace(",", "")) for found in _NUMBER.findall(stated))
+        limit = max((number for number in numbers if number < sent), default=None)
     if kind_of(error) not in ("rejected", "model", "down"):
         return ModelTraits(output_tokens=limit)
     found = (name for name, pattern in QUIRKS.items() if re.search(pattern, words, re.IGNORECASE | re.DOTALL))
@@ -81,23 +87,13 @@ def learn(error: Exception, sent: int | None) -> ModelTraits:
 
 
 def room_in(error: Exception) -> int | None:
-    """Return the tokens that the window leaves for an answer, where a refusal counts both; none if it does not."""
+    """Return the tokens left in the window for an answer, if the refusal states window and input; else None."""
     found = _OF_WINDOW.search(message_of(error))
     return max(1, int(found[1]) - int(found[2])) if found else None
 
 
-def _limit_in(error: Exception, sent: int | None) -> int | None:
-    """Return the largest number below the refused one."""
-    body = getattr(error, "body", None)
-    words = str(body.get("message") or "") if isinstance(body, dict) else str(error)
-    if not sent or not _ABOUT_OUTPUT.search(words):
-        return None
-    numbers = (int(found.replace(",", "")) for found in _NUMBER.findall(words))
-    return max((number for number in numbers if number < sent), default=None)
-
-
 def adapt(payload: Payload, learned: ModelTraits) -> Payload:
-    """Change a request in place to what a server takes."""
+    """Change a request in place to suit its server."""
     quirks = learned.quirks
     for name in quirks & {"stream_options", "parallel_tool_calls", "store"}:
         payload.pop(name, None)
@@ -114,11 +110,11 @@ def adapt(payload: Payload, learned: ModelTraits) -> Payload:
             payload[other if OUTPUT_NAME in quirks else name] = min(limit, learned.output_tokens or limit)
             break
     if "messages" in payload:
-        payload["messages"] = _ordered(payload["messages"], quirks)
+        payload["messages"] = _reordered(payload["messages"], quirks)
     return payload
 
 
-def _ordered(messages: Sequence[Message], quirks: frozenset[str]) -> list[Message]:
+def _reordered(messages: Sequence[Message], quirks: frozenset[str]) -> list[Message]:
     if CALL_IDS in quirks:
         messages = [_with_short_ids(message) for message in messages]
     if SINGLE_CALLS in quirks:
@@ -142,37 +138,34 @@ def _with_short_ids(message: Message) -> Message:
 
 
 def _by_call(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """Yield the messages with one call in each, followed by its result."""
+    """Yield the messages split so that each has one call and is followed by its result."""
     results = {message["tool_call_id"]: message for message in messages if message["role"] == "tool"}
     for message in messages:
         calls = message.get("tool_calls") or ()
         if len(calls) > 1:
-            for place, call in enumerate(calls):
-                said = message if place == 0 else {**message, "content": None}
+            for number, call in enumerate(calls):
+                said = message if number == 0 else {**message, "content": None}
                 yield [{**said, "tool_calls": [call]}, *filter(None, [results.pop(call["id"], None)])]
         elif message["role"] != "tool" or results.get(message["tool_call_id"]) is message:
             yield [message]
 
 
 def _in_turns(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with words of the user within the result before them, and equal roles joined."""
+    """Return messages with alternating roles: join equal roles, append user text to the preceding tool result."""
     turns = list[Message]()
     for message in messages:
         before, role = turns[-1] if turns else {"role": ""}, message["role"]
-        is_plain = not (message.get("tool_calls") or before.get("tool_calls"))
-        if (
-            is_plain
-            and role in ("user", "assistant")
-            and (before["role"], role) in (("tool", "user"), ("user", "user"), ("assistant", "assistant"))
-        ):
-            turns[-1] = {**before, "content": _joined(before["content"], message["content"])}
+        has_calls = message.get("tool_calls") or before.get("tool_calls")
+        pairs = (("tool", "user"), ("user", "user"), ("assistant", "assistant"))
+        if (before["role"], role) in pairs and not has_calls:
+            contents = before["content"], message["content"]
+            if all(isinstance(content, str) for content in contents):
+                turns[-1] = {**before, "content": "\n\n".join(contents)}
+            else:
+                blocks = [
+                    [{"type": "text", "text": part}] if isinstance(part, str) else part or [] for part in contents
+                ]
+                turns[-1] = {**before, "content": [*blocks[0], *blocks[1]]}
         else:
             turns.append(message)
     return turns
-
-
-def _joined(one: Any, other: Any) -> Any:
-    if isinstance(one, str) and isinstance(other, str):
-        return f"{one}\n\n{other}"
-    blocks = [[{"type": "text", "text": part}] if isinstance(part, str) else part or [] for part in (one, other)]
-    return [*blocks[0], *blocks[1]]

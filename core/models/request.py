@@ -1,7 +1,6 @@
-"""What a model is asked: messages, tools and limits, and the same as data.
+"""The request to a model: messages, tools and limits, plus the facts behind the messages as data.
 
-A model that reads instead of writing goes by the data alone, so that no prompt's wording is an interface. Nodes fill in
-what they know; whatever is left out is empty.
+The extractive model reads only the facts, so it does not depend on prompt wording. Each node fills in what it knows.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from .ladder.rungs import WordsName
 
 
 class ShownDocument(NamedTuple):
-    """A document or page, with the excerpts that a model is shown."""
+    """A document or page with its excerpts."""
 
     number: int
-    """The number by which it is cited."""
+    """The citation number."""
     title: str
     address: str = ""
-    """What `open_url` takes: a web address, or the path of a document behind a colon."""
+    """In the form that `open_url` takes: a URL, or a colon and a document's path."""
     date: str = ""
-    """The beginning of an ISO date; may be empty."""
+    """An ISO date or a prefix of one; may be empty."""
     texts: tuple[str, ...] = ()
-    """Its excerpts, each once."""
+    """Its distinct excerpts."""
     is_in_force: bool = True
-    """Whether it does not say of itself that it is a draft, was superseded or is still to come."""
+    """False if it says that it is a draft, superseded, or not yet in force."""
     is_whole: bool = False
-    """Whether the excerpts are all that it says."""
+    """Whether the excerpts cover the whole text."""
 
 
 class TaskFinding(NamedTuple):
@@ -39,65 +38,65 @@ class TaskFinding(NamedTuple):
 
     task: str
     text: str
-    """The finding, with the numbers of documents in brackets; empty if nothing has come back."""
+    """The finding with citation numbers in brackets; may be empty."""
 
 
 class ShownLearning(NamedTuple):
-    """A learning of a step, as a model is shown it."""
+    """A learning of a step."""
 
     text: str
     document: int | None
-    """Number of the document that says so; none for a thought."""
+    """Number of its document; None for an inference."""
 
 
 class Facts(NamedTuple):
-    """What is known when a model is asked."""
+    """The run's data when the model is called."""
 
     request: str = ""
-    """The user's words for the present question, a reply to a question of ours among them."""
+    """The user's current question, with the reply to a clarifying question."""
     earlier: str = ""
-    """The question before it, where it goes on from one."""
+    """The previous question, if this is a follow-up."""
     language: str = ""
-    """English name of the language to write in."""
+    """English name of the output language."""
     task: str = ""
-    """What a researcher or a step is to find out."""
+    """The task of a researcher or a step."""
     steps: tuple[str, ...] = ()
-    """The plan, as it stands."""
+    """The current plan."""
     most_steps: int = 1
-    """How many steps a plan may have."""
+    """Maximum steps of a plan."""
     tried: tuple[str, ...] = ()
-    """The tasks that were asked for, each as often as it was."""
+    """Tasks assigned so far, including repeated ones."""
     used: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """The tools that a researcher has called so far, with the queries or addresses of each call."""
+    """The researcher's tool calls so far: name, and queries or addresses."""
     documents: tuple[ShownDocument, ...] = ()
-    """What tools have shown; for a report, what the one search has shown that it rests on."""
+    """Tool results; for a report, the results of its only search."""
     findings: tuple[TaskFinding, ...] = ()
     learnings: tuple[ShownLearning, ...] = ()
     gaps: tuple[str, ...] = ()
-    """Open questions; the first has the number 1."""
+    """Open questions, numbered from 1."""
 
 
 class Request(NamedTuple):
-    """One call of a role's model."""
+    """A call to a role's model."""
 
     role: Role
     question_id: str
-    """The question for which it is asked; all its calls share one budget of waiting."""
+    """Id of the run's question; all its calls share one retry budget."""
     messages: Sequence[AnyMessage]
     shorten: Shorten | None = None
-    """How results shrink when the messages do not fit the model's window."""
+    """Shortens results if the messages do not fit the model's window."""
     tools: Sequence[dict[str, Any]] = ()
-    """Tool schemas; without any, the call carries no tool setting at all."""
+    """Tool schemas; if empty, the call has no tool settings."""
     tool_choice: str = "any"
-    """`any`: a tool has to be called; `auto`: the model may answer in words; `none`: it has to, and the tools are shown
-    only because the calls before were made with them, and a provider keeps what begins alike."""
+    """`any`: the model must call a tool; `auto`: it may answer in text; `none`: it must answer in text, and tools are
+    sent only to keep the prompt's prefix in the provider's cache."""
     words_name: WordsName = "answer"
-    """What words are called where a model writes its calls in JSON; small models do what the name says."""
+    """JSON key for text instead of a call, if calls are written as JSON; small models take its name literally."""
     max_tokens: int | None = None
-    """Output tokens."""
+    """Maximum output tokens, excluding thoughts."""
     facts: Facts = Facts()
-    """What the messages rest on, as data."""
+    """The data behind the messages."""
     is_long: bool = False
-    """Whether the answer is a finding or a report, which may take its time."""
+    """Whether the answer is a finding or a report, which gets a longer idle limit."""
     keeps_broken: bool = False
-    """Whether of an answer that breaks off what was heard is taken, instead of raising what broke it."""
+    """Whether to return the shown part of an answer that breaks off, instead of raising."""

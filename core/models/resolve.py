@@ -1,4 +1,4 @@
-"""From a role or a model's name to the chat model, what it can do, and what it costs."""
+"""Finds each role's chat model, its abilities and prices, and the settings of a run."""
 
 from __future__ import annotations
 
@@ -30,87 +30,74 @@ OPENAI = "openai:"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_HOSTS = (".openai.com", ".azure.com")
 DEFAULT_MODEL = "gpt-5-mini"
-"""Used at OpenAI where neither `models` nor OPENAI_MODEL names one."""
+"""OpenAI model used if neither `models` nor OPENAI_MODEL names one."""
 NO_KEY = "none"
-"""Sent where there is no key; servers of one's own seldom ask for any."""
+"""Key sent if none is set; self-hosted servers seldom require one."""
 ONE_TRY = {"google_genai": 1}
-"""What `max_retries` of a provider's class has to be for one try alone, where it is not 0: Google counts the first."""
+"""Values of `max_retries` that mean a single try, if not 0: Google counts the first try."""
 ADDRESSES = ("openai_api_base", "azure_endpoint", "base_url", "anthropic_api_url", "groq_api_base", "endpoint")
-"""Where the classes keep the address of their server."""
-
-Value = TypeVar("Value")
-_made = PerLoop(dict[object, Any])
-TOKENS = 1_000_000
-"""Tokens that a price is for."""
+"""Attributes of the providers' classes that may hold the server's URL."""
+TOKENS_PER_PRICE = 1_000_000
 EXTRACTIVE = "extractive"
 UNKNOWN_WINDOW = 128_000
-"""Input tokens that a model without a profile is taken to read."""
+"""Input tokens assumed for a model without a profile."""
 SMALL_WINDOW = 8_000
-"""Input tokens below which no run is possible, even where small windows are allowed."""
+"""Minimum window in tokens, even if small windows are allowed."""
 DECIDING: tuple[Role, ...] = ("clarifier", "planner", "orchestrator")
-"""Roles of which small models play none."""
+"""Roles for which small models are not used."""
 LITTLE_WINDOW = 32_000
-"""Input tokens below which a model is asked for little at once."""
+"""Input tokens below which a model counts as small."""
 REASONING_NAME = re.compile(
     r"(?<![a-z\d])(?:o[1-9]|gpt-[5-9](?!\S*chat)|gpt-oss|r1|qwq|magistral|reason(?:er|ing)|(?<!non-)thinking)(?![a-z\d])",
     re.IGNORECASE,
 )
-"""Part of the names of models that reason by themselves, for those that no profile describes."""
+"""Matches names of reasoning models, for models without a profile."""
 known_to_reason = set[str]()
-"""Models by `name_at_server` that showed a thought when they were tried."""
+"""Models (`name_at_server`) that showed a thought in their trial."""
 known_to_need_help = set[str]()
-"""Models by `name_at_server` that call tools in no way of their API."""
+"""Models (`name_at_server`) that do not call tools through their API."""
 windows_at_servers = dict[str, int | None]()
-"""Input tokens that servers say their models read, by `name_at_server`; none where they do not say."""
-QUOTES_ONLY = "No language model is at work: the report quotes the sources and draws no conclusions."
+"""Windows in tokens as stated by the servers, by `name_at_server`; None: not stated."""
+Value = TypeVar("Value")
+_made = PerLoop(dict[object, Any])
+QUOTES_ONLY = "No language model is used: the report quotes the sources and draws no conclusions."
 CHOOSE_MODEL = (
     "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models)."
 )
-"""What follows where the settings name no model and the environment has none."""
+"""Appended to `QUOTES_ONLY` if neither the settings nor the environment name a model."""
 
 
 class Server(NamedTuple):
-    """A server that speaks OpenAI's API."""
+    """A server with OpenAI's API."""
 
     url: str
     key: SecretStr
 
     @property
     def is_openai(self) -> bool:
-        """Whether it is OpenAI's own, or Azure's: these need a key and know the latest names of parameters."""
+        """Whether it belongs to OpenAI or Azure, which require a key and the newest parameter names."""
         return f".{urlsplit(self.url).hostname}".endswith(OPENAI_HOSTS)
 
 
-class _OpenAIModel(NamedTuple):
-    """All that makes one model at such a server differ from another."""
-
-    name: str
-    server: Server
-    responses_api: bool | None
-    reasons: bool | None
-
-
 def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
-    """Return the model of this name for the running event loop.
-
-    Raises `UnknownModel` for a name that leads nowhere, `KeyRefused` where a key is missing.
-    """
+    """Return the named model for the running event loop; raises `UnknownModel`, or `KeyRefused` without a key."""
     provider, sign, model = name.partition(":")
     if name.startswith("{"):
-        raise UnknownModel(f'Broken JSON {name!r} (setting models): by role it looks like {{"writer": "openai:NAME"}}.')
+        raise UnknownModel(f'Broken JSON {name!r} (setting models): per role, write {{"writer": "openai:NAME"}}.')
     if not provider or not model:
         raise UnknownModel(
             f"Unknown model {name!r} for the {role} (setting models): use 'openai:{'NAME' if sign else name}' for "
-            "OpenAI or a compatible server, 'extractive' for none, or pass a chat model instance."
+            "OpenAI or a compatible server, 'extractive' for no model, or pass a chat model instance."
         )
     if f"{provider}:" != OPENAI:
         return _kept(name, lambda: _of_other_provider(provider, model, role))
-    wanted = _OpenAIModel(model, _server(role), context.responses_api, context.reasoning)
-    return _kept(wanted, lambda: _at_openai(wanted))
+    server = _server(role)
+    key = (model, server, context.responses_api, context.reasoning)
+    return _kept(key, lambda: _at_openai(model, server, context))
 
 
 def host_of(model: BaseChatModel) -> str:
-    """Return host and port of the server that a model calls; empty where its class does not tell."""
+    """Return the host and port of a model's server; empty if its class does not state them."""
     addresses = (getattr(model, name, None) for name in ADDRESSES)
     return next((host for address in addresses if isinstance(address, str) and (host := host_in(address))), "")
 
@@ -122,11 +109,16 @@ def is_on_this_machine(model: BaseChatModel) -> bool:
 
 def _server(role: Role) -> Server:
     url = _base_url() or OPENAI_URL
-    if not _is_address(url):
-        raise UnknownSetting("OPENAI_BASE_URL is no address of a server; give one such as http://localhost:8000/v1.")
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise UnknownSetting("OPENAI_BASE_URL is not a server address; set one such as http://localhost:8000/v1.")
     key = _variable("OPENAI_API_KEY")
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise KeyRefused("OPENAI_API_KEY holds a character that no key has; copy the key anew.")
+        raise KeyRefused("OPENAI_API_KEY contains a character that keys never contain; copy the key again.")
     server = Server(url, SecretStr(key or NO_KEY))
     if server.is_openai and not key:
         raise KeyRefused(
@@ -136,44 +128,35 @@ def _server(role: Role) -> Server:
 
 
 def _base_url() -> str:
-    # The older name, which LangChain reads.
+    # OPENAI_API_BASE is the older name, which LangChain reads.
     return _variable("OPENAI_BASE_URL") or _variable("OPENAI_API_BASE")
 
 
 def _variable(name: str) -> str:
-    """Return what the environment gives; a variable that is set to nothing, or to blanks, is not set."""
+    """Return an environment variable; empty if it is unset or blank."""
     return os.environ.get(name, "").strip()
 
 
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-def _at_openai(wanted: _OpenAIModel) -> BaseChatModel:
-    from .http import TIMEOUT, LoopClient
-    from .openai_chat import OpenAIChat
+def _at_openai(model: str, server: Server, context: Context) -> BaseChatModel:
+    from .openai_chat import TIMEOUT, LoopClient, OpenAIChat
 
     async def key() -> str:
-        """Return the key from a function, which keeps it out of the model, and out of whatever prints one."""
-        return wanted.server.key.get_secret_value()
+        """Return the key; passed as a function so that printing the model does not reveal it."""
+        return server.key.get_secret_value()
 
-    proxy = usable_proxy(wanted.server.url)
+    proxy = usable_proxy(server.url)
     return OpenAIChat(
-        model=wanted.name,
-        base_url=wanted.server.url,
+        model=model,
+        base_url=server.url,
         api_key=key,
         http_async_client=_kept((LoopClient, proxy), lambda: LoopClient(proxy)),
         openai_proxy=None,
         timeout=TIMEOUT,
         stream_chunk_timeout=None,
         max_retries=0,
-        use_responses_api=wanted.responses_api,
-        reasons=wanted.reasons,
-        is_at_openai=wanted.server.is_openai,
+        use_responses_api=context.responses_api,
+        reasons=context.reasoning,
+        is_at_openai=server.is_openai,
     )
 
 
@@ -183,41 +166,36 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
         from langchain.chat_models import init_chat_model
     except ImportError as error:
         raise UnknownModel(
-            f"The {role}'s model {name!r} (setting models): the provider {provider!r} is looked up by LangChain, which "
-            'is not installed: pip install ".[providers]" in the checkout of deep_research; a server with OpenAI\'s '
-            f"API goes by 'openai:{name}'."
+            f"The {role}'s model {name!r} (setting models): the provider {provider!r} needs LangChain, which is not "
+            'installed: pip install ".[providers]" in the checkout of deep_research; for a server with OpenAI\'s '
+            f"API, write 'openai:{name}'."
         ) from error
     try:
-        return _of_one_try(init_chat_model, provider, model)
+        made = init_chat_model(model, model_provider=provider)
+        # Only `RetryBudget` retries calls; a class without the field might pass the setting on to its server.
+        if "max_retries" in type(made).model_fields:
+            made = init_chat_model(model, model_provider=provider, max_retries=ONE_TRY.get(provider, 0))
+        return made
     except ImportError as error:
         package = re.search(r"langchain-[a-z0-9-]+", str(error))
         raise UnknownModel(
             f"The {role}'s model {name!r} (setting models) needs a package: "
             f"pip install {package[0] if package else f'langchain-{provider}'}."
         ) from None
-    except Exception as error:  # noqa: BLE001 - whatever the package of a provider makes of a missing setting
+    except Exception as error:  # noqa: BLE001 - providers' packages raise anything for a missing setting
         log_failure(__name__, error, "The %s's model cannot be set up", role)
         if "nsupported provider" not in str(error):
             raise KeyRefused(
                 f"The {role}'s model {name!r} cannot be set up: is the key of its provider in the environment?"
             ) from None
         raise UnknownModel(
-            f"Unknown model {name!r} for the {role} (setting models): there is no provider {provider!r}; "
-            f"a server with OpenAI's API goes by 'openai:{name}'."
+            f"Unknown model {name!r} for the {role} (setting models): unknown provider {provider!r}; "
+            f"for a server with OpenAI's API, write 'openai:{name}'."
         ) from None
 
 
-def _of_one_try(make: Callable[..., BaseChatModel], provider: str, model: str) -> BaseChatModel:
-    """Return the model without retries of its own: `RetryBudget` alone repeats calls."""
-    made = make(model, model_provider=provider)
-    # Only the class tells whether it has the field; one that has not might send it on to its server.
-    if "max_retries" not in type(made).model_fields:
-        return made
-    return make(model, model_provider=provider, max_retries=ONE_TRY.get(provider, 0))
-
-
 def _kept(key: object, make: Callable[[], Value]) -> Value:
-    """Return what was made before for this loop under the key; connections cannot move from one loop to another."""
+    """Return the value cached for this event loop, since connections cannot move between loops."""
     try:
         kept = _made.get()
     except RuntimeError:
@@ -229,43 +207,42 @@ def _kept(key: object, make: Callable[[], Value]) -> Value:
 
 
 def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], reported: float | None = None) -> float:
-    """Return the US dollars for a call's tokens: by `prices`, else what the server `reported`, else 0."""
+    """Return the cost of a call in US dollars: from `prices`, else as `reported` by the server, else 0."""
     price = price_of(model, prices)
     if price is None:
         return reported or 0.0
     cached_price = price.input if price.cached is None else price.cached
     fresh = spent.input_tokens - spent.cached_tokens
-    return (fresh * price.input + spent.cached_tokens * cached_price + spent.output_tokens * price.output) / TOKENS
+    return (
+        fresh * price.input + spent.cached_tokens * cached_price + spent.output_tokens * price.output
+    ) / TOKENS_PER_PRICE
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the price of a model by its name, with or without provider, or by the part after its last `/` or `:`."""
+    """Look up a model's price by its name with or without provider, or by the part after the last `/` or `:`."""
     by_name = {name.removeprefix("openai:"): price for name, price in prices.items()}
     return by_name.get(model) or by_name.get(re.split("[/:]", model)[-1])
 
 
 class Profile(NamedTuple):
-    """What a model can do."""
+    """A model's abilities."""
 
     name: str
-    """Name for messages to the user."""
+    """Name shown to the user."""
     window: int
-    """Input tokens that it reads."""
+    """Maximum input tokens."""
     is_window_known: bool
-    """Whether the window comes from the settings, the model's server or its profile."""
+    """Whether the window is stated by the settings, the server or the profile."""
     reasons: bool
-    """Whether it reasons by itself, without the think tool."""
+    """Whether it is a reasoning model, which does not need the think tool."""
     calls_tools: bool | None
-    """Whether it calls tools by the API's own means; none: not known before it was tried."""
+    """Whether it calls tools through the API; None: not known before its trial."""
     output: int | None = None
-    """Output tokens of one call; none: not known."""
+    """Maximum output tokens of a call; None: not known."""
 
 
 def resolve_model(role: Role, context: Context) -> BaseChatModel:
-    """Return the model that plays a role; made when it is needed, so that a missing key never stops an import.
-
-    Raises `UnknownModel`, or `KeyRefused` where a key is missing.
-    """
+    """Return a role's model, created on first use; raises `UnknownModel`, or `KeyRefused` without a key."""
     model = _chosen(role, context)
     if isinstance(model, BaseChatModel):
         return model
@@ -275,9 +252,9 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
 
 
 def profile_of(role: Role, context: Context) -> Profile:
-    """Return what the role's model can do; the settings `window` and `reasoning` win over its server and its profile.
+    """Return the abilities of the role's model: settings override the server, which overrides LangChain's profile.
 
-    Where none says whether it reasons, its name does, or the answer to its trial.
+    If none of them states whether the model reasons, its name or its trial decides.
     """
     model = resolve_model(role, context)
     known = dict(getattr(model, "profile", None) or {})
@@ -298,12 +275,12 @@ def profile_of(role: Role, context: Context) -> Profile:
 
 
 def name_at_server(name: str, model: BaseChatModel) -> str:
-    """Return the name of a model with its server; two servers may have different models of one name."""
+    """Return a model's name and server, since servers may use the same name for different models."""
     return f"{name} at {host_of(model) or type(model).__name__}"
 
 
 def output_tokens(role: Role, wanted: int | None, context: Context) -> int | None:
-    """Return the output tokens to allow: those `wanted`, and those of thoughts, which providers count as output."""
+    """Return the output limit: `wanted` tokens plus those for thoughts, which providers count as output."""
     if wanted is None:
         return None
     profile = profile_of(role, context)
@@ -312,13 +289,13 @@ def output_tokens(role: Role, wanted: int | None, context: Context) -> int | Non
 
 
 def with_model(role: Role, model: Model, context: Context) -> Context:
-    """Return the settings with another model for a role."""
-    models = {one: _chosen(one, context) for one in ROLES}
+    """Return a copy of the settings with another model for one role."""
+    models = {other: _chosen(other, context) for other in ROLES}
     return context.model_copy(update={"models": {**models, role: model}})
 
 
 def is_small(role: Role, context: Context) -> bool:
-    """Whether a role's model is asked for little at once: as `small` says, or where it seems to need that."""
+    """Whether a role's model gets smaller tasks: as the setting `small` says, else judged by its trial and window."""
     profile = profile_of(role, context)
     if profile.name == EXTRACTIVE or context.small != "auto":
         return context.small == "on" and profile.name != EXTRACTIVE
@@ -328,17 +305,17 @@ def is_small(role: Role, context: Context) -> bool:
 
 
 def is_named(role: Role, context: Context) -> bool:
-    """Whether the role's model goes by a name, and is not an instance that an app has made."""
+    """Whether the role's model is given by name rather than as an instance from an app."""
     return isinstance(_chosen(role, context), str)
 
 
 def is_extractive(role: Role, context: Context) -> bool:
-    """Whether the role's model reads instead of writing, so that its word weighs no more than a rule."""
+    """Whether the role uses the extractive model, which decides by rules."""
     return profile_of(role, context).name == EXTRACTIVE
 
 
 async def load_models(context: Context) -> None:
-    """Load what models need, and ask their servers once how much they read; `check_models` says what is wrong."""
+    """Import the models' packages and ask each server for its window once; `check_models` reports errors."""
     for role in {str(_chosen(role, context)): role for role in ROLES}.values():
         with suppress(DeepResearchError):
             await in_thread(partial(resolve_model, role, context))
@@ -348,57 +325,39 @@ async def load_models(context: Context) -> None:
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
-    """Refuse models that cannot do the work before any is called; returns what the reader should know.
+    """Check the models before the first call; return notices for the report.
 
     Raises `UnknownModel`, `KeyRefused` or `WindowTooSmall`.
     """
     notices = dict.fromkeys(filter(None, (quotes_only(roles, context),)))
+    least, is_small_allowed = context.limits.min_window, context.allow_small_window
+    least = min(least, SMALL_WINDOW) if is_small_allowed else least
     for role in roles:
         profile = profile_of(role, context)
-        _check_window(role, profile, context)
+        if profile.window < least:
+            allow = "" if is_small_allowed else f"set allow_small_window to work with {SMALL_WINDOW} or more, "
+            raise WindowTooSmall(
+                f"The {role}'s model {profile.name!r} reads {profile.window} tokens; {least} are needed. Choose a "
+                "larger model, raise the limit of its server (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), "
+                f"{allow}or set window or the limit min_window if this is wrong."
+            )
         if not profile.is_window_known:
             notices[f"The window of the model {profile.name} is not known; {UNKNOWN_WINDOW} tokens are assumed."] = None
         if context.limits.max_usd and profile.name != EXTRACTIVE and not price_of(profile.name, context.prices):
-            words = (
-                f"No price of the model {profile.name} is set (prices): max_usd holds only if its provider tells one."
-            )
-            notices[words] = None
+            no_price = f"No price is set for the model {profile.name} (prices)"
+            notices[f"{no_price}: max_usd only works if its provider reports costs."] = None
     return tuple(notices)
 
 
 def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
-    """Return the notice that a role has no language model, and how to configure one if none is; else nothing."""
+    """Return a notice if the writer is the extractive model, with a hint if no model is configured; else empty."""
     if "writer" not in roles or _chosen("writer", context) != EXTRACTIVE:
         return ""
     return QUOTES_ONLY if _given("writer", context) else f"{QUOTES_ONLY} {CHOOSE_MODEL}"
 
 
-def _check_window(role: Role, profile: Profile, context: Context) -> None:
-    usual = context.limits.min_window
-    least = min(usual, SMALL_WINDOW) if context.allow_small_window else usual
-    if profile.window < least:
-        way_out = "" if context.allow_small_window else f"set allow_small_window to work with {SMALL_WINDOW} or more, "
-        raise WindowTooSmall(
-            f"The {role}'s model {profile.name!r} reads {profile.window} tokens; {least} are needed. Choose a larger "
-            f"model, raise the limit of its server (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), {way_out}or "
-            "set window or the limit min_window if this is wrong."
-        )
-
-
-def _in_small_steps(context: Context) -> Context:
-    """Return the settings of a run whose researchers are asked for little at once: small models do not decide either.
-
-    What a small model asks back, plans and delegates is of less use than what follows from the request by rules.
-    """
-    if not is_small("researcher", context):
-        return context
-    for role in DECIDING:
-        context = with_model(role, EXTRACTIVE, context) if is_small(role, context) else context
-    return context.model_copy(update={"limits": context.limits.narrowed()})
-
-
 def _chosen(role: Role, context: Context) -> Model:
-    """Return the model of a role: where the settings name none, that of the environment's server or of OpenAI."""
+    """Return a role's model from the settings, else from the environment, else the extractive one."""
     given = _given(role, context)
     if not given and (_variable("OPENAI_API_KEY") or _base_url()):
         return OPENAI + (_variable("OPENAI_MODEL") or DEFAULT_MODEL)
@@ -406,7 +365,7 @@ def _chosen(role: Role, context: Context) -> Model:
 
 
 def _given(role: Role, context: Context) -> Model | None:
-    """Return the model that the settings give a role; none if they leave it open."""
+    """Return a role's model from the settings, or None."""
     named = context.models
     if isinstance(named, dict):
         return named.get(role) or (named.get("writer") if role == "verifier" else None)
@@ -414,26 +373,31 @@ def _given(role: Role, context: Context) -> Model | None:
 
 
 def _user() -> str:
-    """Return the user of the server for whom the calling node runs; empty elsewhere."""
+    """Return the server user who owns the current run; empty outside a server."""
     return str(get_config().get("configurable", {}).get("langgraph_auth_user_id") or "")
 
 
 def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
-    """Return the settings of this run: from `context` and `configurable`, the defaults where the caller gave none.
+    """Return the settings of this run, from `context` and `configurable`, with defaults for the rest.
 
-    On the server they are the operator's, narrowed by the user. Depth `deep` widens the limits. Where a model with a
-    small window is allowed, everything is cut shorter. In a node of another graph, `context` may be that graph's own.
+    On the server, users can only narrow the operator's settings. Depth `deep` raises the limits; a small window lowers
+    them. In a node of another graph, `context` may belong to that graph.
     """
     given, configurable = runtime.context, get_config().get("configurable", {})
     if not isinstance(given, Context | UserSettings):
-        # A server's clients fill `configurable`, and may only narrow what its operator allows.
+        # A server's clients set `configurable`, which can only narrow what the operator allows.
         known = {name: configurable[name] for name in UserSettings.model_fields if name in configurable}
         given = read_settings(UserSettings, known) if runtime.server_info or _user() else None
     context = given.context_of(_user()) if isinstance(given, UserSettings) else with_configurable(given, configurable)
     context = context.at_depth()
+    # `check_models` reports errors of models.
     with suppress(DeepResearchError):
-        # What is wrong with a model is for `check_models` to say.
-        context = _in_small_steps(context)
+        if is_small("researcher", context):
+            # Rules derive better questions, plans and tasks from the request than a small model.
+            small = context.model_copy(update={"limits": context.limits.narrowed()})
+            for role in DECIDING:
+                small = with_model(role, EXTRACTIVE, small) if is_small(role, small) else small
+            context = small
     if not context.allow_small_window:
         return context
     window = min(profile_of(role, context).window for role in ROLES)

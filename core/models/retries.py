@@ -1,4 +1,4 @@
-"""How often and how long a run waits for models that fail or ask to wait: one budget for all its calls."""
+"""Retries failed model calls, with one waiting-time budget for all calls of a run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import random
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import dataclass, field
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.runtime import RunControl, get_runtime
@@ -18,24 +19,23 @@ from .faults import asks_to_wait, is_transient, kind_of, retry_after, retry_reas
 from .ladder.reply import reasoning_of
 
 FIRST_WAIT = 0.5
-"""Seconds before the second try of a call, or up to half as many more; each further wait is twice as long."""
-
+"""Seconds before the first retry, plus up to 50 % jitter; doubled for each further retry."""
 KEPT = 100
-"""Runs whose budget of waiting is kept, those last used."""
+"""Number of most recently used budgets to keep."""
 
 _Budgets = OrderedDict[tuple[RunControl | None, str], "RetryBudget"]
 _kept = PerLoop(_Budgets)
 
 OnWait = Callable[[float, str], None]
-"""Called for each wait, with seconds and reason."""
+"""Called with seconds and reason before each wait."""
 
 
 class RetryBudget:
-    """Repeats the model calls of a run that fail, within one budget of waiting.
+    """Retries a run's failed model calls within one waiting-time budget.
 
-    A call that fails before its first word is made again up to `max_retries` times, one that went silent once. Where a
-    server says that it has enough, only the seconds count: they are waited as asked, one call tries again, and the
-    others wait until it got through. All waits together take no longer than `retry_seconds`; a longer one is not begun.
+    A call that fails before its first word is retried up to `max_retries` times, or once after a timeout. Rate-limited
+    calls have no retry count: one call waits as the server asks and retries, while the others wait until it succeeds.
+    All waits together take at most `retry_seconds`; a wait that would exceed this is not started.
     """
 
     def __init__(
@@ -44,16 +44,15 @@ class RetryBudget:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`sleep` waits; `chance`, which gives numbers from 0 to 1, is for tests."""
+        """Tests replace `sleep` and `chance` (random numbers from 0 to 1)."""
         self.seconds_left = limits.retry_seconds
-        """What is left of the budget."""
         self._max_retries = limits.max_retries
         self._sleep = sleep
         self._chance = chance
         self._gates: dict[str, _Gate] = defaultdict(_Gate)
 
     def has_answered(self, model: str) -> bool:
-        """Whether a call to this model has got through."""
+        """Whether a call to this model has succeeded."""
         return self._gates[model].passed > 0
 
     async def stream(
@@ -64,10 +63,10 @@ class RetryBudget:
         may_repeat: Callable[[], bool],
         on_wait: OnWait,
     ) -> AsyncGenerator[AIMessage | None, None]:
-        """Yield the parts of the answer that `start` gives; it is called anew for each try.
+        """Yield the parts of the answer; call `start` for each try.
 
-        `may_repeat`: whether a call that breaks off after its first word is made once more; a `None` then says that
-        what came before is void. What went wrong in the end is raised as it came.
+        `may_repeat`: whether to retry, once, a call that breaks off after its first word; a `None` then tells the
+        caller to discard the earlier parts. Raises the last try's error.
         """
         call = _Call(self._gates[model], may_repeat)
         try:
@@ -90,7 +89,7 @@ class RetryBudget:
             call.leave()
 
     async def _wait(self, call: _Call, error: Exception, on_wait: OnWait) -> None:
-        """Wait before the next try; raises the error where there is none."""
+        """Wait before the next try, or raise the error if no more tries are allowed."""
         if asks_to_wait(error):
             if await call.finds_gate_open():
                 return
@@ -106,20 +105,20 @@ class RetryBudget:
         if seconds > self.seconds_left:
             raise error
         self.seconds_left -= seconds
-        logging.getLogger(__name__).info("A model is asked again in %.1f s: %s", seconds, retry_reason(error))
+        logging.getLogger(__name__).info("A model is called again in %.1f s: %s", seconds, retry_reason(error))
         on_wait(seconds, retry_reason(error))
         await self._sleep(seconds)
 
 
+@dataclass
 class _Gate:
-    """Lets the calls to one model pass; a call that the server asked to wait holds it until it got through."""
+    """Blocks the calls to one model while a rate-limited call retries."""
 
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.refusals = 0
-        """Times in a row that the server had enough."""
-        self.passed = 0
-        """Calls that got through."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    refusals: int = 0
+    """Consecutive rate-limited tries."""
+    passed: int = 0
+    """Number of successful calls."""
 
 
 class _Call:
@@ -134,7 +133,7 @@ class _Call:
 
     @property
     def may_go_on(self) -> bool:
-        """Whether another try would do no harm: nothing was said, or what was said may be taken back."""
+        """Whether a retry is allowed: no words arrived yet, or they may be discarded."""
         return not self._has_spoken or (not self._has_repeated and self._may_repeat())
 
     async def enter(self) -> None:
@@ -144,7 +143,7 @@ class _Call:
                 pass
 
     def get_through(self) -> None:
-        """Let the others pass: the first words came."""
+        """Open the gate, since the first words arrived."""
         if not self._has_spoken:
             self._has_spoken = True
             self.gate.passed += 1
@@ -152,7 +151,7 @@ class _Call:
             self.leave()
 
     async def finds_gate_open(self) -> bool:
-        """Hold the gate, unless another call got through while this one waited for it."""
+        """Acquire the gate; return whether another call succeeded meanwhile, in which case it is released again."""
         passed = self.gate.passed
         if not self._holds_gate:
             await self.gate.lock.acquire()
@@ -163,36 +162,36 @@ class _Call:
         return True
 
     def starts_over(self) -> bool:
-        """Whether words were said that are void now; that is allowed once."""
+        """Return whether the caller has to discard the words so far; happens at most once."""
         has_spoken, self._has_spoken = self._has_spoken, False
         self._has_repeated |= has_spoken
         return has_spoken
 
     def leave(self) -> None:
-        """Let go of the gate."""
+        """Release the gate."""
         if self._holds_gate:
             self._holds_gate = False
             self.gate.lock.release()
 
 
 def has_words(part: AIMessage) -> bool:
-    """Whether the part holds something that a user may have seen."""
+    """Whether the part contains text, a thought or a call."""
     has_calls = bool(part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls)
     return has_calls or bool(part.text or reasoning_of(part))
 
 
 def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
-    """Return the budget of all calls that one run of the graph makes for a question, in whichever node.
+    """Return the retry budget shared by all calls of a graph run for a question.
 
-    A run that goes on after it stopped has a whole budget again; so has each call that no graph makes.
+    A resumed run, and each call outside a graph, starts with a full budget.
     """
     try:
         control = get_runtime().control
     except RuntimeError:
         return RetryBudget(limits)
     budgets = _kept.get()
-    patience = budgets.pop((control, question_id), None) or RetryBudget(limits)
-    budgets[control, question_id] = patience
+    budget = budgets.pop((control, question_id), None) or RetryBudget(limits)
+    budgets[control, question_id] = budget
     while len(budgets) > KEPT:
         budgets.popitem(last=False)
-    return patience
+    return budget

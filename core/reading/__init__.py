@@ -1,1 +1,6 @@
-"""Bytes from outside to text."""
+"""Fetches web pages safely, and turns them and the user's files into text.
+
+`web_page` reads a page: `policy` says which addresses may be read, `fetch` downloads through `connection`, `browser`
+renders pages that need scripts. `documents` contains the parsers and their child processes, `records` the results and
+refusals. Start with `web_page`.
+"""

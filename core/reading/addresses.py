@@ -1,4 +1,4 @@
-"""Web addresses: taken apart once, and checked and connected to from the same parts."""
+"""Parses web addresses, so that checks and connections use the same parsed parts. Also finds DOIs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import idna
 from .records import Unread
 
 ADDRESS_CHARACTERS = 2000
-"""Most characters of an address in the form in which it is sent, where one letter may take twelve."""
+"""Maximum length of an address when sent; percent-encoding may turn one letter into twelve characters."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
+_TOO_LONG = f"it is longer than {ADDRESS_CHARACTERS} characters"
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -21,12 +22,12 @@ _PARTS = re.compile(r"([a-z][a-z0-9+.-]*):(?://([^/?#]*)([^?#]*)(\?[^#]*)?)?", r
 _UNWANTED = re.compile(r"[\s\\\x00-\x20\x7f-\xa0\ud800-\udfff]")
 _SEPARATE = re.compile(r"[\t\n\r]")
 _PORT = re.compile(r"[0-9]{1,5}")
-# Underscores are in no host name, but in some names of the web.
+# Underscores are not valid in host names, but some sites use them.
 _NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _NAME_CHARACTERS = 253
-# Crossref's pattern (https://www.crossref.org/blog/dois-and-matching-regular-expressions/), without what addresses of
-# publishers add to a DOI and what follows it in a sentence.
+# Crossref's pattern (https://www.crossref.org/blog/dois-and-matching-regular-expressions/), excluding suffixes that
+# publishers' addresses append and punctuation that follows in a sentence.
 _DOI = re.compile(
     r"\b10\.\d{4,9}/[-._;()/:a-z0-9]{1,200}?(?=(?:[/.](?:full|abstract|e?pdf|html?))*[.;:)/]*(?![-._;()/:a-z0-9]))",
     re.IGNORECASE,
@@ -35,18 +36,17 @@ _KEPT = "/%:?#[]@!$&'()*+,;=~"
 
 
 class Address(NamedTuple):
-    """A web address in parts that need no further reading."""
+    """A parsed and normalised web address."""
 
     scheme: str
     """`http` or `https`."""
     host: str
-    """An IP address in its shortest form, or a name in lower-case ASCII."""
+    """An IP address in its shortest notation, or a name in lower-case ASCII."""
     port: int
     target: str
-    """Path and query, percent-encoded, as they are sent."""
+    """Path and query, percent-encoded as sent."""
 
     def __str__(self) -> str:
-        """Return the address as it is shown and cited, without a fragment."""
         return f"{self.site}{self.target}"
 
     @property
@@ -56,13 +56,13 @@ class Address(NamedTuple):
 
     @property
     def authority(self) -> str:
-        """Host and port as the `Host` header has them."""
+        """Host and port as in the `Host` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
-    def number(self) -> IPAddress | None:
-        """The host as an IP address, if it is one."""
+    def ip(self) -> IPAddress | None:
+        """The host as an IP address; None if it is a name."""
         try:
             return ipaddress.ip_address(self.host)
         except ValueError:
@@ -70,98 +70,83 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """Return the parts of an address of the web. Raises `Unread`."""
+    """Parse an http or https address. Raises `Unread`."""
     if _UNWANTED.search(text):
-        raise _bad("it holds spaces, backslashes or control characters")
-    # A fragment is not sent, and may hold a whole quotation.
+        raise _bad("it contains spaces, backslashes or control characters")
+    # The fragment is not sent, and may contain a whole quotation.
     bare = text.partition("#")[0]
     if len(bare) > ADDRESS_CHARACTERS:
-        raise _too_long()
+        raise _bad(_TOO_LONG)
     found = _PARTS.match(bare)
     if found is None or found.group(1).lower() not in DEFAULT_PORTS:
         raise _bad("it does not begin with http:// or https://")
     scheme, authority = found.group(1).lower(), found.group(2)
     if not authority:
-        raise _bad("it names no host")
+        raise _bad("it has no host")
     if "@" in authority:
-        raise _bad("it holds a user name or a password")
-    host, port = _split(authority, DEFAULT_PORTS[scheme])
+        raise _bad("it contains a user name or a password")
+    host, colon, port = authority.rpartition(":")
+    if not colon or port.endswith("]"):
+        host, port = authority, str(DEFAULT_PORTS[scheme])
+    if not _PORT.fullmatch(port) or not 0 < int(port) < 65_536:
+        raise _bad("its port is not a number from 1 to 65535")
     target = (found.group(3) or "/") + (found.group(4) or "")
-    address = Address(scheme, host, port, encoded(target))
+    address = Address(scheme, parse_host(host), int(port), encoded(target))
     if len(str(address)) > ADDRESS_CHARACTERS:
-        raise _too_long()
+        raise _bad(_TOO_LONG)
     return address
 
 
 def doi_in(text: str) -> str:
-    """Return the only DOI that a text or an address names, in lower case; empty if it names none, or several."""
+    """Return the DOI in a text or address, in lower case; empty if there is none or more than one."""
     found = {doi.lower() for doi in _DOI.findall(unquote(text))}
     return found.pop() if len(found) == 1 else ""
 
 
 def join_address(base: str, reference: str) -> Address:
-    """Return the address that a page at `base` means by `reference`. Raises `Unread`."""
-    # Browsers drop line breaks and encode spaces, and pages rely on it.
+    """Resolve a link on a page at `base`. Raises `Unread`."""
+    # Browsers drop line breaks and encode spaces, and pages rely on this.
     plain = _SEPARATE.sub("", reference.strip()).replace(" ", "%20")
     if _UNWANTED.search(plain):
-        raise _bad("it holds backslashes or control characters")
+        raise _bad("it contains backslashes or control characters")
     try:
         joined = urljoin(base, plain)
     except ValueError:
-        raise _bad("it cannot be taken apart") from None
+        raise _bad("it is malformed") from None
     return parse_address(joined)
 
 
 def encoded(target: str) -> str:
-    """Return a path and a query as they are sent: what is encoded already stays as it is."""
+    """Percent-encode a path and query; existing escapes stay."""
     return quote(target, safe=_KEPT)
 
 
 def parse_host(text: str) -> str:
-    """Return a host in the one form in which hosts are compared. Raises `Unread`."""
+    """Return a host in normal form, for comparison. Raises `Unread`."""
     if text.startswith("[") and text.endswith("]"):
-        return _number(text[1:-1], ipaddress.IPv6Address)
+        return _ip(text[1:-1], ipaddress.IPv6Address)
     if len(text) > _NAME_CHARACTERS:
         raise _bad("its host is not a valid name")
-    name = _ascii(text)
+    try:
+        name = (text if text.isascii() else idna.encode(text, uts46=True, std3_rules=True).decode("ascii")).lower()
+    except idna.IDNAError:
+        raise _bad("its host is not a valid name") from None
     if _NUMBER.fullmatch(name):
-        # 2130706433, 0x7f.1 and 0177.0.0.1 are loopback to some resolvers.
-        return _number(name, ipaddress.IPv4Address)
+        # Some resolvers read 2130706433, 0x7f.1 and 0177.0.0.1 as loopback.
+        return _ip(name, ipaddress.IPv4Address)
     if len(name) > _NAME_CHARACTERS or not _NAME.fullmatch(name):
         raise _bad("its host is not a valid name")
     return name
 
 
-def _split(authority: str, default: int) -> tuple[str, int]:
-    host, colon, port = authority.rpartition(":")
-    if not colon or port.endswith("]"):
-        return parse_host(authority), default
-    if not _PORT.fullmatch(port) or not 0 < int(port) < 65_536:
-        raise _bad("its port is not a number from 1 to 65535")
-    return parse_host(host), int(port)
-
-
-def _ascii(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    try:
-        return idna.encode(text, uts46=True, std3_rules=True).decode("ascii").lower()
-    except idna.IDNAError:
-        raise _bad("its host is not a valid name") from None
-
-
-def _number(text: str, kind: type[ipaddress.IPv4Address] | type[ipaddress.IPv6Address]) -> str:
+def _ip(text: str, kind: type[ipaddress.IPv4Address] | type[ipaddress.IPv6Address]) -> str:
     if "%" in text:
-        raise _bad("its host names a zone of this computer")
+        raise _bad("its host contains an IPv6 zone")
     try:
         return str(kind(text))
     except ValueError:
-        raise _bad("its host is a number in an unusual form") from None
+        raise _bad("its host is an IP address in an unusual notation") from None
 
 
-def _too_long() -> Unread:
-    return _bad(f"it is longer than {ADDRESS_CHARACTERS} characters")
-
-
-def _bad(words: str) -> Unread:
-    return Unread("bad address", words)
+def _bad(message: str) -> Unread:
+    return Unread("bad address", message)

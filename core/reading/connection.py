@@ -1,7 +1,7 @@
-"""The one HTTP client of all pages: it connects to checked numbers, and speaks to the name.
+"""The HTTP client for web pages: connects to checked IP addresses and verifies the certificate for the host name.
 
-It is a bare transport of `httpx`: no cookies, no redirects, no passwords from the environment, and a proxy only where
-the setting `trust_proxy` lets it.
+A bare `httpx` transport without cookies, redirects or credentials from the environment; uses a proxy only with the
+setting `trust_proxy`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..run.concurrency import in_thread
 from ..run.network import proxy_for, shown, trusted_certificates, usable_proxy
@@ -24,166 +24,147 @@ if TYPE_CHECKING:
     import httpx
 
 
-SLICE_BYTES = 262_144
-ENCODING = "gzip"
-"""What servers are asked for; the standard library decompresses it in slices."""
-_GZIP = 16 + zlib.MAX_WBITS
 AGENT = "deep-research"
-HEADER_BYTES = 65_536
-TRIED_NUMBERS = 3
-TOO_LARGE = 431
+_SLICE_BYTES = 262_144
+_ENCODING = "gzip"
+"""The only accepted content encoding; the standard library can decompress it in slices."""
+_HEADER_BYTES = 65_536
+_HEADERS_TOO_LARGE = f"its headers are larger than {_HEADER_BYTES} bytes"
+_TRIED_IPS = 3
+"""Maximum number of IP addresses to try per host."""
 _ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.9, */*;q=0.1"
 
 
-class ResponseBody:
-    """The body of a response, read only as far as needed."""
+class HttpResponse:
+    """Status, headers and body of a response; only as much of the body is read as needed."""
 
     def __init__(self, response: httpx.Response) -> None:
-        """Take note; nothing is read yet. Raises `Unread` if the encoding is none that was asked for."""
+        """Raises `Unread` if the headers are too large or the encoding was not requested; does not read the body."""
+        if sum(len(name) + len(value) + 4 for name, value in response.headers.raw) > _HEADER_BYTES:
+            raise Unread("too large", _HEADERS_TOO_LARGE)
+        self.status = response.status_code
+        self.headers: dict[str, str] = {}
+        """First value of each header, by lower-case name."""
+        for name, value in response.headers.raw:
+            self.headers.setdefault(name.decode("ascii").lower(), value.decode("utf-8", errors="replace"))
         encoding = response.headers.get("content-encoding", "").strip().lower().removeprefix("x-")
-        # Several encodings, one inside the other, multiply what one hides.
-        if encoding not in ("", "identity", ENCODING):
-            raise Unread("broken", "its content is encoded in a way that was not asked for")
+        # Nested encodings would multiply the size of a decompression bomb.
+        if encoding not in ("", "identity", _ENCODING):
+            raise Unread("broken", "its content has an encoding that was not requested")
         chunks = response.aiter_raw()
-        self._chunks = _unpacked(chunks) if encoding == ENCODING else chunks
+        self._chunks = _unpacked(chunks) if encoding == _ENCODING else chunks
         self._data = bytearray()
 
     async def upto(self, most: int) -> bytes:
-        """Return the first `most` bytes, or all if there are fewer. Raises `Unread`."""
+        """Return at most the first `most` bytes of the body. Raises `Unread`."""
         with _translated():
             while len(self._data) < most and (chunk := await anext(self._chunks, None)) is not None:
                 self._data += chunk
-                # A server may send millions of tiny chunks, and others want their turn.
+                # A server may send millions of tiny chunks; let other tasks run.
                 await asyncio.sleep(0)
         return bytes(self._data[:most])
 
 
 async def _unpacked(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield compressed content in slices, however much a few bytes of it stand for."""
-    decoder = zlib.decompressobj(_GZIP)
+    """Decompress gzip in slices of limited size."""
+    decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
     async for chunk in chunks:
         while chunk:
-            yield decoder.decompress(chunk, SLICE_BYTES)
+            yield decoder.decompress(chunk, _SLICE_BYTES)
             chunk = decoder.unconsumed_tail
-        # What follows the end is kept by the decoder, without end if the server likes.
+        # The decoder would buffer anything that a hostile server sends after the end.
         if decoder.eof:
             return
     yield decoder.flush()
 
 
-class HttpResponse(NamedTuple):
-    """Status, headers and body of a server's response; the body is not read yet."""
-
-    status: int
-    headers: dict[str, str]
-    """By names in lower case; of several with one name the first."""
-    body: ResponseBody
-
-
 class Connections:
-    """Makes one connection for each request; an asynchronous context manager that serves several callers at once."""
+    """Opens a connection per request; an async context manager that can be used concurrently."""
 
     def __init__(self, connect_seconds: float, trust_proxy: bool) -> None:
         self._connect_seconds, self._trusts_proxy = connect_seconds, trust_proxy
-        self._ways: dict[str | None, httpx.AsyncHTTPTransport] = {}
-        """By the proxy that they go through; None for none."""
+        self._transports: dict[str | None, httpx.AsyncHTTPTransport] = {}
+        """Transports by proxy; None for direct connections."""
         self._agent = ""
 
     async def __aenter__(self) -> Self:
-        """Load the client and the certificates, which takes a moment."""
         self._agent = f"{AGENT}/{await in_thread(partial(version, AGENT))}"
-        self._ways[None] = await in_thread(_way)
+        self._transports[None] = await in_thread(_transport)
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """Close whatever is open."""
-        while self._ways:
-            await self._ways.popitem()[1].aclose()
+        while self._transports:
+            await self._transports.popitem()[1].aclose()
 
     def proxy(self, address: Address) -> str | None:
-        """Return the proxy through which an address is asked for; None if there is none, or if it is not trusted."""
+        """Return the proxy for an address; None if there is no proxy or it is not trusted."""
         return usable_proxy(str(address)) if self._trusts_proxy else None
 
-    def way(self, address: Address) -> str:
-        """Return words on the proxy of the environment, for a page that cannot be reached; empty if there is none."""
+    def proxy_note(self, address: Address) -> str:
+        """Return a note on the environment's proxy, for errors about unreachable pages; empty if there is none."""
         if not (proxy := proxy_for(str(address))):
             return ""
-        how = f"through {shown(proxy)}" if self._trusts_proxy else "without the proxy of HTTPS_PROXY (trust_proxy)"
-        return f"; it was asked for {how}"
+        how = f"through {shown(proxy)}" if self._trusts_proxy else "without the proxy set by HTTPS_PROXY (trust_proxy)"
+        return f"; it was requested {how}"
 
     @asynccontextmanager
-    async def get(self, address: Address, numbers: Sequence[IPAddress]) -> AsyncIterator[HttpResponse]:
-        """Ask for an address at the first of these numbers that takes the connection. Raises `Unread`.
+    async def get(self, address: Address, ips: Sequence[IPAddress]) -> AsyncIterator[HttpResponse]:
+        """Send a GET request to the first of these IP addresses that accepts a connection. Raises `Unread`.
 
-        A trusted proxy gets the name instead, because most refuse numbers.
+        A trusted proxy is sent the host name instead, because most refuse IP addresses.
         """
-        proxy = self.proxy(address)
         with _translated():
-            response = await (self._send_through(proxy, address) if proxy else self._send(address, numbers))
+            response = await self._send(address, ips)
         try:
-            yield HttpResponse(response.status_code, _headers(response), ResponseBody(response))
+            yield HttpResponse(response)
         finally:
             await response.aclose()
 
-    async def _send(self, address: Address, numbers: Sequence[IPAddress]) -> httpx.Response:
+    async def _send(self, address: Address, ips: Sequence[IPAddress]) -> httpx.Response:
         import httpx
 
-        way, (*others, last) = self._ways[None], numbers[:TRIED_NUMBERS]
-        for number in others:
+        if proxy := self.proxy(address):
+            if proxy not in self._transports:
+                self._transports[proxy] = await in_thread(partial(_transport, proxy))
+            return await self._transports[proxy].handle_async_request(self._request(address))
+        transport, (*others, last) = self._transports[None], ips[:_TRIED_IPS]
+        for ip in others:
             try:
-                return await way.handle_async_request(self._request(address, number))
+                return await transport.handle_async_request(self._request(address, ip))
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 continue
-        return await way.handle_async_request(self._request(address, last))
+        return await transport.handle_async_request(self._request(address, last))
 
-    async def _send_through(self, proxy: str, address: Address) -> httpx.Response:
-        if proxy not in self._ways:
-            self._ways[proxy] = await in_thread(partial(_way, proxy))
-        return await self._ways[proxy].handle_async_request(self._request(address))
-
-    def _request(self, address: Address, number: IPAddress | None = None) -> httpx.Request:
+    def _request(self, address: Address, ip: IPAddress | None = None) -> httpx.Request:
         import httpx
 
         headers = {
             "Host": address.authority,
             "User-Agent": self._agent,
             "Accept": _ACCEPTED,
-            "Accept-Encoding": ENCODING,
+            "Accept-Encoding": _ENCODING,
         }
-        # Only the connection goes to the number: name indication and certificate are those of the host.
+        # Only the connection uses the IP address; SNI and the certificate check use the host name.
         extensions: dict[str, Any] = {"timeout": {"connect": self._connect_seconds}, "sni_hostname": address.host}
-        host, target = str(number or address.host), address.target.encode()
-        if number:
-            # As it is written, dots and all; a proxy is asked for a host, or for the whole address.
+        host, target = str(ip or address.host), address.target.encode()
+        if ip:
+            # Send the target unchanged, including dot segments; a proxy needs the whole address instead.
             extensions["target"] = target
         url = httpx.URL(scheme=address.scheme, host=host, port=address.port, raw_path=target)
         return httpx.Request("GET", url, headers=headers, extensions=extensions)
 
 
-def _way(proxy: str | None = None) -> httpx.AsyncHTTPTransport:
+def _transport(proxy: str | None = None) -> httpx.AsyncHTTPTransport:
     import httpx
 
-    # No connection outlives its request: a second name at the same number must show a certificate of its own.
+    # No keep-alive, so that another host at the same IP address must present its own certificate.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
     return httpx.AsyncHTTPTransport(verify=trusted_certificates(), trust_env=False, limits=limits, proxy=proxy)
 
 
-def _headers(response: httpx.Response) -> dict[str, str]:
-    if sum(len(name) + len(value) + 4 for name, value in response.headers.raw) > HEADER_BYTES:
-        raise _headers_too_large()
-    headers: dict[str, str] = {}
-    for name, value in response.headers.raw:
-        headers.setdefault(name.decode("ascii").lower(), value.decode("utf-8", errors="replace"))
-    return headers
-
-
-def _headers_too_large() -> Unread:
-    return Unread("too large", f"its headers are larger than {HEADER_BYTES} bytes")
-
-
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Turn what the client raises into refusals; its words stay inside."""
+    """Turn the client's errors into `Unread`, without their messages."""
     import httpx
 
     try:
@@ -194,22 +175,20 @@ def _translated() -> Iterator[None]:
         raise _refusal(error) from error
 
 
-def _refusal(error: BaseException) -> Unread:
+def _refusal(error: BaseException | None) -> Unread:
     import httpx
 
-    causes = list(_causes(error))
+    causes, cause = list[BaseException](), error
+    while cause is not None:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return Unread("unreachable", "its certificate is not valid for its name")
-    if any(getattr(cause, "error_status_hint", 0) == TOO_LARGE for cause in causes):
-        return _headers_too_large()
+    # h11 raises this hint at status 431 for large headers.
+    if any(getattr(cause, "error_status_hint", 0) == 431 for cause in causes):
+        return Unread("too large", _HEADERS_TOO_LARGE)
     if isinstance(error, httpx.ProxyError):
-        return Unread("unreachable", "the proxy of the environment does not let it through")
+        return Unread("unreachable", "the proxy set in the environment refuses it")
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return Unread("unreachable", "its server takes no connection")
-    return Unread("broken", "its server broke off or does not speak HTTP")
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
+        return Unread("unreachable", "its server does not accept connections")
+    return Unread("broken", "its server closed the connection or does not speak HTTP")

@@ -1,4 +1,4 @@
-"""Fetches web pages through the guard: every hop checked, every number pinned, everything limited."""
+"""Fetches web pages: checks every redirect's address, pins IP addresses, and limits size and time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 import socket
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import PurePosixPath
 from typing import NamedTuple, Self, TypeVar
@@ -18,13 +19,13 @@ from ..run.context import Context
 from .addresses import Address, IPAddress, join_address, parse_address
 from .connection import AGENT, Connections, HttpResponse
 from .documents.decode import CONTROL_SHARE, NOT_IN_TEXT
-from .policy import Policy, is_public
+from .policy import Policy, Robots, is_public
 from .records import KINDS, Kind, RefusalCode, Unread
-from .robots import ROBOTS_BYTES, Robots
 
 SNIFFED_BYTES = 1024
 WORD_BYTES = 10_000
-"""A large page is cut at the last word boundary within this many bytes before the limit."""
+"""A large page is cut at the last word boundary, at most this many bytes before the limit."""
+ROBOTS_BYTES = 500_000
 
 _KINDS: dict[str, Kind] = {
     "text/html": "html",
@@ -39,10 +40,10 @@ _KINDS: dict[str, Kind] = {
     "application/x-pdf": "pdf",
 }
 _PLAIN = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
-"""Labels that say nothing of a text: the ending of its address does."""
-_LABEL = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,60}")
+"""Media types that do not identify the kind of text, so the address's extension does."""
+_MEDIA_TYPE = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,60}")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
-# Each comment ends at its first end, so that there is one way only to take many of them apart.
+# The atomic group keeps matching linear if there are many comments.
 _HTML = re.compile(
     rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*(?:<\?xml[^>]*>\s*)?(?>(?:<!--(?:(?!-->).)*-->\s*)*)"
     rb"<(?:!doctype\s+html|html|head|body)\b",
@@ -50,83 +51,76 @@ _HTML = re.compile(
 )
 _ARCHIVE = b"PK\x03\x04"
 _TEXTS: frozenset[Kind] = frozenset({"csv", "markdown", "rst"})
-"""Kinds that are texts, of which a part can be read."""
-_MARKS = (b"\xff\xfe", b"\xfe\xff")
+"""Kinds of text that an extension can identify."""
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(NOT_IN_TEXT.encode())
-__all__ = ["Fetched", "Fetcher", "Resolver", "Unread", "look_up"]
 ROBOTS_SHARE = 0.25
-"""Share of a page's seconds that its robots.txt may take."""
+"""Share of `page_seconds` for robots.txt."""
 PAUSE_SHARE = 0.025
-"""Share of a page's seconds that a server in trouble is given before it is asked again."""
+"""Share of `page_seconds` to wait before retrying after a server error."""
 LOOKUPS = 64
-"""Most names that the system is asked for at once; each holds a thread until the system gives up."""
+"""Maximum number of concurrent DNS lookups; each occupies a thread until the system times out."""
 Resolver = Callable[[str, int], Awaitable[list[str]]]
-"""From a name and a port to IP addresses in text form; raises `OSError`."""
+"""Resolves a host and port to IP addresses (strings). Raises `OSError`."""
 _REDIRECTS = (301, 302, 303, 307, 308)
-_REFUSED: tuple[RefusalCode, str] = ("blocked", "its server refuses it")
 _STATUSES: dict[int, tuple[RefusalCode, str]] = {
-    401: ("blocked", "its server wants a login"),
-    402: ("paywall", "its server wants to be paid"),
+    401: ("blocked", "its server requires a login"),
+    402: ("paywall", "its server requires payment"),
     404: ("gone", "there is no such page"),
-    410: ("gone", "the page was taken away"),
-    429: ("blocked", "its server was asked too often"),
+    410: ("gone", "the page was removed"),
+    429: ("blocked", "its server received too many requests"),
     451: ("blocked", "its server withholds it for legal reasons"),
 }
 PART_HEADERS = ("content-type", "access-control-allow-origin")
 Result = TypeVar("Result")
-# Of the whole process: a slow server for names must not cost each reader as many threads again.
+# Shared by the process, so that a slow name server does not cost each reader its own threads.
 _NAMES = Threads("names", LOOKUPS)
 
 
 def charset_of(content_type: str) -> str:
-    """Return the charset that a `Content-Type` header declares; empty if none."""
+    """Return the charset in a `Content-Type` header; empty if there is none."""
     found = _CHARSET.search(content_type)
     return found.group(1) if found else ""
 
 
 def kind_of(content_type: str, head: bytes, name: str = "") -> Kind | None:
-    """Return what a body is that begins with `head`; none if it is an archive, of which only the whole shows the kind.
+    """Return the kind of a body that begins with `head`; None for an archive, whose kind depends on the whole body.
 
-    The bytes decide; label and name only say which kind of text it is. Raises `Unread` if it is not text.
+    The bytes decide; media type and name only distinguish kinds of text. Raises `Unread` for unsupported content.
     """
-    # A header that is sent twice arrives with a comma.
-    label = content_type.partition(";")[0].partition(",")[0].strip().lower()
-    if head.lstrip().startswith(b"%PDF-") or (_KINDS.get(label) == "pdf" and b"%PDF-" in head):
+    # Duplicate headers are joined with a comma.
+    media_type = content_type.partition(";")[0].partition(",")[0].strip().lower()
+    if head.lstrip().startswith(b"%PDF-") or (_KINDS.get(media_type) == "pdf" and b"%PDF-" in head):
         return "pdf"
     if head.startswith(_ARCHIVE):
         return None
-    if _is_binary(head, charset_of(content_type)):
-        stated = f"; it is labelled {label}" if _LABEL.fullmatch(label) else ""
+    is_utf16 = head.startswith(_UTF16_BOMS) or charset_of(content_type).lower().startswith(("utf-16", "utf-32"))
+    if not is_utf16 and len(_CONTROL.findall(head)) > CONTROL_SHARE * len(head) + 1:
+        stated = f"; its media type is {media_type}" if _MEDIA_TYPE.fullmatch(media_type) else ""
         raise Unread("not text", f"its content is not text{stated}")
     if _HTML.match(head.replace(b"\0", b"")):
         return "html"
-    named = KINDS.get(PurePosixPath(name).suffix.lower()) if label in _PLAIN else None
-    kind = named if named and named in _TEXTS else _KINDS.get(label, "text")
+    named = KINDS.get(PurePosixPath(name).suffix.lower()) if media_type in _PLAIN else None
+    kind = named if named and named in _TEXTS else _KINDS.get(media_type, "text")
     return "text" if kind == "pdf" else kind
 
 
-def _is_binary(head: bytes, charset: str) -> bool:
-    if head.startswith(_MARKS) or charset.lower().startswith(("utf-16", "utf-32")):
-        return False
-    return len(_CONTROL.findall(head)) > CONTROL_SHARE * len(head) + 1
-
-
 class Fetched(NamedTuple):
-    """The bytes of a page."""
+    """The content of a page."""
 
     address: str
-    """Where they were found in the end."""
+    """Final address, after redirects."""
     kind: Kind | None
-    """None if it is an archive, whose kind its content shows."""
+    """None for an archive, whose kind depends on its content."""
     charset: str
-    """What the server declares; empty if nothing."""
+    """Charset declared by the server; empty if none."""
     data: bytes
     is_cut: bool = False
-    """Whether it is larger than `max_page_bytes`, so that only its beginning is here."""
+    """Whether `data` is only the beginning of the page, because it exceeds `max_page_bytes`."""
 
 
 class Fetcher:
-    """Fetches pages, several at once; an asynchronous context manager. Raises `UnknownSetting` when made."""
+    """Fetches pages, concurrently; an async context manager. The constructor raises `UnknownSetting`."""
 
     def __init__(self, context: Context, resolve: Resolver | None = None, page_host: str = "") -> None:
         """`page_host`: see `Policy`."""
@@ -139,16 +133,14 @@ class Fetcher:
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def __aenter__(self) -> Self:
-        """Open the client."""
         await self._connections.__aenter__()
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """Close the client and its connections."""
         await self._connections.__aexit__(*error)
 
     async def fetch(self, address: str, *, is_api: bool = False) -> Fetched:
-        """Return the page at an address, within `page_seconds`; robots.txt says nothing of an API. Raises `Unread`."""
+        """Return the page at an address, within `page_seconds`. robots.txt does not apply to APIs. Raises `Unread`."""
         first, seconds = parse_address(address), self._limits.page_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -157,28 +149,28 @@ class Fetcher:
             late = Unread("timed out", f"it takes longer than {seconds:g} seconds (limit page_seconds)")
             refusal = error if isinstance(error, Unread) else late
             if refusal.code == "unreachable":
-                refusal = Unread(refusal.code, f"{refusal}{self._connections.way(first)}")
+                refusal = Unread(refusal.code, f"{refusal}{self._connections.proxy_note(first)}")
             logging.getLogger(__name__).info("A page of %s is not read: %s", first.host, refusal.code)
             raise refusal from error.__cause__
 
     async def is_public(self, address: str) -> bool:
-        """Whether an address leads to the public internet, so that others may be asked about it."""
+        """Whether an address is on the public internet, so that third parties may see it."""
         try:
-            return all(map(is_public, await self._numbers(parse_address(address))))
+            return all(map(is_public, await self._ips(parse_address(address))))
         except Unread:
             return False
 
     async def fetch_part(self, address: str, most: int) -> tuple[dict[str, str], bytes]:
-        """Return what a page loads, with those of its headers that a browser needs; the caller limits the time.
+        """Fetch a script or other request of a rendered page: headers and content. The caller sets the timeout.
 
-        Raises `Unread`, also if it is larger than `most` bytes.
+        Raises `Unread`, also if the content is larger than `most` bytes.
         """
 
-        async def receive(_: Address, answer: HttpResponse) -> tuple[dict[str, str], bytes]:
-            data = await answer.body.upto(most + 1)
+        async def receive(_: Address, response: HttpResponse) -> tuple[dict[str, str], bytes]:
+            data = await response.upto(most + 1)
             if len(data) > most:
                 raise Unread("too large", f"it is larger than {most} bytes")
-            return {name: answer.headers[name] for name in PART_HEADERS if name in answer.headers}, data
+            return {name: response.headers[name] for name in PART_HEADERS if name in response.headers}, data
 
         return await self._follow(parse_address(address), receive, self._obeys_robots)
 
@@ -190,115 +182,100 @@ class Fetcher:
             self._policy.check_name(here)
             if obeys_robots:
                 await self._obey_robots(here)
-            found = await self._ask(here, receive)
+            try:
+                found = await self._request(here, receive)
+            except Unread as refusal:
+                if refusal.code != "server error":
+                    raise
+                await asyncio.sleep(PAUSE_SHARE * self._limits.page_seconds)
+                found = await self._request(here, receive)
             if not isinstance(found, Address):
                 return found
             here = found
         raise Unread("redirects", f"it redirects more than {most} times (limit max_redirects)")
 
-    async def _ask(
+    async def _request(
         self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]]
     ) -> Result | Address:
-        numbers = await self._numbers(here)
-        try:
-            return await self._ask_once(here, numbers, receive)
-        except Unread as refusal:
-            if refusal.code != "server error":
-                raise
-        await asyncio.sleep(PAUSE_SHARE * self._limits.page_seconds)
-        return await self._ask_once(here, numbers, receive)
+        async with self._connections.get(here, await self._ips(here)) as response:
+            if response.status not in _REDIRECTS:
+                _refuse_status(response)
+                return await receive(here, response)
+            location = response.headers.get("location", "")
+            if not location:
+                raise Unread("redirects", "it redirects without an address")
+            there = join_address(str(here), location)
+            if here.scheme == "https" and there.scheme == "http":
+                raise Unread("redirects", f"it redirects from https to http ({there.host})")
+            return there
 
-    async def _ask_once(
-        self, here: Address, numbers: list[IPAddress], receive: Callable[[Address, HttpResponse], Awaitable[Result]]
-    ) -> Result | Address:
-        async with self._connections.get(here, numbers) as answer:
-            if answer.status in _REDIRECTS:
-                return _redirected(here, answer)
-            _refuse_status(answer)
-            return await receive(here, answer)
-
-    async def _numbers(self, here: Address) -> list[IPAddress]:
-        """Return the addresses to connect to, looked up once and all of them checked; none if only a proxy knows."""
-        literal = here.number
+    async def _ips(self, here: Address) -> list[IPAddress]:
+        """Return the checked IP addresses of a host; empty if only the proxy can resolve it."""
+        literal = here.ip
         try:
-            numbers = [literal] if literal else await self._looked_up(here)
+            ips = [literal] if literal else await self._resolved(here)
         except Unread:
             if not self._connections.proxy(here):
                 raise
-            numbers = []
-        self._policy.check_numbers(here, numbers)
-        return numbers
+            ips = []
+        self._policy.check_ips(here, ips)
+        return ips
 
-    async def _looked_up(self, here: Address) -> list[IPAddress]:
+    async def _resolved(self, here: Address) -> list[IPAddress]:
         try:
             async with asyncio.timeout(self._limits.connect_seconds):
                 texts = await self._resolve(here.host, here.port)
-            numbers = [ipaddress.ip_address(text.partition("%")[0]) for text in texts]
+            if ips := list(dict.fromkeys(ipaddress.ip_address(text.partition("%")[0]) for text in texts)):
+                return ips
+            raise OSError("no address")
         except (OSError, ValueError) as error:
-            raise Unread("unreachable", f"the name {here.host} leads nowhere") from error
-        if not numbers:
-            raise Unread("unreachable", f"the name {here.host} leads nowhere")
-        return list(dict.fromkeys(numbers))
+            raise Unread("unreachable", f"the name {here.host} cannot be resolved") from error
 
-    async def _receive(self, here: Address, answer: HttpResponse) -> Fetched:
-        label = answer.headers.get("content-type", "")
-        kind = kind_of(label, await answer.body.upto(SNIFFED_BYTES), here.target.partition("?")[0])
+    async def _receive(self, here: Address, response: HttpResponse) -> Fetched:
+        content_type = response.headers.get("content-type", "")
+        kind = kind_of(content_type, await response.upto(SNIFFED_BYTES), here.target.partition("?")[0])
         is_whole = kind in (None, "pdf")
         most = self._limits.max_pdf_bytes if is_whole else self._limits.max_page_bytes
-        data = await answer.body.upto(most + 1)
+        data = await response.upto(most + 1)
         is_cut = len(data) > most
         if is_cut and is_whole:
             raise Unread("too large", f"it is larger than {most} bytes (limit max_pdf_bytes)")
         if is_cut:
-            # At the last end of a word or element, so that no number is cut.
+            # Cut after a word or element, so that no number is cut.
             end = max(data.rfind(sign, most - WORD_BYTES, most) for sign in (b"\n", b" ", b">"))
             data = data[: end + 1 if end > 0 else most]
-        return Fetched(str(here), kind, charset_of(label), data, is_cut)
+        return Fetched(str(here), kind, charset_of(content_type), data, is_cut)
 
     async def _obey_robots(self, here: Address) -> None:
         async with self._robots_locks[here.site]:
             if here.site not in self._robots:
-                self._robots[here.site] = await self._read_robots(here)
-        # Hostile rules by the thousand take a while.
+                there, data = here._replace(target="/robots.txt"), b""
+                # If there is no readable robots.txt, everything is allowed.
+                with suppress(Unread, TimeoutError):
+                    async with asyncio.timeout(ROBOTS_SHARE * self._limits.page_seconds):
+                        data = await self._follow(there, lambda _, body: body.upto(ROBOTS_BYTES), obeys_robots=False)
+                text = data.decode("utf-8-sig", errors="replace")
+                self._robots[here.site] = await in_thread(partial(Robots, text, AGENT))
+        # Use a thread, because a hostile site may have thousands of rules.
         if not await in_thread(partial(self._robots[here.site].allows, here.target)):
-            raise Unread("robots", f"{here.host} forbids it to automatic readers (setting robots)")
-
-    async def _read_robots(self, here: Address) -> Robots:
-        try:
-            async with asyncio.timeout(ROBOTS_SHARE * self._limits.page_seconds):
-                there = here._replace(target="/robots.txt")
-                data = await self._follow(there, lambda _, answer: answer.body.upto(ROBOTS_BYTES), obeys_robots=False)
-        except (Unread, TimeoutError):
-            # A site that cannot say what it forbids forbids nothing.
-            data = b""
-        return await in_thread(partial(Robots, data.decode("utf-8-sig", errors="replace"), AGENT))
+            raise Unread("robots", f"the robots.txt of {here.host} forbids it (setting robots)")
 
 
 async def look_up(host: str, port: int) -> list[str]:
-    """Return the IP addresses of a name, as the system knows them."""
+    """Resolve a host with the system's resolver."""
     found = await _NAMES.run(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
-    return [str(place[0]) for *_, place in found]
+    return [str(endpoint[0]) for *_, endpoint in found]
 
 
-def _redirected(here: Address, answer: HttpResponse) -> Address:
-    location = answer.headers.get("location", "")
-    if not location:
-        raise Unread("redirects", "it redirects to nowhere")
-    there = join_address(str(here), location)
-    if here.scheme == "https" and there.scheme == "http":
-        raise Unread("redirects", f"it redirects from https to http ({there.host})")
-    return there
-
-
-def _refuse_status(answer: HttpResponse) -> None:
-    status = answer.status
-    if answer.headers.get("cf-mitigated") == "challenge":
-        raise Unread("challenge", "its site asks for a proof that the reader is human")
+def _refuse_status(response: HttpResponse) -> None:
+    status = response.status
+    if response.headers.get("cf-mitigated") == "challenge":
+        raise Unread("challenge", "its site requires proof that the reader is human")
     if 200 <= status < 300:
         return
     if status >= 500:
-        raise Unread("server error", f"its server is in trouble (status {status})")
+        raise Unread("server error", f"its server failed (status {status})")
     if status >= 400:
-        code, words = _STATUSES.get(status, _REFUSED)
-        raise Unread(code, f"{words} (status {status})", status)
-    raise Unread("broken", f"its server answers with status {status}, which means nothing here")
+        code, reason = _STATUSES.get(status, ("blocked", "its server refuses it"))
+        raise Unread(code, f"{reason} (status {status})", status)
+    raise Unread("broken", f"its server answers with the unexpected status {status}")

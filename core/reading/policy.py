@@ -1,4 +1,4 @@
-"""Which addresses of the web may be read: the settings of domains, networks that are not public, ports."""
+"""Decides which web addresses may be read: domain settings, private networks, ports, and robots.txt (RFC 9309)."""
 
 from __future__ import annotations
 
@@ -9,123 +9,102 @@ from typing import NamedTuple
 
 from ..run.context import Context
 from ..run.errors import UnknownSetting
-from .addresses import Address, IPAddress, parse_host
+from .addresses import Address, IPAddress, encoded, parse_host
 from .records import Unread
 
-# What people paste: the address of a site's first page, or a pattern for its subdomains.
+# Users may also paste a home page's address or a pattern for subdomains.
 _DOMAIN = re.compile(r"\s*(?:https?://)?(?:\*?\.)?([^/?#@*\s]+?)/?\s*", re.IGNORECASE)
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-NOT_PUBLIC: dict[str, str] = {
-    "0.0.0.0/8": "this network",
-    "10.0.0.0/8": "private",
-    "100.64.0.0/10": "shared by carriers",
-    "127.0.0.0/8": "loopback",
-    "168.63.129.16/32": "cloud host agent",
-    "169.254.0.0/16": "link-local",
-    "172.16.0.0/12": "private",
-    "192.0.0.0/24": "protocol assignments",
-    "192.0.2.0/24": "documentation",
-    "192.88.99.0/24": "6to4 relay",
-    "192.168.0.0/16": "private",
-    "198.18.0.0/15": "benchmarking",
-    "198.51.100.0/24": "documentation",
-    "203.0.113.0/24": "documentation",
-    "224.0.0.0/4": "multicast",
-    "240.0.0.0/4": "reserved",
-    "2001::/23": "protocol assignments, with Teredo",
-    "2001:db8::/32": "documentation",
-    "2002::/16": "6to4",
-    "3ffe::/16": "former test network",
-    "3fff::/20": "documentation",
+_RESERVED: dict[str, str] = {
+    "private": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
+    "shared by carriers": "100.64.0.0/10",
+    "this network and loopback": "0.0.0.0/8 127.0.0.0/8",
+    "link-local": "169.254.0.0/16",
+    "cloud host agent": "168.63.129.16/32",
+    "protocol assignments, with Teredo": "192.0.0.0/24 2001::/23",
+    "documentation": "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20",
+    "6to4": "192.88.99.0/24 2002::/16",
+    "benchmarking": "198.18.0.0/15",
+    "multicast and reserved": "224.0.0.0/4 240.0.0.0/4",
+    "former test network": "3ffe::/16",
 }
+NOT_PUBLIC = tuple(ipaddress.ip_network(network) for group in _RESERVED.values() for network in group.split())
 PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
-"""All of IPv6 that is given out to the public; anything else is refused unseen."""
-NEVER: dict[str, str] = {
-    "169.254.0.0/16": "link-local, with the metadata of clouds",
-    "168.63.129.16/32": "host agent of a cloud",
-    "100.100.100.200/32": "metadata of a cloud",
-    "192.0.0.192/32": "metadata of a cloud",
-    "fe80::/10": "link-local",
-    "fd00:ec2::/32": "metadata of a cloud, and the keys that it gives to its machines",
-    "fd20:ce::254/128": "metadata of a cloud",
-    "64:ff9b:1::/48": "translated by a gateway that alone knows to what",
+"""The global unicast range of IPv6; everything outside it is refused."""
+_NEVER_OPENED: dict[str, str] = {
+    "link-local, with cloud metadata": "169.254.0.0/16 fe80::/10",
+    "cloud host agent": "168.63.129.16/32",
+    "cloud metadata, one with machine keys": "100.100.100.200/32 192.0.0.192/32 fd00:ec2::/32 fd20:ce::254/128",
+    "translated by a local gateway to unknown addresses": "64:ff9b:1::/48",
 }
-"""What no setting opens."""
-_NOT_PUBLIC = tuple(ipaddress.ip_network(network) for network in NOT_PUBLIC)
-_NEVER = tuple(ipaddress.ip_network(network) for network in NEVER)
-# Networks whose addresses end in an IPv4 address: compatible, mapped, translated without and with a gateway.
+NEVER = tuple(ipaddress.ip_network(network) for group in _NEVER_OPENED.values() for network in group.split())
+"""Networks that no setting can open."""
+# IPv6 addresses that end in an IPv4 address: IPv4-compatible, mapped, translated, and NAT64.
 _ENDING_IN_IPV4 = tuple(
     ipaddress.IPv6Network(network) for network in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
 )
-# Brackets, or one colon at most: what else has colons is an IPv6 address without a port.
+# Brackets, or at most one colon; more colons mean an IPv6 address without a port.
 _ENTRY = re.compile(r"(?:\[(?P<inner>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
 _EXAMPLES = "10.1.0.0/16, wiki.example, 127.0.0.1:8080 or [fd00::1]:8080"
 
 
 def domains_of(setting: str, entries: Iterable[str]) -> tuple[str, ...]:
-    """Return the hosts that a setting's entries mean, as addresses have them: lower-case ASCII, without port or path.
+    """Return the entries of a setting as host names in lower-case ASCII, without port or path.
 
-    `https://Example.org/`, `*.example.org` and `.example.org` mean `example.org`. Raises `UnknownSetting`.
+    `https://Example.org/`, `*.example.org` and `.example.org` all mean `example.org`. Raises `UnknownSetting`.
     """
-    return tuple(_domain(setting, entry) for entry in entries)
+    domains = list[str]()
+    for entry in entries:
+        found = _DOMAIN.fullmatch(entry)
+        try:
+            domains.append(parse_host(found.group(1).removesuffix(".") if found else ""))
+        except Unread as error:
+            raise UnknownSetting(
+                f"{setting}: {entry!r} is not a domain such as example.org (without port and path)"
+            ) from error
+    return tuple(domains)
 
 
 def is_within(host: str, domains: Iterable[str]) -> bool:
-    """Whether a host is one of the domains or below one of them."""
+    """Whether a host is one of the domains or a subdomain of one."""
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
-def _domain(setting: str, entry: str) -> str:
-    found = _DOMAIN.fullmatch(entry)
-    try:
-        return parse_host(found.group(1).removesuffix(".") if found else "")
-    except Unread as error:
-        raise UnknownSetting(
-            f"{setting}: {entry!r} is not a domain such as example.org (without port and path)"
-        ) from error
-
-
-def is_public(number: IPAddress) -> bool:
+def is_public(ip: IPAddress) -> bool:
     """Whether an address belongs to the public internet."""
-    if number.version == 6 and number not in PUBLIC_IPV6:
+    if ip.version == 6 and ip not in PUBLIC_IPV6:
         return False
-    return not any(number in network for network in _NOT_PUBLIC)
+    return not any(ip in network for network in NOT_PUBLIC)
 
 
-def _carried(number: IPAddress) -> Iterator[ipaddress.IPv4Address]:
-    """Yield the addresses that an IPv6 address carries inside."""
-    if number.version == 4:
+def _carried(ip: IPAddress) -> Iterator[ipaddress.IPv4Address]:
+    """Yield the IPv4 addresses embedded in an IPv6 address."""
+    if ip.version == 4:
         return
-    assert isinstance(number, ipaddress.IPv6Address)
-    if any(number in network for network in _ENDING_IN_IPV4):
-        yield ipaddress.IPv4Address(int(number) & 0xFFFF_FFFF)
-    if number.sixtofour is not None:
-        yield number.sixtofour
-    if number.teredo is not None:
-        yield number.teredo[1]
+    assert isinstance(ip, ipaddress.IPv6Address)
+    if any(ip in network for network in _ENDING_IN_IPV4):
+        yield ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF)
+    if ip.sixtofour is not None:
+        yield ip.sixtofour
+    if ip.teredo is not None:
+        yield ip.teredo[1]
 
 
-class Opening(NamedTuple):
-    """What one entry of `allow_private` opens."""
+class _Opening(NamedTuple):
+    """A parsed entry of the setting `allow_private`."""
 
     name: str
-    """A host; empty if it is a network."""
+    """Host; empty for a network."""
     network: Network | None
     port: int | None
-    """None: at the ports of `ports`."""
-
-    def fits(self, address: Address, number: IPAddress) -> bool:
-        """Whether the entry means this host, or this number to which its name leads."""
-        if self.network is not None:
-            return number in self.network
-        return self.name == address.host
+    """None: the ports of the setting `ports`."""
 
 
 class Policy:
-    """The settings, read once. Raises `UnknownSetting` if one of them cannot be understood."""
+    """The rules for addresses, parsed from the settings. Raises `UnknownSetting` if one is malformed."""
 
     def __init__(self, context: Context, page_host: str = "") -> None:
-        """`page_host`: host of a page whose scripts run; `allow_private` opens it alone, by its name or number."""
+        """`page_host`: host of a page being rendered; `allow_private` then opens only this host, by name or IP."""
         self._page_host = page_host
         self._ports = context.ports
         self._openings = [_opening(entry) for entry in context.allow_private]
@@ -133,69 +112,123 @@ class Policy:
         self._denied = domains_of("domains_deny", context.domains_deny)
 
     def check_domain(self, address: Address) -> None:
-        """Refuse an address outside the settings of domains; denial wins. Raises `Unread`."""
+        """Check an address against the domain settings; `domains_deny` takes precedence. Raises `Unread`."""
         if is_within(address.host, self._denied):
             raise Unread("denied domain", f"{address.host} is excluded by the setting domains_deny")
         if self._allowed and not is_within(address.host, self._allowed):
             raise Unread("denied domain", f"{address.host} is not among the domains of the setting domains_allow")
 
     def check_name(self, address: Address) -> None:
-        """Refuse, before its name is looked up, an address whose domain or port is closed. Raises `Unread`."""
+        """Check the domain and port of an address, before its name is resolved. Raises `Unread`."""
         self.check_domain(address)
         if address.port not in self._ports and address.port not in {opening.port for opening in self._openings}:
             raise self._closed_port(address)
 
-    def check_numbers(self, address: Address, numbers: Sequence[IPAddress]) -> None:
-        """Refuse an address if any number to which its name leads is closed. Raises `Unread`."""
-        for number in numbers:
-            fitting = {opening.port for opening in self._openings if self._opens(opening, address, number)}
-            if any(one in network for one in (number, *_carried(number)) for network in _NEVER):
-                raise Unread("private", f"{address.host} leads to an address that is never opened")
+    def check_ips(self, address: Address, ips: Sequence[IPAddress]) -> None:
+        """Check all IP addresses of an address's host. Raises `Unread` if any is not allowed."""
+        for ip in ips:
+            fitting = {opening.port for opening in self._openings if self._opens(opening, address, ip)}
+            if any(carried in network for carried in (ip, *_carried(ip)) for network in NEVER):
+                raise Unread("private", f"{address.host} leads to an address that no setting can allow")
             if address.port in fitting:
                 continue
-            if not is_public(number) and None not in fitting:
-                raise Unread("private", f"{address.host} leads into a private network")
+            if not is_public(ip) and None not in fitting:
+                raise Unread("private", f"{address.host} is in a private network")
             if address.port not in self._ports:
                 raise self._closed_port(address)
 
-    def _opens(self, opening: Opening, address: Address, number: IPAddress) -> bool:
-        # Any name may come to mean an address in a network that is open, while a script is running.
-        is_own = address.host == self._page_host and bool(opening.name or address.number)
-        return opening.fits(address, number) and (is_own or not self._page_host)
+    def _opens(self, opening: _Opening, address: Address, ip: IPAddress) -> bool:
+        fits = opening.name == address.host if opening.network is None else ip in opening.network
+        # While scripts run, their author may point any name into an opened network.
+        is_own = address.host == self._page_host and bool(opening.name or address.ip)
+        return fits and (is_own or not self._page_host)
 
     def _closed_port(self, address: Address) -> Unread:
         ports = ", ".join(map(str, self._ports))
-        return Unread("bad address", f"port {address.port} is not among those that are read ({ports}; setting ports)")
+        return Unread("bad address", f"port {address.port} is not allowed (only {ports}; setting ports)")
 
 
 def check_policy(context: Context) -> None:
-    """Refuse settings of domains and private networks that cannot be understood. Raises `UnknownSetting`."""
+    """Validate the settings for domains and private networks. Raises `UnknownSetting`."""
     Policy(context)
 
 
-def _opening(entry: str) -> Opening:
+def _opening(entry: str) -> _Opening:
     found = _ENTRY.fullmatch(entry)
-    place = (found["inner"] or found["plain"]) if found else entry
+    host = (found["inner"] or found["plain"]) if found else entry
+    malformed = UnknownSetting(
+        f"allow_private: {entry!r} is not a network, address or host, with or without a port; write {_EXAMPLES}"
+    )
     port = int(found["port"]) if found and found["port"] else None
     if port is not None and not 0 < port < 65_536:
-        raise _malformed(entry)
+        raise malformed
     try:
-        network = ipaddress.ip_network(place)
+        network = ipaddress.ip_network(host)
     except ValueError:
-        return Opening(_name(entry, place), None, port)
-    if any(network.version == never.version and network.subnet_of(never) for never in _NEVER):  # type: ignore[arg-type]  # the versions are equal
-        raise UnknownSetting(f"allow_private: {entry!r} is link-local or of a cloud or gateway, which is never opened")
-    return Opening("", network, port)
+        try:
+            return _Opening(parse_host(host), None, port)
+        except Unread as error:
+            raise malformed from error
+    if any(network.version == never.version and network.subnet_of(never) for never in NEVER):  # type: ignore[arg-type]  # the versions are equal
+        raise UnknownSetting(
+            f"allow_private: {entry!r} is link-local or belongs to a cloud or gateway, which cannot be allowed"
+        )
+    return _Opening("", network, port)
 
 
-def _name(entry: str, place: str) -> str:
-    try:
-        return parse_host(place)
-    except Unread as error:
-        raise _malformed(entry) from error
+class _Rule(NamedTuple):
+    """An `Allow` or `Disallow` line, matched in one pass, since regular expressions hang on hostile wildcards."""
+
+    is_allowed: bool
+    pattern: str
+
+    def fits(self, target: str) -> bool:
+        """Whether the pattern (with wildcards) matches the start of a path with query."""
+        is_whole = self.pattern.endswith("$")
+        first, *others = self.pattern.removesuffix("$").split("*")
+        if not target.startswith(first):
+            return False
+        if not others:
+            return not is_whole or len(target) == len(first)
+        position = len(first)
+        for part in others[:-1]:
+            found = target.find(part, position)
+            if found < 0:
+                return False
+            position = found + len(part)
+        return target.endswith(others[-1], position) if is_whole else target.find(others[-1], position) >= 0
 
 
-def _malformed(entry: str) -> UnknownSetting:
-    return UnknownSetting(
-        f"allow_private: {entry!r} is no network, address or host, with or without a port; write {_EXAMPLES}"
-    )
+class Robots:
+    """A site's robots.txt rules for one agent; the standard library's parser does not support wildcards."""
+
+    def __init__(self, text: str, agent: str) -> None:
+        groups = list(_groups(text))
+        own = [rules for agents, rules in groups if agent in agents]
+        others = [rules for agents, rules in groups if "*" in agents]
+        rules = [rule for group in own or others for rule in group]
+        # The longest pattern decides; `Allow` wins if two are equally long.
+        self._rules = sorted(rules, key=lambda rule: (len(rule.pattern), rule.is_allowed), reverse=True)
+
+    def allows(self, target: str) -> bool:
+        """Whether a path with query may be read."""
+        return next((rule.is_allowed for rule in self._rules if rule.fits(target)), True)
+
+
+def _groups(text: str) -> Iterator[tuple[set[str], list[_Rule]]]:
+    agents: set[str] = set()
+    rules: list[_Rule] = []
+    has_rules = False
+    for line in text.splitlines():
+        field, colon, value = line.partition("#")[0].partition(":")
+        field, value = field.strip().lower() if colon else "", value.strip()
+        if field == "user-agent":
+            if has_rules:
+                yield agents, rules
+                agents, rules, has_rules = set(), [], False
+            agents.add(value.lower().partition("/")[0])
+        elif field in ("allow", "disallow"):
+            has_rules = True
+            if value:
+                rules.append(_Rule(field == "allow", encoded(value)))
+    yield agents, rules

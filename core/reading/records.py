@@ -1,4 +1,4 @@
-"""What reading a file or a page gives: its text, or the reason why there is none."""
+"""The result of reading a file or a page: its text, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -15,117 +15,53 @@ if TYPE_CHECKING:
     from ..records.sources import DateKind, Origin
 
 TEXT_CHARACTERS = 50_000_000
-"""Of a text at most, as a small archive may hold any amount of it; files are refused by size (`max_document_bytes`)."""
+"""Maximum length of a text; needed since a small archive within `max_document_bytes` may unpack to any size."""
 
 Kind = Literal[
-    "markdown",
-    "text",
-    "rst",
-    "html",
-    "pdf",
-    "docx",
-    "pptx",
-    "xlsx",
-    "csv",
-    "epub",
-    "json",
-    "jsonl",
-    "email",
-    "notebook",
-    "opendocument",
-    "image",
-    "registered",
-]
+    "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json", "jsonl", "email",
+    "notebook", "opendocument", "image", "registered",
+]  # fmt: skip
 Reason = Literal[
-    "empty",
-    "no text",
-    "picture",
-    "not installed",
-    "too large",
-    "not text",
-    "broken",
-    "encrypted",
-    "timed out",
-    "unreadable",
-    "unknown format",
-    "crashed",
-]
+    "empty", "no text", "picture", "not installed", "too large", "not text", "broken", "encrypted", "timed out",
+    "unreadable", "unknown format", "crashed",
+]  # fmt: skip
 RefusalCode = Literal[
-    "blocked",
-    "paywall",
-    "challenge",
-    "empty shell",
-    "too large",
-    "not text",
-    "gone",
-    "robots",
-    "private",
-    "bad address",
-    "redirects",
-    "timed out",
-    "unreachable",
-    "server error",
-    "broken",
-    "denied domain",
-]
+    "blocked", "paywall", "challenge", "empty shell", "too large", "not text", "gone", "robots", "private",
+    "bad address", "redirects", "timed out", "unreachable", "server error", "broken", "denied domain",
+]  # fmt: skip
 Sign = Literal["challenge words", "challenge script", "paywall mark", "paywall words", "script only"]
 
-KINDS: dict[str, Kind] = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".txt": "text",
-    ".text": "text",
-    ".log": "text",
-    ".tex": "text",
-    ".yaml": "text",
-    ".yml": "text",
-    ".rst": "rst",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".pdf": "pdf",
-    ".docx": "docx",
-    ".docm": "docx",
-    ".pptx": "pptx",
-    ".pptm": "pptx",
-    ".ppsx": "pptx",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".epub": "epub",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".eml": "email",
-    ".xml": "text",
-    ".ipynb": "notebook",
-    ".vtt": "text",
-    ".srt": "text",
-    ".odt": "opendocument",
-    ".ods": "opendocument",
-    ".odp": "opendocument",
-    ".png": "image",
-    ".jpg": "image",
-    ".jpeg": "image",
-    ".webp": "image",
-    ".tif": "image",
-    ".tiff": "image",
+_EXTENSIONS: dict[Kind, str] = {
+    "markdown": ".md .markdown",
+    "text": ".txt .text .log .tex .yaml .yml .xml .vtt .srt",
+    "rst": ".rst",
+    "html": ".html .htm .xhtml",
+    "pdf": ".pdf",
+    "docx": ".docx .docm",
+    "pptx": ".pptx .pptm .ppsx",
+    "xlsx": ".xlsx .xlsm",
+    "csv": ".csv .tsv",
+    "epub": ".epub",
+    "json": ".json",
+    "jsonl": ".jsonl .ndjson",
+    "email": ".eml",
+    "notebook": ".ipynb",
+    "opendocument": ".odt .ods .odp",
+    "image": ".png .jpg .jpeg .webp .tif .tiff",
 }
+KINDS: dict[str, Kind] = {suffix: kind for kind, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()}
+"""Kinds by file extension."""
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
 OURS = 9
-"""To be raised with every change by which a file may have another text, title or date: all files are then read anew."""
+"""Increase with every change that may alter a file's text, title or date, so that all files are read again."""
 THEIRS = (
     *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx", "python-pptx", "rapidocr"),
 )
-"""Libraries whose other versions may read a file otherwise; some may be missing."""
+"""Libraries whose versions affect the result; some may not be installed."""
 
 
 def kind_of_file(name: str) -> Kind | None:
-    """Return the kind of a file by the ending of its name; none if no parser reads it, ours or a registered one.
-
-    A file whose name has no ending may be a text.
-    """
+    """Return the kind of a file by extension: None if no parser reads it, text if it has no extension."""
     suffix = PurePath(name).suffix.lower()
     if not _SUFFIX.fullmatch(suffix):
         return "text"
@@ -136,9 +72,9 @@ class PageLink(NamedTuple):
     """A link on a page."""
 
     words: str
-    """What a reader clicks on; empty where the address itself stands in the text."""
+    """Link text; empty for an address written out in the text."""
     address: str
-    """Absolute, of the web, without a fragment."""
+    """Absolute http or https address without a fragment."""
 
 
 class Extract(NamedTuple):
@@ -146,58 +82,57 @@ class Extract(NamedTuple):
 
     title: str
     text: str
-    """Only that of a document with pages holds `evidence.pages.PAGE_END`."""
+    """Pages are separated by `evidence.text.sentences.PAGE_END`."""
     date: str = ""
-    """Date that the file states of itself, else the one that its name or its text bears (ISO 8601)."""
+    """Date that the file states, or else a date from its name or text (ISO 8601)."""
     is_cut: bool = False
-    """Whether the file holds more text than this."""
+    """Whether `text` is truncated."""
     links: tuple[PageLink, ...] = ()
-    """Where the content of a web page leads to, links in its text first; none for files."""
+    """Links on a web page, those in its text first."""
     signs: tuple[Sign, ...] = ()
-    """What in a web page speaks for its text being no content."""
+    """Signs that a web page's text is not its real content."""
     changed: str = ""
-    """When a program last changed the file, as it says (ISO 8601)."""
+    """Modification date in the file's properties (ISO 8601)."""
     note: str = ""
-    """Which pages of a scan were not read or are unsure, in words; empty if all were read well."""
+    """Pages of a scan that were not read or are uncertain; empty if there are none."""
     date_kind: DateKind = ""
-    """What kind of date that is; empty if a field of the file states it."""
+    """Kind of `date`; empty if it comes from a field of the file."""
     period: str = ""
-    """What it reports on, see `records.sources.Source.period`."""
+    """Reporting period; see `records.sources.Source.period`."""
     origin: Origin = "other"
-    """What kind of publisher a web page says that it has."""
+    """Kind of a web page's publisher, as stated."""
     publisher: str = ""
-    """Who published it, as it says; of an e-mail, the domain of its sender."""
+    """Name of the publisher, as stated; for an e-mail, the sender's domain."""
     doi: str = ""
-    """DOI of the work that a web page says it shows."""
+    """DOI of the work shown on a web page."""
 
 
 class Unreadable(Exception):
-    """A file gave no text; `reason` is for programs, the message for people."""
+    """A file has no readable text. `reason` is a code, the message is for users."""
 
-    def __init__(self, reason: Reason, words: str, trace: str = "") -> None:
-        """`trace`: where in the parser an error was raised."""
-        super().__init__(words)
+    def __init__(self, reason: Reason, message: str, trace: str = "") -> None:
+        """`trace`: the parser's traceback."""
+        super().__init__(message)
         self.reason, self.trace = reason, trace
 
 
 class Unread(Exception):
-    """A web page gave no text; `code` is for programs, the message for people and models."""
+    """A web page has no readable text. The message is for users and models."""
 
-    def __init__(self, code: RefusalCode, words: str, status: int = 0, doi: str = "") -> None:
-        """`status`: that of the answer, if it is why; `doi`: that of the paper of which the page shows too little."""
-        super().__init__(words)
+    def __init__(self, code: RefusalCode, message: str, status: int = 0, doi: str = "") -> None:
+        """`status`: HTTP status, if that is the reason; `doi`: DOI of the paper, if the page shows only part of it."""
+        super().__init__(message)
         self.code, self.status, self.doi = code, status, doi
 
 
 @cache
 def readers() -> int:
-    """Return a number that changes whenever the same file may be read as another text than before."""
-    return crc32(" ".join([str(OURS), *map(_version, THEIRS)]).encode())
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        # It is not installed, or without the notes of an installer.
-        return ""
+    """Return a number that changes whenever parsing the same file may give a different text."""
+    versions = [str(OURS)]
+    for library in THEIRS:
+        try:
+            versions.append(version(library))
+        except PackageNotFoundError:
+            # The package is missing or has no metadata.
+            versions.append("")
+    return crc32(" ".join(versions).encode())

@@ -1,4 +1,4 @@
-"""Reads web pages: fetched through the guard, parsed in child processes, told apart from mere look-alikes."""
+"""Reads web pages: fetches, parses and if needed renders them; detects bot challenges, paywalls and empty pages."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ _THREADS = Threads("parse", CHILDREN)
 
 
 class WebPage(NamedTuple):
-    """A page of the web as it was read."""
+    """A web page with its text."""
 
     address: str
-    """Where it was found in the end; this is what is cited."""
+    """Final address, after redirects; used in citations."""
     title: str
     text: str
-    """The main part without anything hidden; headings are lines that start with `#`."""
+    """Visible main content; headings are lines that start with `#`."""
     date: str
-    """Date that it states of itself (ISO 8601); empty if none."""
+    """Date that the page states (ISO 8601); empty if none."""
     links: tuple[PageLink, ...]
-    """Where its content leads to, 200 pages at most, links in its text first."""
+    """At most 200 links from its content, those in its text first."""
     is_cut: bool
-    """Whether the page holds more text than this."""
+    """Whether `text` is truncated."""
     period: str = ""
-    """What it reports on; see `records.sources.Source.period`."""
+    """Reporting period; see `records.sources.Source.period`."""
     origin: Origin = "other"
-    """What kind of publisher it says that it has."""
+    """Kind of its publisher, as stated."""
     doi: str = ""
-    """DOI of the work that it says it shows; empty if it states none."""
+    """DOI of the work shown on the page; empty if it states none."""
     copy_address: str = ""
     copied_on: str = ""
     is_retracted: bool = False
-    """This and the two above: see `records.sources.Source`."""
+    """For this and the two fields above, see `records.sources.Source`."""
     is_rendered: bool = False
-    """Whether its text is what a browser showed after running its scripts."""
+    """Whether a browser ran its scripts."""
 
 
 def start_parsers(limits: Limits) -> None:
-    """Start what parses pages before there is one to read; returns at once."""
+    """Start the parser processes in advance; returns at once."""
     _parser(limits).start()
 
 
@@ -71,19 +71,15 @@ def _parser(limits: Limits) -> Parser:
 
 
 class WebReader(Fetcher):
-    """Reads pages, several at once; an asynchronous context manager. Raises `UnknownSetting` when made."""
+    """Reads pages, concurrently; an async context manager. The constructor raises `UnknownSetting`."""
 
     def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
         super().__init__(context, resolve)
         self._context = context
-        # The processes that parse wait for the next reader.
         self._parser = _parser(context.limits)
 
     async def read(self, address: str) -> WebPage:
-        """Return the page at an address. Raises `Unread`, whose `code` says why there is none.
-
-        A page that is empty without its scripts is rendered in a browser (`browser.render`).
-        """
+        """Return the page at an address; pages that are empty without scripts are rendered. Raises `Unread`."""
         page, is_rendered = await self.fetch(address), False
         try:
             extract = await self._extracted(page)
@@ -106,7 +102,9 @@ class WebReader(Fetcher):
         )
 
     async def _extracted(self, page: Fetched) -> Extract:
-        parse = partial(self._parser.parse, page.data, _name(page.address), page.kind, page.charset, page.address)
+        here = parse_address(page.address)
+        name = unquote(here.target.partition("?")[0].rstrip("/").rpartition("/")[2]) or here.host
+        parse = partial(self._parser.parse, page.data, name, page.kind, page.charset, page.address)
         try:
             extract = await _THREADS.run(parse)
         except Unreadable as error:
@@ -116,22 +114,16 @@ class WebReader(Fetcher):
         return extract
 
 
-def _name(address: str) -> str:
-    parts = parse_address(address)
-    last = parts.target.partition("?")[0].rstrip("/").rpartition("/")[2]
-    return unquote(last) or parts.host
-
-
 def _refuse_empty(extract: Extract) -> None:
-    """Refuse a page that stands in the place of the one that was wanted. Raises `Unread`."""
+    """Reject bot challenges, previews of paid pages, and empty pages. Raises `Unread`."""
     length, signs = len(extract.text), set(extract.signs)
     if length < SHORT_CHARACTERS and {"challenge words", "challenge script"} <= signs:
-        raise Unread("challenge", "its site asks for a proof that the reader is human")
+        raise Unread("challenge", "its site requires proof that the reader is human")
     if length < SHORT_CHARACTERS and {"paywall mark", "paywall words"} & signs:
-        # Another text may name a paper that it is not.
+        # Other kinds of text may mention the DOI of another work.
         doi = extract.doi or (doi_in(extract.text) if extract.origin == "scholarly" else "")
-        raise Unread("paywall", f"only the first {length} characters can be read without a subscription", doi=doi)
+        raise Unread("paywall", f"only the first {length} characters are readable without a subscription", doi=doi)
     if length < EMPTY_CHARACTERS:
-        raise Unread("empty shell", f"there are only {length} characters of text in it")
+        raise Unread("empty shell", f"it has only {length} characters of text")
     if length < LITTLE_CHARACTERS and "script only" in signs:
         raise Unread("empty shell", "there is no text in it without running its scripts")

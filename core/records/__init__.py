@@ -1,4 +1,6 @@
-"""The records of a run: frozen, immutable pydantic models that travel in the state and are stored with it.
+"""The records of a run: frozen pydantic models in the graph state, stored with every checkpoint.
 
-Begin with `research` (what researchers are given and bring back) and `plan` (the typed plan and its learnings).
+`research` has the run, its tasks, findings and spending, and the reducers that merge them; `plan` has the typed plan,
+learnings and observations; `report` has drafts, checked claims and the audit; `sources` has sources and unread files.
+Start with `research`. Field names are a stored format.
 """

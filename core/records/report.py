@@ -1,4 +1,4 @@
-"""A report: its draft, the claims in it with the passages behind them, and the audit of the run."""
+"""A report: its draft, its claims with supporting passages, and the audit of the run."""
 
 from __future__ import annotations
 
@@ -18,218 +18,217 @@ _CITATION = re.compile(r"\[[\d, ]+\]")
 
 
 class Grade(Record):
-    """Whether the draft of a report meets a requirement of the checklist."""
+    """Whether a report's draft meets a checklist requirement."""
 
     requirement: str
-    """The item of the checklist."""
+    """The checklist item."""
     verdict: Literal["answered", "partly", "not answered"]
-    """How much of it the draft says; what the draft says to be unknown counts as not answered."""
+    """How fully the draft answers it; what the draft calls unknown counts as not answered."""
     missing: str = ""
-    """What the draft lacks of it, in a few words for the reader; empty if it is answered."""
+    """What the draft lacks, in a few words for the reader; empty if answered."""
     task: str = ""
-    """What is to be found out, in words that can be understood alone; empty if researchers have looked for it in vain,
-    or no research can supply it."""
+    """A self-contained research task that would answer it; empty if researchers have already searched in
+    vain, or no research can answer it."""
     is_found: bool = False
-    """Whether findings hold what the draft leaves open of it."""
+    """Whether the findings answer what the draft leaves open."""
 
 
 class CitingText(Record):
-    """A text with markers, and the sources that these name."""
+    """A text with citation markers, and the sources that it cites."""
 
     text: str
-    """Its body, with bare markers `[n]`; in a draft also `[0]` where a citation named no source."""
+    """Its body, with markers `[n]`; in a draft also `[0]` where a citation named no source."""
     sources: tuple[str, ...]
     """Keys of the cited sources, in the order of their numbers."""
     numbers: tuple[int, ...] = ()
-    """Their numbers in the thread; empty: 1, 2, 3 and so on, as reports were numbered before."""
+    """Their numbers in the thread; empty in old reports, whose numbers start at 1."""
 
     @property
     def keys(self) -> dict[int, str]:
-        """The keys of its sources by their numbers."""
+        """The keys of its sources, by number."""
         return dict(zip(self.numbers or range(1, len(self.sources) + 1), self.sources, strict=True))
 
     def cited(self, sources: Mapping[str, Source]) -> list[Source]:
-        """Return its sources, each with its number; `sources` by key."""
+        """Return its sources with `number` set to their number in this text; `sources` are by key."""
         return [sources[key].model_copy(update={"number": number}) for number, key in self.keys.items()]
 
 
 class Draft(CitingText):
-    """A report as its writer wrote it, before it is checked."""
+    """A report as written by the writer, before the check."""
 
     streamed: str
     """The body as it was streamed, with the same numbers."""
     streamed_sources: tuple[str, ...]
-    """Keys of the sources that were cited in it."""
+    """Keys of the sources that the streamed text cited."""
     removed_markers: int
-    """Markers that named no source and were removed."""
+    """Number of markers removed because they named no source."""
     has_gaps: bool
-    """Whether research has left something open or out."""
+    """Whether research left something open or out."""
     grades: tuple[Grade, ...] = ()
-    """How it meets the checklist, in the order of its items; empty until it is graded."""
+    """Grades of the checklist items, in order; empty until graded."""
     is_graded: bool = False
-    """Whether `grades` are those of this text."""
+    """Whether `grades` are for this text."""
     rounds: int = 0
-    """Times that something was to be added to it."""
+    """Number of rounds of additions."""
     is_lacking: bool = False
-    """Whether something is about to be added to it."""
+    """Whether another round of additions follows."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
 
     @property
     def words(self) -> int:
-        """How many words it has, those of headings and tables included, without citations."""
+        """Its word count, including headings and tables but not citations."""
         return sum(any(map(str.isalnum, word)) for word in _CITATION.sub("", self.text).split())
 
     @property
     def open_grades(self) -> list[Grade]:
-        """Grades of the items that it does not answer, or only in part."""
+        """Grades of the items that it does not answer or answers only partly."""
         return [grade for grade in self.grades if grade.verdict != "answered"]
 
 
 class CitedPassage(Record):
-    """The best passage that one source has for one sentence."""
+    """The best passage of a source for a sentence."""
 
     source: str
     """Key of the source."""
     verdict: SupportVerdict
     """How well the passage supports the sentence."""
     quote: str
-    """The passage, verbatim; empty if the text of the source is not kept."""
+    """The passage, verbatim; empty if the text of the source is not stored."""
     start: int
-    """Where it begins in the text, in characters."""
+    """Offset in the text, in characters."""
     end: int
-    """Where it ends."""
+    """Offset of its end."""
     content_hash: str
-    """SHA-256 (hex) of the text in the store; empty if there is none."""
+    """SHA-256 (hex) of the text in the store; empty if there is no text."""
     page: int = 0
-    """Page of the document on which it begins, from 1; 0 if the text has no pages, or one."""
+    """Document page on which it begins, from 1; 0 if the text has no page breaks."""
     printed_page: str = ""
-    """What the page bears as its number; empty if that is `page`, or not known."""
+    """The page number printed on that page; empty if unknown or equal to `page`."""
     reasons: tuple[str, ...] = ()
-    """What speaks against the passage, in words for the reader."""
+    """Objections to the passage, for the reader."""
     judge: str = ""
-    """Name of the model that gave the verdict; empty if none did."""
+    """Name of the model that gave the verdict; empty if no model did."""
 
 
 class ClaimCheck(Record):
-    """A sentence of the report that claims something, and what was found about it."""
+    """A claim of the report and the result of its check."""
 
     start: int
-    """Where it begins in the text of the report, in characters."""
+    """Offset in the text of the report, in characters."""
     end: int
-    """Where it ends, its markers included."""
+    """Offset of its end, after its markers."""
     verdict: ClaimVerdict
-    """That of all its passages together; `uncited`: it has figures and names no source."""
+    """The overall verdict; `uncited`: it contains numbers but cites no source."""
     passages: tuple[CitedPassage, ...] = ()
-    """One for each source that it cites, in the order of its markers."""
+    """One passage per cited source, in marker order."""
     independent: int = 0
-    """Organisations whose sources support it; those with reprints of one text count once."""
+    """Number of organisations that support it; organisations that reprint the same text count once."""
     repair: Repair | None = None
-    """How it was repaired; none if it stands as it was written."""
+    """How it was repaired; None if unchanged."""
     is_marked: bool = False
-    """Whether the report says behind it that it is not verified."""
+    """Whether the report marks it as not verified."""
 
 
 Shown = Literal["supported", "corrected", "marked", "not_verified", "reasoning"]
-"""What a reader is shown of a unit; `reasoning` needs no source."""
+"""The status of a unit as shown to readers; `reasoning` needs no source."""
 
 
 class UnitVerdict(Record):
-    """What the check made of a unit of the draft: a heading, a clause, a sentence, a cell."""
+    """The check's result for a unit of the draft: a heading, clause, sentence or cell."""
 
     text: str
-    """Its words, those of a cell with its row's label and its column's head."""
+    """Its words; for a cell, with row label and column header."""
     shown: Shown
-    """`marked`: sources say something else, or nothing of it; `not_verified`: nothing proves it."""
+    """`marked`: sources contradict or do not mention it; `not_verified`: nothing proves it."""
     words: str = ""
-    """The words of sources that decide."""
+    """The source words that decided."""
     source: str = ""
-    """Key of the source of the first of them."""
+    """Key of the source of the first deciding words."""
     operation: str = ""
-    """The calculation by which its number follows from numbers in them."""
+    """The calculation that derives its number from numbers in the deciding words."""
 
 
 class Disagreement(Record):
-    """Two claims of different sources that cannot both hold."""
+    """Two contradicting claims from different sources."""
 
     claims: tuple[str, str]
-    """The claims."""
     sources: tuple[str, str]
     """Keys of the sources, in the order of the claims."""
 
 
 class Audit(Record):
-    """The account of a finished report, in figures."""
+    """Statistics on a finished report and its run."""
 
     checked: int
-    """Units of the draft: headings, clauses, sentences, parts of tables. Those that follow are parts of these."""
+    """Number of units in the draft: headings, clauses, sentences, parts of tables; broken down in the next five."""
     supported: int
-    """Units that sources bear out."""
+    """Units supported by sources."""
     corrected: int
-    """Units that were wrong and are right now."""
+    """Units that were wrong and were corrected."""
     marked: int
-    """Units behind which the report says that they are not verified: sources say something else, or do not say it."""
+    """Units marked as not verified: sources contradict or do not mention them."""
     not_verified: int
-    """Units of which nothing is said: no model has judged them, or it cannot be relied on."""
+    """Unproved units without a mark: no model has judged them, or its judgement is unreliable."""
     reasoning: int
     """Units that need no source: conclusions, statements that something is missing, headings that name a subject."""
     removed_markers: int
-    """Citations that named no source and were removed."""
+    """Citations removed because they named no source."""
     sources_read: int
     """Sources whose text was read for this question."""
     sources_cited: int
     """Sources that the report cites."""
     independent_sources: int
-    """Organisations that these come from; those with reprints of one text count once."""
+    """Organisations of the cited sources; organisations that reprint the same text count once."""
     excerpts_cited: int = 0
-    """Sources that it cites although nothing but what a search showed of them was read."""
+    """Cited sources for which only a search excerpt was read."""
     reprints: tuple[tuple[str, ...], ...] = ()
-    """Keys of cited sources that are nearly the same text, group by group."""
+    """Groups of cited sources (keys) with nearly the same text."""
     is_unverified: bool = False
-    """Whether a model has judged the report and more than half of it is not verified: then no sentence is marked."""
+    """Whether a model judged the report and more than half of it is not verified; then no sentence is marked."""
     disagreements: tuple[Disagreement, ...] = ()
-    """Where sources contradict each other."""
+    """Contradictions between sources."""
     open_gaps: tuple[str, ...] = ()
-    """What the report leaves open of its checklist; without one, what was looked for and not found."""
+    """Checklist items that the report leaves open; if there is no checklist, what was not found."""
     not_read: tuple[NotRead, ...] = ()
-    """What could not be read."""
+    """Pages and files that could not be read."""
     model_calls: int
-    """Calls of models, up to this account."""
+    """Model calls up to the audit."""
     input_tokens: int
-    """Tokens that they read."""
+    """Input tokens of these calls."""
     output_tokens: int
-    """Tokens that they wrote."""
+    """Output tokens of these calls."""
     usd: float
-    """Money in US dollars, as far as it is known."""
+    """Cost in US dollars, as far as known."""
     seconds: float
     """Active seconds of the run."""
     failures: tuple[str, ...] = ()
-    """What went wrong while the report was checked, as it was emitted."""
+    """Failures during the check, as emitted."""
 
 
 class Brief(Record):
-    """What is known before there is a plan."""
+    """Results of the steps before planning."""
 
     orientation: str = ""
-    """Where the results of the orientation stand in the store (SHA-256, hex); empty if there are none."""
+    """SHA-256 (hex) of the orientation search's results in the store; empty if there are none."""
     actions: tuple[Action, ...] = ()
-    """The searches that brought them."""
+    """Its tool calls."""
     summary: str = ""
-    """What the conversation comes to."""
+    """Summary of the conversation."""
     queries: tuple[str, ...] = ()
-    """What a question that is answered from one search is searched by; empty: its own words."""
+    """Search queries for a question answered from one search; if empty, the question itself is the query."""
     began: float = 0.0
-    """Active seconds of the run when its planning began: the time until then is not counted against it."""
+    """Active seconds of the run when planning began; earlier time does not count towards the time limit."""
 
 
 class Report(CitingText):
     """The report of one question."""
 
     claims: tuple[ClaimCheck, ...] = ()
-    """Its sentences that claim something, checked; none if that was not wanted."""
+    """Its checked claims; empty if not checked."""
     verdicts: tuple[UnitVerdict, ...] = ()
-    """What the check made of each unit of the draft."""
+    """The check's result for each unit of the draft."""
     audit: Audit | None = None
-    """The account of it; none if it was not checked."""
+    """Statistics on it and its run; None if not checked."""
     grades: tuple[Grade, ...] = ()
-    """How it meets the checklist; empty without one."""
+    """Grades of the checklist items; empty if there is no checklist."""

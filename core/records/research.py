@@ -1,4 +1,4 @@
-"""A run and its research: tasks, findings, spending, and how parallel writes to a channel merge."""
+"""A run and its research: tasks, findings, spending, and the reducers of the graph's channels."""
 
 from __future__ import annotations
 
@@ -21,116 +21,115 @@ Strategy = Literal["orchestrated", "planned"]
 
 
 def merge_by_id(current: Mapping[str, Value], update: Mapping[str, Value]) -> dict[str, Value]:
-    """Add what is new under its id; for a known id the later value wins."""
+    """Add new entries; for a known id, the later value wins."""
     return {**current, **update}
 
 
 def append(current: Sequence[Value], update: Sequence[Value]) -> list[Value]:
-    """Put the new entries after those that are there."""
+    """Append the new entries."""
     return [*current, *update]
 
 
 def latest(_: Any, update: Value) -> Value:
-    """Take what was written last."""
+    """Return the value written last."""
     return update
 
 
 def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value]]) -> list[Value]:
-    """Put the entries of each list after those that are there.
+    """Append the entries of each list.
 
-    LangGraph's `messages` mode streams whatever message stands in a list that a node writes: one in a list of lists
-    stays inside.
+    LangGraph's `messages` mode streams any message in a list that a node writes, but none in a list of lists.
     """
     return [*current, *chain.from_iterable(update)]
 
 
 SNAPSHOT_UPDATES = 300
-"""Updates of a channel after which its whole value is stored again: those of some sixty questions."""
+"""Number of updates (about sixty questions) after which a channel's whole value is stored again."""
 
 
 def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
-    """Return a channel that stores what was added instead of its whole value, so that checkpoints grow linearly."""
+    """Return a channel that stores updates instead of its whole value, so that storage grows linearly."""
     return DeltaChannel(lambda value, updates: reduce(merge, updates, value), kind, snapshot_frequency=SNAPSHOT_UPDATES)
 
 
 class Action(Record):
-    """One tool call of a researcher and what came of it."""
+    """One tool call of a researcher and its outcome."""
 
     id: str
-    """Id of the tool call."""
+    """Tool call id."""
     tool: str
     """Name of the tool."""
     inputs: tuple[str, ...]
-    """Queries or addresses that it was given."""
+    """Its queries or addresses."""
     found: tuple[str, ...] = ()
-    """Keys of the sources that it brought."""
+    """Keys of the sources that it found."""
     problems: tuple[str, ...] = ()
     """What could not be searched or read, and why."""
     not_read: tuple[NotRead, ...] = ()
-    """Pages and documents among these problems."""
+    """Pages and documents that could not be read."""
     redacted: tuple[str, ...] = ()
-    """Words that were left out of queries because they stand in the user's documents only."""
+    """Words that were left out of queries because they are only in the user's documents."""
     failed: tuple[str, ...] = ()
-    """Kinds of the errors that the tool raised, and limits of time that it exceeded."""
+    """Types of the errors that the tool raised, and time limits that it exceeded."""
     broken: tuple[str, ...] = ()
-    """Searches among the problems that failed: why, and with which queries, or which engine was asked instead."""
+    """Failed searches: the reason, and the affected queries or the engine used instead."""
     asked: tuple[str, ...] = ()
-    """Other services that were asked about the pages it opened: for copies and retractions."""
+    """Other services that were asked for copies or retractions of the opened pages."""
     fault: str = ""
-    """Why nothing at all could be searched and nothing will be; empty if something could."""
+    """Why no search will ever be possible; empty otherwise."""
 
 
 class Scope(Record):
-    """What a question may search, frozen at its start: whoever resumes it searches no more and no less."""
+    """What a question may search; frozen at its start, so that resuming it elsewhere changes nothing."""
 
     docs: tuple[str, ...] = ()
-    """The user's folders and files, absolute."""
+    """Absolute paths of the user's folders and files."""
     engines: tuple[str, ...] = ()
-    """Engines that search the web, by name."""
+    """Names of the web search engines."""
     engines_by_default: bool = False
-    """Whether nobody named them and there was no key: others stand in for them, and one whose key comes later."""
+    """Whether the engines are the keyless default, which may be replaced, even if a key is set later."""
     retrievers: tuple[str, ...] = ()
-    """Retrievers that search the user's documents beside `docs`, by name."""
+    """Names of retrievers that search the user's documents, in addition to `docs`."""
     domains_allow: tuple[str, ...] = ()
-    """Domains that are searched and read; all if empty."""
+    """Domains that may be searched and read; if empty, all."""
     domains_deny: tuple[str, ...] = ()
-    """Domains that are neither searched nor read."""
+    """Domains that may be neither searched nor read."""
     published_after: str = ""
-    """Day before which web results are left out (ISO 8601); empty for none."""
+    """Web results dated before this day (ISO 8601) are left out; empty for no limit."""
     mix_private: bool = False
-    """Whether web queries may use words that only the user's documents say."""
+    """Whether web queries may use words that are only in the user's documents."""
     open_copies: bool = False
-    """Whether third parties may be asked for copies of pages that are closed or gone."""
+    """Whether third parties may be asked for copies of inaccessible or deleted pages."""
     earlier: bool = False
-    """Whether what the user's finished runs have read is searched."""
+    """Whether to also search what the user's finished runs have read."""
     documents: str = ""
-    """The list of the user's documents, or of their folders, as the models that plan and search are shown it."""
+    """List of the user's documents or folders, shown to the models that plan and search."""
     whole: tuple[str, ...] = ()
-    """Addresses of all the user's documents, if they are short: each researcher reads them all and searches none."""
+    """Addresses of all the user's documents if short enough for researchers to read them all instead of searching."""
 
     @property
     def reads_all(self) -> bool:
-        """Whether documents are read whole, and not searched."""
+        """Whether researchers read all documents instead of searching."""
         return bool(self.whole)
 
 
 class Assignment(Record):
-    """A piece of research that the orchestrator asked for."""
+    """A research task assigned by the orchestrator."""
 
     id: str
-    """Id of the tool call that asked for it."""
+    """Id of the orchestrator's tool call for it."""
     question_id: str
-    """The question that it serves."""
+    """Id of the question."""
     cycle: int
     """The orchestrator's cycle, from 0."""
     position: int
-    """Place among the calls of the cycle, from 0."""
+    """Index among the cycle's calls."""
     thought: str = ""
-    """The orchestrator's thought that led to it."""
+    """The orchestrator's thought before this call."""
 
 
 class ConflictingClaims(Record):
-    """Claims of two sources on the same matter that cannot both be true, as a researcher declares them."""
+    """Contradicting claims from two sources, as reported by a researcher."""
 
     claims: tuple[str, str]
     sources: tuple[str, str]
@@ -138,154 +137,150 @@ class ConflictingClaims(Record):
 
 
 class Finding(Assignment):
-    """What one researcher brings back for one task."""
+    """The result of a researcher's task."""
 
     task: str
-    """The task as it was given."""
+    """The task, as assigned."""
     text: str
-    """The finding, with the researcher's own source numbers in brackets."""
+    """The text of the finding, citing the researcher's own source numbers in brackets."""
     sources: tuple[str, ...] = ()
-    """Keys of the researcher's sources; the first has the local number 1."""
+    """Keys of the researcher's sources; source number n is at index n - 1."""
     ended: Ending
-    """`partial`: a limit or an error ended the research before the researcher did."""
+    """`partial`: a limit or error stopped the research before the researcher finished."""
     reason: str = ""
-    """Why it is partial or failed, in words for the reader."""
+    """Why it is partial or has failed, for the reader."""
     missing: tuple[str, ...] = ()
-    """What the researcher says that its task asks for and it has not found."""
+    """Parts of the task for which the researcher reported no result."""
     contradictions: tuple[ConflictingClaims, ...] = ()
-    """Where its sources contradict each other."""
+    """Contradictions between its sources."""
     is_withheld: bool = False
-    """Whether a filter of the model's provider refuses to have it read."""
+    """Whether the model provider's content filter blocked its text."""
     withheld: int = 0
-    """Results of its tools that such a filter refuses to have read."""
+    """Number of tool results that such a filter blocked."""
     failures: tuple[str, ...] = ()
-    """What went wrong on the way, as it was emitted."""
+    """Failures during the research, as emitted."""
     seconds: float = 0.0
-    """Active seconds that the research took."""
+    """Active seconds of the research."""
     actions: tuple[Action, ...] = ()
     """Its tool calls, in order."""
     numbered: str | None = None
-    """The text with the numbers of the thread; none until `collect` has seen it."""
+    """The text with the thread's source numbers; None before `collect`."""
     is_excerpt: bool = False
-    """Whether the text is made of passages as they stand in their sources, which no model has looked at."""
+    """Whether the text consists of verbatim passages that no model has read."""
     is_analysis: bool = False
-    """Whether it concludes from other findings, whose sources it cites."""
+    """Whether it draws conclusions from other findings, whose sources it cites."""
     dropped_markers: int = 0
-    """Markers that named no source and were removed."""
+    """Number of markers removed because they named no source."""
 
 
 class Task(Assignment):
-    """What a researcher is given, and all that it is given."""
+    """The complete input of a researcher."""
 
     text: str
-    """The task in words."""
+    """The task description."""
     title: str = ""
-    """Title of the task in a few words."""
+    """The task's title in a few words."""
     turn: int
     """Turn index of its packets."""
     date: str
-    """Today's date in words, as frozen at the start of the question."""
+    """Today's date in words, frozen at the start of the question."""
     language: str
     """Language of all prose."""
     scope: Scope
     """What it may search."""
     seconds: float
-    """Active seconds until it must start writing."""
+    """Active seconds after which it must start writing."""
     tokens: int | None = None
-    """Tokens that it may spend, input and output; none: unlimited."""
+    """Maximum tokens, input and output; None: unlimited."""
     searches: int | None = None
-    """Searches that it may make; none: unlimited."""
+    """Maximum searches; None: unlimited."""
     fetches: int | None = None
-    """Pages that it may open; none: unlimited."""
+    """Maximum pages and documents opened; None: unlimited."""
     tool_calls: int | None = None
-    """Calls of research tools that it may make; none: unlimited."""
+    """Maximum calls of research tools; None: unlimited."""
     usd: float | None = None
-    """Money that it may spend, in US dollars; none: unlimited."""
+    """Maximum cost in US dollars; None: unlimited."""
 
 
 class Plan(Record):
     """The research plan."""
 
     text: str
-    """As the model wrote it, or as the user edited it."""
+    """The plan as written by the model, or as edited by the user."""
     steps: tuple[str, ...]
     """Its numbered steps, one to six."""
     title: str = ""
-    """Title of the report; empty where the planner gave none."""
+    """Title of the report; may be empty."""
     requirements: tuple[str, ...] = ()
-    """The checklist: what the report has to say, each by itself; empty where the planner made none."""
+    """Checklist of what the report must answer; may be empty."""
     left_out: int = 0
-    """Steps that it had beyond the limit."""
+    """Number of steps dropped because of the limit."""
     review: Literal["none", "approved", "rejected"] = "none"
-    """What the user said of it, where the user is asked."""
+    """The user's decision; `none` if not asked yet or not at all."""
     comment: str = ""
-    """Why the user rejected it."""
+    """The user's reason for rejecting it."""
 
     @property
     def remark(self) -> str:
-        """Return the reader's note on the steps beyond the limit; empty if there are none."""
-        words = f"The plan had more steps than are carried out ({self.left_out} left out: max_plan_steps)."
+        """Note on steps dropped because of the limit; empty if there are none."""
+        words = f"The plan had more steps than allowed ({self.left_out} left out: max_plan_steps)."
         return words if self.left_out else ""
 
 
 class Spent(Record):
-    """What one model call or tool call cost."""
+    """The cost of one model call or tool call."""
 
     role: str
-    """The model's role, or the tool's name."""
+    """Role of the model, or name of the tool."""
     input_tokens: int = 0
-    """Tokens read, cached ones included."""
+    """Input tokens, including cached tokens."""
     cached_tokens: int = 0
-    """Tokens read from the provider's cache."""
+    """Input tokens from the provider's cache."""
     output_tokens: int = 0
-    """Tokens written."""
     searches: int = 0
-    """Queries sent, each once for every engine."""
+    """Queries sent; a query sent to two engines counts twice."""
     fetches: int = 0
     """Web pages fetched and documents opened."""
     tool_calls: int = 0
-    """Calls of research tools that were carried out."""
+    """Completed calls of research tools."""
     usd: float = 0.0
-    """Money in US dollars, as far as it is known."""
+    """Cost in US dollars, as far as known."""
 
 
 class Span(Record):
-    """A number that is estimated."""
+    """The range of an estimate."""
 
     low: float
-    """The least of what earlier runs took."""
+    """Minimum over earlier runs."""
     likely: float
-    """Their median."""
+    """Median over earlier runs."""
     high: float
-    """The most."""
+    """Maximum over earlier runs."""
 
 
 class Estimate(Record):
-    """What a question will have taken at its end, by finished runs of the same kind; with fewer than three, only the
-    limits."""
+    """Estimated totals for a question, from finished runs of the same kind; only limits if fewer than three exist."""
 
     runs: int = 0
-    """Finished runs by the same strategy, depth and models."""
+    """Number of finished runs with the same strategy, depth and models."""
     calls: Span | None = None
-    """Calls of models."""
+    """Model calls."""
     input_tokens: Span | None = None
-    """Tokens that they read."""
     output_tokens: Span | None = None
-    """Tokens that they write."""
     usd: Span | None = None
-    """Money in US dollars; none where the price of a model is not known."""
+    """Cost in US dollars; None if a model's price is unknown."""
     seconds: Span | None = None
     """Active seconds."""
     max_tokens: int | None = None
-    """The limit on tokens; none: unlimited."""
+    """Token limit; None: unlimited."""
     max_usd: float | None = None
-    """The limit on money; none: unlimited."""
+    """Cost limit in US dollars; None: unlimited."""
     max_seconds: float | None = None
-    """The limit on the seconds of research."""
+    """Limit on the active seconds of research."""
 
 
 class Run(Record):
-    """The question under research, frozen at its start, and where the run stands."""
+    """The current question, the values frozen at its start, and the progress of the run."""
 
     id: str
     """Id of the question."""
@@ -294,78 +289,76 @@ class Run(Record):
     date: str
     """Date at the start, in words."""
     language: str
-    """Language of all prose, as prompts name it: "German"."""
+    """Language of all prose, by English name as used in prompts: "German"."""
     language_code: str = ""
-    """Its ISO 639-1 code; empty where it is not known."""
+    """Its ISO 639-1 code; empty if unknown."""
     is_resumable: bool
-    """Whether a checkpointer can hold the pause of a question to the user."""
+    """Whether there is a checkpointer, so that the run can pause to ask the user."""
     scope: Scope = Scope()
     """What it may search."""
     version: str
     """Version of the code that started it."""
     strategy: Strategy = "orchestrated"
-    """How it is researched."""
     entry: Entry = "question"
-    """How the latest message came in."""
+    """Kind of the latest message."""
     first_title: str = ""
-    """Title of the report on the first question of its thread; empty at that question, and without one."""
+    """Title of the report on the thread's first question; empty for that question itself, or if there is no title."""
     depth: Depth | None = None
-    """How much the question is worth, as it was set at its start; none: `standard`."""
+    """Research effort, set at the question's start; None: `standard`."""
     is_recalled: bool = False
-    """Whether it is answered from what was read for earlier questions of its thread; then it `is_quick`, too."""
+    """Whether it is answered from sources read for the thread's earlier questions; implies `is_quick`."""
     is_quick: bool = False
-    """Whether it is answered from one search: by its depth, or since `auto` found it to be small."""
+    """Whether it is answered from one search, because of its depth or because `auto` judged it to be small."""
     estimate: Estimate | None = None
-    """What it was estimated to take when its plan was made; none before, and where models cost nothing."""
+    """Estimate made at planning; None before that, or if models cost nothing."""
     active_seconds: float = 0.0
-    """Time at work so far; pauses are not counted."""
+    """Running time so far, excluding pauses."""
     lost_seconds: float = 0.0
-    """Part of it that went into calls whose node failed or was stopped."""
+    """The part of `active_seconds` spent on calls whose node failed or was stopped."""
     assumptions: tuple[str, ...] = ()
-    """What was taken for granted instead of asking, stated in the report."""
+    """Assumptions made instead of asking the user; stated in the report."""
     notices: tuple[str, ...] = ()
-    """What the reader should know about this run: an unknown window, say."""
+    """Notes on this run for the reader, such as an unknown context window."""
     not_read: tuple[NotRead, ...] = ()
-    """Documents that cannot be searched, the first of them."""
+    """Documents that could not be indexed, up to a maximum number."""
     status: RunStatus = "running"
-    """Where the run stands."""
     stop_reason: str = ""
-    """Which limit ended the research, if one did."""
+    """The limit that stopped the research; otherwise empty."""
 
 
 NO_RUN = Run(id="", question="", date="", language="", is_resumable=False, version="")
-"""What stands in the state until a question has begun."""
+"""Placeholder in the state before the first question."""
 
 
 class Progress(Record):
-    """How far the orchestrator has come with this question."""
+    """The orchestrator's progress on this question."""
 
     cycle: int = 0
-    """Rounds of research that were dispatched."""
+    """Number of research rounds dispatched."""
     thinks: int = 0
-    """Thoughts in a row."""
+    """Number of consecutive thoughts."""
     mistakes: int = 0
-    """Calls in a row that could not be run."""
+    """Number of consecutive invalid calls."""
     nudges: tuple[str, ...] = ()
-    """Reminders that were given once and are not given again."""
+    """Reminders already given, so that they are not repeated."""
     thought: str = ""
-    """The latest thought, kept for the research that follows it."""
+    """The latest thought, stored for the assignments that follow it."""
     opening: int = 0
-    """Messages of the conversation when the orchestrator began; later ones stand in the transcript."""
+    """Number of messages when the orchestrator started; later ones are in its transcript."""
     seen_messages: int = 0
-    """Messages of the conversation that the orchestrator has been shown."""
+    """Number of messages that the orchestrator has seen."""
     turn: int = 0
     """Turn index of the next packets."""
     decision: Decision = "again"
-    """What comes next."""
+    """The next action."""
     analyses: tuple[tuple[str, str], ...] = ()
-    """Call id and words of the analyses that the orchestrator has asked for; the last one may be under way."""
+    """(Call id, text) of each requested analysis; the last may be in progress."""
     waiting: tuple[tuple[str, str], ...] = ()
-    """Call id and words of tasks that the orchestrator has handed out and that go out in the next rounds."""
+    """(Call id, text) of assigned tasks waiting for the next rounds."""
 
 
 def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:
-    """Add new findings; a finding with the thread's numbers wins over the same one without."""
+    """Add new findings; a finding that has the thread's numbers wins over one that lacks them."""
     merged = dict(current)
     for key, finding in update.items():
         known = merged.get(key)

@@ -1,4 +1,4 @@
-"""What every record is; sources as the state holds them, and what could not be read."""
+"""The base class of records; sources, unread files and attachments."""
 
 from __future__ import annotations
 
@@ -12,145 +12,145 @@ from pydantic import BaseModel, ConfigDict
 DOCUMENT_SCHEME = "docs:"
 """Prefix of the addresses of the user's own documents."""
 Extent = Literal["whole", "part", "excerpt", "not opened"]
-"""What was read of a source: all of its text, its beginning, or only what a search showed of it, be it that nobody
-opened it or that it could not be opened."""
+"""How much of a source was read: all of its text, its beginning, or only a search excerpt, either because it was
+never opened or because opening it failed."""
 
 DateKind = Literal["", "document", "publication", "as_of", "in_force", "file_name", "changed"]
-"""What is known of a date: it is that of the document, of its publication, of the state that it shows, or of the day
-from which it is in force; or only the name of the file bears it, or it was changed then. Empty without a date."""
+"""What a date refers to: the document, its publication, the state that it describes, its entry into force, its file
+name, or its last change. Empty if there is no date."""
 
 Origin = Literal["own", "official", "company", "news", "scholarly", "forum", "other"]
-"""What kind of publisher a source has; `own`: it is a document of the user."""
+"""The kind of a source's publisher; `own` for the user's documents."""
 
 
 class Record(BaseModel):
-    """A frozen piece of a run; two records with equal fields are the same record."""
+    """A frozen record of a run; records with equal fields are equal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 def short_hash(*parts: str) -> str:
-    """Return the first 16 hex digits of the SHA-256 of some texts."""
+    """Return the first 16 hex digits of the SHA-256 of `parts`."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def time_of(date: str, period: str) -> str:
-    """Return a date, or the end of a period, as an ISO date or the beginning of one; empty if both are."""
+    """Return the date, or else the end of the period, as a full or partial ISO date; empty if both are empty."""
     return date or re.split("-[QH]", period.rpartition("/")[2])[0]
 
 
 class Source(Record):
-    """Something that was found, and perhaps read."""
+    """A document or page that was found and possibly read."""
 
     key: str
     """Identity: the canonical web address, or the file's URI."""
     title: str
-    """Title as the source gives it."""
+    """Title, as stated by the source."""
     location: str
-    """Where a reader opens it: the final web address, or the file's URI."""
+    """Where a reader can open it: the final web address, or the file's URI."""
     address: str
-    """What a model passes to `open_url` to read it."""
+    """The address that a model passes to `open_url`."""
     kind: Literal["document", "web"]
-    """A file of the user, or a page of the web."""
+    """A file of the user, or a web page."""
     date: str = ""
-    """Date of the source as it states it (ISO 8601); empty if it states none."""
+    """Date that the source states (ISO 8601); empty if it states none."""
     date_kind: DateKind = ""
-    """What kind of date that is; empty if it is not known."""
+    """Kind of `date`; empty if unknown."""
     period: str = ""
-    """What it reports on: 2025, 2025-Q1, 2025-H1, 2025-05, 2025/2026 or 2025-07/2026-06; empty if it names none."""
+    """Reporting period: 2025, 2025-Q1, 2025-H1, 2025-05, 2025/2026 or 2025-07/2026-06; empty if there is none."""
     content_hash: str = ""
-    """SHA-256 (hex) of the full text in the store; empty as long as only an excerpt was seen."""
+    """SHA-256 (hex) of the full text in the store; empty if only an excerpt was read."""
     is_cut: bool = False
-    """Whether its text is longer than what was read of it."""
+    """Whether only the beginning of its text was read."""
     is_rendered: bool = False
-    """Whether its text is what a browser showed after running the page's scripts."""
+    """Whether a browser ran the page's scripts before its text was read."""
     failure: str = ""
-    """Why it could not be opened, in a word (see `NotRead.code`); empty if it was, or nobody tried."""
+    """Code of the reason why it could not be opened (see `NotRead.code`); empty if no attempt failed."""
     copy_address: str = ""
-    """Where it was read instead of at its own address: an open copy, or a page of the Internet Archive; else empty."""
+    """Address of the open or archived copy that was read instead; otherwise empty."""
     copied_on: str = ""
-    """Day on which the Internet Archive copied it (ISO 8601); empty if that is not where it was read."""
+    """Day on which the Internet Archive made the copy (ISO 8601); empty for other copies."""
     is_retracted: bool = False
     """Whether Crossref lists a retraction of this paper."""
     superseded_by: str = ""
-    """What took the place of this document, in its own words; empty if it names nothing."""
+    """Name of the document that replaced it, as it states; empty if there is none."""
     is_draft: bool = False
     """Whether it calls itself a draft."""
     in_force_from: str = ""
-    """When it says that it comes into force (the beginning of an ISO date), if that is still to come; else empty."""
+    """Full or partial ISO date in the future from which it is in force, as it states; otherwise empty."""
     read_at: str = ""
-    """When the text was read (ISO 8601); empty as long as it was not."""
+    """When the text was read (ISO 8601); empty if not read."""
     is_earlier: bool = False
-    """Whether an earlier run of the user has read it, then, and this one has not."""
+    """Whether it was read only by an earlier run of the user, at `read_at`."""
     excerpts: tuple[str, ...] = ()
-    """SHA-256 (hex) of the excerpts of it that searches of the web have shown, in the store."""
+    """SHA-256 (hex) of its web search excerpts in the store."""
     engines: tuple[str, ...] = ()
-    """Names of the search engines that found it, in the order of the alphabet; empty if none did."""
+    """Names of the search engines that found it, sorted."""
     origin: Origin = "other"
-    """What kind of publisher its page says that it has; see `evidence.origin.origin_of`."""
+    """Kind of its publisher, as the page states; see `evidence.origin.origin_of`."""
     publisher: str = ""
-    """Who published a document of the user, as it says; empty if it says nothing."""
+    """Publisher that a user's document states; may be empty."""
     number: int = 0
-    """Number in this thread, from 1; 0 as long as no finding cites it."""
+    """Number in this thread, from 1; 0 until a finding cites it."""
 
     @property
     def extent(self) -> Extent:
-        """How much of it was read."""
+        """How much of it was read; see `Extent`."""
         if self.content_hash:
             return "part" if self.is_cut else "whole"
         return "not opened" if self.failure else "excerpt"
 
     @property
     def time(self) -> str:
-        """Its date, or else the end of its period; see `time_of`."""
+        """Its date, or else the end of its reporting period; see `time_of`."""
         return time_of(self.date, self.period)
 
     @property
     def is_in_force(self) -> bool:
-        """Whether it was not retracted, nor says of itself that it is a draft, was superseded or is still to come."""
+        """Whether it is neither retracted, nor a draft, nor superseded, nor not yet in force."""
         return not (self.is_retracted or self.is_draft or self.superseded_by or self.in_force_from)
 
 
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
-    """Add new sources; a text that was read wins over an excerpt, the newer over the older, and a number stays."""
-    merged = dict(current)
-    for key, source in update.items():
-        merged[key] = _richer(merged.get(key, source), source)
-    return merged
+    """Merge sources by key: a read text wins over an excerpt, a newer text over an older one; numbers never change."""
+    return {**current, **{key: _richer(current.get(key, source), source) for key, source in update.items()}}
 
 
-def _richer(one: Source, other: Source) -> Source:
-    best = max(one, other, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
-    number = min((s.number for s in (one, other) if s.number), default=0)
-    excerpts = tuple(sorted({*one.excerpts, *other.excerpts}))
-    engines = tuple(sorted({*one.engines, *other.engines}))
-    failure = "" if best.content_hash else max(one.failure, other.failure)
-    date, kind = max((source.date, source.date_kind) for source in (one, other))
-    update = {"number": number, "failure": failure, "date": date, "date_kind": kind, "excerpts": excerpts}
-    return best.model_copy(update={**update, "engines": engines})
+def _richer(current: Source, update: Source) -> Source:
+    best = max(current, update, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
+    date, kind = max((source.date, source.date_kind) for source in (current, update))
+    merged = {
+        "number": min((source.number for source in (current, update) if source.number), default=0),
+        "failure": "" if best.content_hash else max(current.failure, update.failure),
+        "date": date,
+        "date_kind": kind,
+        "excerpts": tuple(sorted({*current.excerpts, *update.excerpts})),
+        "engines": tuple(sorted({*current.engines, *update.engines})),
+    }
+    return best.model_copy(update=merged)
 
 
 class NotRead(Record):
-    """Something that was to be read and could not."""
+    """A page or file that could not be read."""
 
     path: str
-    """The address, or the path of the file."""
+    """Address of the page, or path of the file."""
     reason: str
-    """Why, in words."""
+    """The reason, for the reader."""
     code: str
-    """The same in one word, for programs; see `reading.records`."""
+    """The reason as a code, for programs; see `reading.records`."""
 
 
 class Attached(Record):
-    """A file that the user attached to a message; its bytes are kept beside the thread."""
+    """A file that the user attached to a message; its content is stored in the thread's folder."""
 
     name: str
-    """Its name among the files of the thread."""
+    """Its name among the thread's files."""
     sha256: str = ""
-    """Hash of its bytes, in hex digits; empty if there were none."""
+    """SHA-256 (hex) of its content; empty if the content could not be read."""
     size: int = 0
-    """Bytes."""
+    """Size in bytes."""
     reason: str = ""
-    """Why it is not searched, in words; empty if it is."""
+    """Why it is not searched, for the reader; empty if it is searched."""
     code: str = ""
-    """The same in one word, for programs; see `reading.records`."""
+    """The reason as a code, for programs; see `reading.records`."""

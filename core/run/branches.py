@@ -1,4 +1,4 @@
-"""The channels of one researcher and of one step of a typed plan, and what each writes back."""
+"""State, input and output of the two subgraphs: one researcher, and one step of a typed plan."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from .concurrency import Failed
 from .events.packets import Placement
 
 TIME_OVER = "the time of the plan was over (max_seconds_planned)"
-"""Why a step was ended early."""
+"""Reason for ending a step early."""
 
 
 class ToolRequest(Record):
-    """A tool call that is to be carried out next."""
+    """The tool call to run next."""
 
     id: str
     """Id of the call."""
     tool: str
     """Name of the tool."""
     arguments: dict[str, Any]
-    """Its arguments, calls of the same tool merged."""
+    """Arguments of the call; those of several calls to one tool are merged."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The queries or addresses that it is given; all arguments of a tool that an app has passed."""
+        """Queries or addresses; for a tool that an app passed in, all arguments as `name: value`."""
         if self.tool not in tool_names.OURS:
             return tuple(f"{name}: {value}" for name, value in self.arguments.items())
         values: Any = next(iter(self.arguments.values()), ())
@@ -61,7 +61,7 @@ class ResearcherState:
     request: ToolRequest | None = None
     iteration: int = 0
     shrunk: tuple[int, ...] = ()
-    """How far, in notes, the results have shrunk, each time that they did."""
+    """One entry per shortening: the index in `notes` before which results were shortened."""
     thinks: int = 0
     was_nudged: bool = False
     step: int = 0
@@ -79,21 +79,21 @@ class ResearcherState:
 
 
 class ResearcherInput(TypedDict):
-    """The input of a researcher."""
+    """Input of the researcher subgraph."""
 
     task: Task
 
 
 class ResearcherOutput(TypedDict):
-    """The output of a researcher: all that it writes back."""
+    """Output of the researcher subgraph: everything it writes back to the run."""
 
     findings: dict[str, Finding]
     sources: dict[str, Source]
     spending: dict[str, Spent]
 
 
-def place_of(task: Task) -> Placement:
-    """Return where the packets of a task stand, those of its own steps apart."""
+def placement_of(task: Task) -> Placement:
+    """Return the placement of a task's packets: turn and tab, without a step."""
     return Placement(turn_index=task.turn, tab_index=task.position)
 
 
@@ -103,31 +103,31 @@ def assignment_of(task: Task) -> dict[str, Any]:
 
 
 class StepTask(Task):
-    """The task of a step: a snapshot of what was known when it was dispatched."""
+    """The task of a step, with a snapshot of what was known when it was dispatched."""
 
     question: str
-    """The question, as the seed of wordings."""
+    """The question; seeds the choice of activity texts."""
     step: PlanStep
     """The step."""
     known: tuple[Learning, ...] = ()
-    """Learnings of other steps that bear on it, or on which it builds."""
+    """Relevant learnings of other steps, and those of the steps that this one depends on."""
     elements: tuple[Element, ...] = ()
-    """What else is known that bears on it."""
+    """Other relevant elements of the research memory."""
     rests_on: tuple[Source, ...] = ()
-    """The sources of those learnings."""
+    """Sources of the learnings in `known`."""
     gaps: tuple[Observation, ...] = ()
-    """What is not known and bears on it."""
+    """Relevant gaps."""
     slots: int = 1
-    """Steps of its round that may work at the same time."""
+    """Number of steps of its round that may run in parallel."""
 
 
 class Judgement(Record):
     """A model's evaluation of a step."""
 
     completeness: float
-    """How much of what the task asks for is there, from 0 to 1."""
+    """Share of the task that is answered, 0 to 1."""
     quality: float
-    """How good that is, from 0 to 1."""
+    """Quality of the results, 0 to 1."""
     suggestions: tuple[Suggestion, ...] = ()
     """Further steps that would help."""
 
@@ -137,26 +137,26 @@ class StepState:
     """The channels of one step."""
 
     given: Annotated[list[StepTask], delta(latest, list)]
-    """The task, alone: it holds all that was known, and as a delta it is stored once and not at every checkpoint."""
+    """A list of just the task: it is large, and a delta channel stores it once instead of in every checkpoint."""
     iteration: int = 0
     queries: tuple[str, ...] = ()
-    """What the present iteration searches for."""
+    """Queries of the current iteration."""
     next_queries: tuple[str, ...] = ()
-    """What the next one searches for, as far as that is known."""
+    """Queries of the next iteration, if known already."""
     open_next: tuple[str, ...] = ()
-    """What the next one reads."""
+    """Addresses that the next iteration opens."""
     has_results: bool = False
-    """Whether the present iteration has brought anything to read."""
+    """Whether the current iteration found anything to read."""
     notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
-    """The conversation with the model: what it handed in, and what was found for it."""
+    """The conversation with the model: its forms, and the search results."""
     judged: Judgement | None = None
-    """What the model thinks of the step by now."""
+    """The model's latest evaluation of the step."""
     unproductive: int = 0
-    """Iterations in a row that brought nothing new."""
+    """Consecutive iterations without anything new."""
     turn: int = 0
-    """Sub turn of the next packets."""
+    """`sub_turn_index` of the next packets."""
     seconds: float = 0.0
-    """Seconds since it was sent out, those between its nodes left out."""
+    """Active seconds, including the wait for a slot; time between nodes is not counted."""
     is_over: bool = False
     ended: Ending = "done"
     reason: str = ""
@@ -178,22 +178,23 @@ class StepState:
 
     @property
     def call_id(self) -> str:
-        """Id of the call that asks for the present iteration."""
+        """Id of the current iteration's call."""
         return f"{self.task.id}-{self.iteration}"
 
     @property
     def keys(self) -> list[str]:
-        """The sources of what it was given, then its own; the first has the step's number 1."""
-        return list(dict.fromkeys([*(one.source for one in self.task.known if one.source), *self.numbered]))
+        """Source keys in the order of the step's own numbers, from 1: those of known learnings, then new ones."""
+        given = (learning.source for learning in self.task.known if learning.source)
+        return list(dict.fromkeys([*given, *self.numbered]))
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The step's own numbers of sources, by key."""
+        """The step's own source numbers by key."""
         return {key: number for number, key in enumerate(self.keys, 1)}
 
 
 class BranchUpdate(TypedDict, total=False):
-    """What a node of a researcher or of a step writes to its channels."""
+    """State update of a node in either subgraph."""
 
     notes: list[list[AnyMessage]]
     request: ToolRequest | None
@@ -228,15 +229,15 @@ class BranchUpdate(TypedDict, total=False):
 
 
 class StepInput(TypedDict):
-    """The input of a step."""
+    """Input of the step subgraph."""
 
     given: list[StepTask]
     seconds: float
-    """Seconds that it has waited for its slot."""
+    """Seconds spent waiting for a slot."""
 
 
 class StepOutput(TypedDict):
-    """The output of a step: all that it writes back."""
+    """Output of the step subgraph: everything it writes back to the run."""
 
     findings: dict[str, Finding]
     outcomes: dict[str, StepOutcome]
@@ -247,14 +248,14 @@ class StepOutput(TypedDict):
 
 
 def failure_reason(failed: Failed) -> str:
-    """Return why something that a step tried has failed, in words for the reader."""
+    """Return the reason for a failed attempt of a step, worded for the reader."""
     return TIME_OVER if failed.is_late else failed.reason
 
 
 def new_observation(
     state: StepState, kind: ObservationKind, text: str, score: float, learnings: tuple[str, ...] = (), other: str = ""
 ) -> Observation:
-    """Return an observation that the step makes now."""
+    """Return an observation of the step's current iteration."""
     task = state.task
     return Observation(
         kind=kind,

@@ -1,4 +1,4 @@
-"""Concurrent work: things of an event loop, threads for what blocks, work carried out to its end, slots, attempts."""
+"""Concurrency: values per event loop, locks, daemon threads, shielded transactions, slots, attempts with a deadline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Hashable, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from functools import partial, wraps
-from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 from langgraph.errors import GraphBubbleUp
@@ -22,12 +22,12 @@ from .logs import log_failure
 Kept = TypeVar("Kept")
 Task = Callable[[], None]
 IDLE_SECONDS = 10.0
-"""How long a thread waits for more work: to start one costs more than most of what it is given to do."""
-Given = ParamSpec("Given")
+"""Idle seconds before a thread ends; starting a thread costs more than most of the work it runs."""
+Arguments = ParamSpec("Arguments")
 
 
 class PerLoop(Generic[Kept]):
-    """Makes one value for each event loop, when the loop first asks for it."""
+    """Creates a value for each event loop on first use."""
 
     def __init__(self, make: Callable[[], Kept]) -> None:
         self._make = make
@@ -35,52 +35,52 @@ class PerLoop(Generic[Kept]):
         self._lock = threading.Lock()
 
     def get(self) -> Kept:
-        """Return the value of the running loop; raises `RuntimeError` without one."""
+        """Return the value of the running loop; raises `RuntimeError` if no loop is running."""
         loop = asyncio.get_running_loop()
         with self._lock:
-            # What is kept may refer to its loop, so that weak references would never let go of it.
-            for ended in [each for each in self._kept if each.is_closed()]:
-                del self._kept[ended]
+            # A value may refer to its loop, so weak references would never be released.
+            for closed in [known for known in self._kept if known.is_closed()]:
+                del self._kept[closed]
             if loop not in self._kept:
                 self._kept[loop] = self._make()
             return self._kept[loop]
 
 
 class Locks:
-    """A lock for each name, kept as long as it is held or awaited."""
+    """Named locks; a lock exists only while it is held or awaited."""
 
     def __init__(self) -> None:
         self._by_name = PerLoop(WeakValueDictionary[Hashable, asyncio.Lock])
 
-    def alone(self, name: Hashable) -> asyncio.Lock:
-        """Return the lock of this name on this event loop."""
+    def lock(self, name: Hashable) -> asyncio.Lock:
+        """Return the running event loop's lock with this name."""
         return self._by_name.get().setdefault(name, asyncio.Lock())
 
 
 class Threads:
-    """A pool of daemon threads for any event loop; idle ones end after a while.
+    """A pool of daemon threads for any event loop; idle threads end after `IDLE_SECONDS`.
 
-    Whoever gives up waiting can go on at once and end the program, which the threads of the event loop's own pool
-    prevent. Work that was given up before its turn is never begun.
+    Unlike the event loop's own pool, daemon threads let the program exit at once after a cancellation. Work that is
+    cancelled while it waits for a thread never starts.
     """
 
-    def __init__(self, name: str, most: int) -> None:
+    def __init__(self, name: str, limit: int) -> None:
         self._name = name
-        self._most = most
+        self._limit = limit
         self._running = self._idle = 0
         self._tasks: deque[Task] = deque()
         self._work = threading.Condition()
 
     async def run(self, work: Callable[[], Value]) -> Value:
-        """Run the work in the caller's context when a thread is free; returns or raises what it does."""
+        """Run the work in a free thread with the caller's context; returns its result or raises its error."""
         future: Future[Value] = Future()
         in_context = partial(contextvars.copy_context().run, work)
         with self._work:
             self._tasks.append(lambda: _finish(future, in_context))
-            is_another_wanted = self._idle < len(self._tasks) and self._running < self._most
-            self._running += is_another_wanted
+            needs_thread = self._idle < len(self._tasks) and self._running < self._limit
+            self._running += needs_thread
             self._work.notify()
-        if is_another_wanted:
+        if needs_thread:
             threading.Thread(target=self._work_off, daemon=True, name=self._name).start()
         return await asyncio.wrap_future(future)
 
@@ -88,9 +88,9 @@ class Threads:
         while True:
             with self._work:
                 self._idle += 1
-                is_awaited = self._work.wait_for(lambda: self._tasks, IDLE_SECONDS)
+                has_task = self._work.wait_for(lambda: self._tasks, IDLE_SECONDS)
                 self._idle -= 1
-                if not is_awaited:
+                if not has_task:
                     self._running -= 1
                     return
                 task = self._tasks.popleft()
@@ -101,7 +101,7 @@ _all_work = Threads("work", 64)
 
 
 async def in_thread(work: Callable[[], Value]) -> Value:
-    """Run the work in a daemon thread; returns or raises what it does."""
+    """Run the work in a daemon thread; returns its result or raises its error."""
     return await _all_work.run(work)
 
 
@@ -115,65 +115,59 @@ def _finish(future: Future[Value], work: Callable[[], Value]) -> None:
 
 
 class ShieldedTasks:
-    """Runs transactions to their end though their caller is cancelled: an open one would lock the file."""
+    """Completes transactions whose caller was cancelled: an open transaction would lock the file."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def do(self, work: Coroutine[Any, Any, Value]) -> Value:
-        """Await the work; a cancellation reaches the caller alone."""
+        """Await the work; a cancellation reaches only the caller."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
 
     async def end(self) -> None:
-        """Wait for the works whose callers were cancelled."""
+        """Wait for work whose callers were cancelled."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-class _Writer(Protocol):
-    shielded: ShieldedTasks
-
-
-Writer = TypeVar("Writer", bound=_Writer)
-
-
 def shielded(
-    method: Callable[Concatenate[Writer, Given], Coroutine[Any, Any, Value]],
-) -> Callable[Concatenate[Writer, Given], Coroutine[Any, Any, Value]]:
-    """Shield each call of the method from the cancellation of its caller."""
+    method: Callable[Concatenate[Any, Arguments], Coroutine[Any, Any, Value]],
+) -> Callable[Concatenate[Any, Arguments], Coroutine[Any, Any, Value]]:
+    """Run each call of a method in its object's `shielded` tasks."""
 
     @wraps(method)
-    async def whole(self: Writer, /, *given: Given.args, **named: Given.kwargs) -> Value:
-        return await self.shielded.do(method(self, *given, **named))
+    async def shielded_method(self: Any, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+        result: Value = await self.shielded.do(method(self, *args, **kwargs))
+        return result
 
-    return whole
+    return shielded_method
 
 
 _SLOTS = PerLoop(WeakValueDictionary[str, asyncio.Semaphore])
 
 
 def slot(round_id: str, most: int) -> asyncio.Semaphore:
-    """Return the round's `most` slots on this event loop, of which one is held first come first served."""
+    """Return the round's semaphore with `most` slots on this event loop."""
     return _SLOTS.get().setdefault(round_id, asyncio.Semaphore(most))
 
 
 class Failed(NamedTuple):
-    """The failure of an attempt."""
+    """A failed attempt."""
 
     reason: str
-    """Why, in words for the reader."""
+    """Reason, worded for the reader."""
     is_late: bool
-    """Whether the time was over."""
+    """Whether it ran out of time."""
 
 
 async def attempt(
     work: Coroutine[Any, Any, Value], seconds: float, booking: AbstractAsyncContextManager[None]
 ) -> Value | Failed:
-    """Await the work for so many seconds and record its costs; raises only what stops the whole run."""
+    """Await the work with a deadline and record its costs; raises only errors that stop the whole run."""
     if seconds <= 0:
-        # A clock that has run out is noticed only where the work has to wait.
+        # An expired asyncio timeout takes effect only at the next await.
         work.close()
         return Failed(TIME_OVER, is_late=True)
     clock = asyncio.timeout(seconds)
@@ -182,14 +176,14 @@ async def attempt(
             return await work
     except GraphBubbleUp:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a model raises ends this researcher alone
+    except Exception as error:  # noqa: BLE001 - an error of a model ends only this researcher
         reason = TIME_OVER if clock.expired() else failure_of(error)
         log_failure(__name__, error, "A researcher goes on with what it has: %s", reason)
         return Failed(reason, is_late=clock.expired())
 
 
 async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:
-    """Await all works and return their results in order; if one raises or the caller is cancelled, all are."""
+    """Await all and return their results in order; cancels the rest if any fails or the caller is cancelled."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         return await asyncio.gather(*tasks)

@@ -1,4 +1,4 @@
-"""What a run is given: models, documents, language, limits."""
+"""The settings of a run (`Context`): models, documents, search engines, language, depth, limits; and its clock."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "stri
 
 @runtime_checkable
 class Clock(Protocol):
-    """Tells the date, measures seconds and lets them pass."""
+    """A clock: date, elapsed seconds, sleep."""
 
     def now(self) -> datetime:
-        """Return the present local date and time."""
+        """Return the local date and time."""
 
     def seconds(self) -> float:
-        """Seconds from an arbitrary start; never goes back."""
+        """Seconds since an arbitrary start; never goes back."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until so many seconds of this clock have passed."""
+        """Wait for this many seconds on this clock."""
 
 
 class Watch:
-    """A stopwatch that starts at the seconds already spent."""
+    """A stopwatch that starts at `earlier` seconds."""
 
     def __init__(self, clock: Clock, earlier: float) -> None:
         self._clock, self._start = clock, clock.seconds() - earlier
 
     @property
     def seconds(self) -> float:
-        """Seconds until now."""
+        """Elapsed seconds, `earlier` included."""
         return self._clock.seconds() - self._start
 
 
@@ -65,26 +65,26 @@ class SystemClock:
     """The computer's own clock."""
 
     def now(self) -> datetime:
-        """Return the present local date and time."""
+        """Return the local date and time."""
         return datetime.now().astimezone()
 
     def seconds(self) -> float:
-        """Seconds from an arbitrary start; never goes back."""
+        """Seconds since an arbitrary start; never goes back."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until so many seconds have passed."""
+        """Wait for this many seconds."""
         await asyncio.sleep(seconds)
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """A search engine of the app's own; `tools.engine.SearchEngine` says what else it may have."""
+    """A search engine that an app passes in; `tools.engine.SearchEngine` lists its optional attributes."""
 
     name: str
 
     async def search(self, query: str, count: int) -> list[Any]:
-        """Return at most about `count` results, the best first."""
+        """Return about `count` results, best first."""
 
 
 AnyEngine = Annotated[
@@ -93,16 +93,16 @@ AnyEngine = Annotated[
 
 
 class Price(NamedTuple):
-    """What a model's tokens cost, in US dollars per million."""
+    """Price of a model's tokens, in US dollars per million."""
 
     input: Annotated[float, Field(ge=0)]
     output: Annotated[float, Field(ge=0)]
     cached: Annotated[float, Field(ge=0)] | None = None
-    """Tokens read from the provider's cache; none: as `input`."""
+    """Price of tokens read from the provider's cache; not set: the price of `input`."""
 
 
 class Settings(TypedDict, total=False):
-    """What may be given for the fields of `Context`, for type checkers and editors."""
+    """Argument types accepted for the fields of `Context`, for type checkers and editors."""
 
     models: str | BaseChatModel | Mapping[Role, str | BaseChatModel] | None
     allow_models: Sequence[str]
@@ -150,7 +150,7 @@ class Settings(TypedDict, total=False):
 
 
 class Context(KnownNames, BaseSettings):
-    """Settings of a run; each can be set by `DEEP_RESEARCH_<NAME>`, and what the call gives wins."""
+    """Settings of a run; each can also be set by `DEEP_RESEARCH_<NAME>`, which arguments override."""
 
     model_config = SettingsConfigDict(
         env_prefix=ENVIRONMENT_PREFIX,
@@ -162,135 +162,139 @@ class Context(KnownNames, BaseSettings):
     )
 
     models: Model | dict[Role, Model] | None = Field(default=None, title="Models")
-    """One model for all roles, or a model by role: a name such as `extractive` or a chat model instance.
-    Where no verifier is named, the writer's model plays it."""
+    """One model for all roles, or one per role: a name such as `openai:NAME` or `extractive`, or a chat model instance.
+    If no verifier is named, the writer's model verifies."""
     allow_models: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Models to choose from")
-    """Models that users of the server may choose instead of `models`."""
+    """Names of models that users of the server may choose instead of `models`."""
     window: int | None = Field(default=None, gt=0, title="Window")
-    """Input tokens that the models can read, where their own profile is wrong or missing."""
+    """Context window of the models in input tokens; set it if their profile is wrong or missing."""
     reasoning: bool | None = Field(default=None, title="Reasoning")
-    """Whether the models reason by themselves, where their own profile is wrong or missing."""
+    """Whether the models are reasoning models; set it if their profile is wrong or missing."""
     tool_calls: ToolCalls = Field(default="auto", title="Tool calls")
-    """How models call tools: by the API's own means, as JSON by a schema, or as tagged text; `auto` finds out."""
+    """How models call tools: `native` (tool calls of the API), `schema` (JSON that follows a schema) or `tags` (tagged
+    text); `auto` detects what works."""
     responses_api: bool | None = Field(default=None, title="Responses API")
-    """Whether OpenAI models are called by the Responses API; not set: where the model wants it."""
+    """Whether to call OpenAI models through the Responses API; not set: only if the model needs it."""
     prices: dict[str, Price] = Field(default_factory=dict, title="Prices")
-    """US dollars per million tokens by model name, for the money in progress and `max_usd`."""
+    """Prices by model name, in US dollars per million tokens: input, output and, optionally, cached input. Used for the
+    costs shown and for `max_usd`."""
     allow_small_window: bool = Field(default=False, title="Allow small windows")
-    """Run models that read fewer tokens than `min_window`, down to 8 000, with everything cut shorter."""
+    """Allow models with a window below `min_window`, down to 8 000 tokens; all texts are then cut shorter."""
     small: Literal["auto", "on", "off"] = Field(default="auto", title="Small steps")
-    """Ask models for little at once: lists of facts, short forms, fewer rounds, reports section by section. `auto` does
-    so where one reads less than 32 000 tokens, or calls tools in no way of its API."""
+    """Give models small tasks: lists of facts, short forms, fewer rounds, reports section by section. `auto`: only if a
+    model's window is below 32 000 tokens or it cannot call tools through its API."""
     effort: Effort = Field(default="auto", title="Effort")
-    """How hard reasoning models think; `auto` leaves it to the model, and means `low` for researchers."""
+    """Reasoning effort of reasoning models; `auto`: `low` for researchers, the model's default for other roles."""
     docs: Annotated[tuple[Path, ...], NoDecode] = Field(default=(), title="Documents")
-    """Folders and files to search; in the environment separated as in PATH."""
+    """Folders and files to search; in the environment, separated as in PATH."""
     engines: Annotated[tuple[AnyEngine, ...] | None, NoDecode] = Field(default=None, title="Search engines")
-    """Engines that search the web, such as `tavily`, `duckduckgo`, `wikipedia` or `arxiv`, or a LangChain retriever or
-    tool as `package.module:Class`; the results of several are fused. In the environment `none` for no engine. An app
-    may also pass a retriever, a tool, or an engine of its own. Not set: Tavily if TAVILY_API_KEY is there, else,
-    without documents, DuckDuckGo, and Wikipedia and arXiv where it brings nothing."""
+    """Web search engines: names such as `tavily`, `duckduckgo`, `wikipedia` or `arxiv`, or `package.module:Class` of a
+    LangChain retriever or tool. An app may also pass a retriever, a tool, or its own engine. Results of several engines
+    are fused. In the environment, `none` turns web search off. Not set: Tavily if TAVILY_API_KEY is set; otherwise, if
+    there are no documents, DuckDuckGo, with Wikipedia and arXiv as fallbacks if it finds nothing."""
     retrievers: SkipJsonSchema[
         Annotated[
             tuple[Annotated[str, Field(pattern=":")] | InstanceOf[BaseRetriever] | InstanceOf[BaseTool], ...], NoDecode
         ]
     ] = Field(default=(), exclude=True, title="Retrievers")
-    """Private documents beside `docs`: LangChain retrievers or search tools, or `package.module:Name` of one."""
+    """Search in private documents outside `docs`: LangChain retrievers or search tools, or `package.module:Name` of
+    one."""
     tools: SkipJsonSchema[Annotated[tuple[str | InstanceOf[BaseTool], ...], NoDecode]] = Field(
         default=(), exclude=True, title="Tools"
     )
-    """What researchers may call beside search: LangChain tools, functions with a docstring, or names of tools that an
-    installed package registers."""
+    """Tools that researchers may call besides search: LangChain tools, functions with a docstring, or names of tools
+    that an installed package registers."""
     mcp: SkipJsonSchema[dict[str, dict[str, Any]]] = Field(
         default_factory=dict, exclude=True, repr=False, title="MCP servers"
     )
-    """Servers of tools that speak MCP, by name: `{"command": ..., "args": [...]}` for one to start, `{"url": ...}` for
-    one on the network; JSON in the environment."""
+    """MCP servers by name: `{"command": ..., "args": [...]}` starts a local server, `{"url": ...}` connects to a remote
+    one. In the environment, as JSON."""
     domains_allow: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Only these domains")
-    """Domains, with their subdomains, that the web is searched and read in; all if empty."""
+    """Search and read only these domains and their subdomains; empty: all."""
     domains_deny: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Not these domains")
-    """Domains, with their subdomains, that are neither searched nor read."""
+    """Never search or read these domains and their subdomains."""
     published_after: date | None = Field(default=None, title="Published after")
-    """Web results that are known to be older are left out."""
+    """Leave out web results known to be older than this date."""
     mix_private: bool = Field(default=False, title="Mix private words")
-    """Let web queries use words that only your documents say, within `max_unseen_characters`; else such words are left
-    out."""
+    """Allow web queries to contain words found only in your documents, up to `max_unseen_characters`; otherwise such
+    words are removed."""
     earlier: bool = Field(default=False, title="Earlier research")
-    """Search what your finished runs have read, too. Old pages are read again if the web is on (`earlier_days`)."""
+    """Also search the sources that your finished runs have read. If the web is searched too, pages older than
+    `earlier_days` are fetched again."""
     allow_private: Annotated[tuple[str, ...], NoDecode] = Field(default=(), title="Private addresses")
-    """Hosts or networks inside your own network that may be read: `10.1.0.0/16`, `wiki.example`, `127.0.0.1:8080`."""
+    """Private hosts or networks that may be read, such as `10.1.0.0/16`, `wiki.example` or `127.0.0.1:8080`."""
     ports: Annotated[tuple[Port, ...], NoDecode] = Field(default=(80, 443), title="Ports")
-    """Ports at which web pages are read."""
+    """Ports from which web pages may be fetched."""
     robots: bool = Field(default=True, title="Obey robots.txt")
-    """Leave pages alone that their site's robots.txt forbids to automatic readers."""
+    """Do not read pages that their site's robots.txt disallows for crawlers."""
     open_copies: bool = Field(default=True, title="Open copies")
-    """Look up papers that are closed in open directories, pages that are gone in the Internet Archive, and retractions
-    in Crossref; off where `engines` is `none`."""
+    """Look up open copies of paywalled papers in public directories, missing pages in the Internet Archive, and
+    retractions in Crossref; off if `engines` is `none`."""
     email: str = Field(default="", title="E-mail address")
-    """Your address, which Unpaywall wants to be told when it is asked for open copies; empty: it is not asked."""
+    """Your email address, which Unpaywall requires for lookups of open copies; empty: Unpaywall is not used."""
     trust_proxy: bool = Field(default=False, title="Trust the proxy")
-    """Read pages through the proxy of the environment (HTTPS_PROXY), which then decides where a name leads."""
+    """Read pages through the environment's proxy (HTTPS_PROXY), which then resolves host names."""
     browser: str = Field(default="chromium", pattern=r"\S", title="Browser")
-    """Command of the Chromium that renders pages which are empty without their scripts, with switches if it needs any;
-    `off`: such pages are not read. Needs the extra `browser`."""
+    """Command, with optional switches, that starts Chromium to render pages that are empty without JavaScript; `off`:
+    such pages are not read. Needs the extra `browser`."""
     data_dir: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("deep-research", appauthor=False)), title="Data folder"
     )
     """Folder for runs and document indexes."""
     instructions: str = Field(default="", title="House rules")
-    """Tone, length and audience of plan and report."""
+    """Instructions for the plan and the report, such as tone, length and audience."""
     language: str = Field(default="", title="Language")
-    """Language of plan and report, by name or code: `German`, `Deutsch`, `de`, or in several words such as `plain
+    """Language of the plan and the report: a name or code (`German`, `Deutsch`, `de`), or a description such as `plain
     English for children`; empty: the language of the question."""
     depth: Depth = Field(default="standard", title="Depth")
-    """How much a question is worth: `quick` answers it from one search in two calls of models, `standard` researches
-    it, `deep` does so with wider limits, and `auto` answers a small question quickly and researches any other."""
+    """`quick` answers from one search in two model calls, `standard` researches, `deep` researches with wider limits,
+    and `auto` answers small questions quickly and researches all others."""
     clarify: Literal["ask", "assume", "off"] = Field(default="ask", title="Clarify")
-    """Ask back when a question is unclear, state assumptions instead, or do neither."""
+    """What to do about an unclear question: `ask` the user, `assume` (state assumptions in the report), or `off`."""
     verify: Literal["off", "check", "repair"] = Field(default="repair", title="Verify")
-    """Hold each sentence of the report against its sources: not at all, only so that those that are not supported are
-    marked, or so that they are first cited anew or given back to the writer once."""
+    """Check each sentence of the report against its sources: `off`; `check` marks unsupported sentences; `repair` first
+    re-cites them or has the writer correct them once."""
     trust_verifier: bool = Field(default=False, title="Trust the verifier")
-    """Take the verifier's model at its word without trying it first on statements that are known to be wrong."""
+    """Skip the check that the verifier's model rejects statements known to be wrong."""
     review_plan: bool = Field(default=False, title="Review the plan")
     """Show the plan for approval before research starts."""
     server_address: str | None = Field(default=None, title="Server address")
-    """Address under which clients reach the server, `https://research.example.org`: its reports link documents to the
-    page there that shows them. Not set: where the server listens."""
+    """Public URL of the server, such as `https://research.example.org`, for links in reports to its document pages. Not
+    set: the address that the server listens on."""
     user_daily_tokens: int | None = Field(default=None, gt=0, title="Tokens of a user in a day")
-    """Tokens, input and output, that the runs of one user of the server may take in a day (UTC) before no new question
-    of theirs is begun; unlimited if not set."""
+    """Input and output tokens that each user of the server may spend in a day (UTC) before new questions are refused;
+    not set: unlimited."""
     user_daily_usd: float | None = Field(default=None, gt=0, title="Money of a user in a day")
-    """The same in US dollars, where `prices` or the provider tells what calls cost."""
+    """Same as `user_daily_tokens`, in US dollars; needs `prices` or costs reported by the provider."""
     tracing: bool = Field(default=True, title="Tracing")
-    """Have the run traced where the environment switches tracing on (LANGSMITH_TRACING). Off: nothing of it is sent
-    there; callbacks that the call passes stay."""
+    """Trace the run if the environment enables tracing (LANGSMITH_TRACING). If off, no traces are sent; callbacks
+    passed in the call still run."""
     user: str = Field(default="", title="User")
-    """Id of the user in your app, for tracing, and so that `earlier` finds this user's runs only."""
+    """Id of the user in your app, for tracing; `earlier` searches only this user's runs."""
     session: str = Field(default="", title="Session")
     """Id of the session, for tracing only."""
     limits: Limits = Field(default_factory=Limits, title="Limits")
-    """How much time, how many calls, how long a text."""
+    """Limits on time, calls and text lengths."""
     clock: SkipJsonSchema[InstanceOf[Clock]] = Field(default_factory=SystemClock, exclude=True, repr=False)
-    """The clock that the run goes by."""
+    """The run's clock."""
 
     @classmethod
     def from_env(cls, **settings: Unpack[Settings]) -> Context:
-        """Add `.env` of the working directory to the environment, which wins, and return the settings.
+        """Load `.env` from the working directory (existing variables win) and return the settings.
 
-        Raises `UnknownSetting` for a line of the file that cannot be read.
+        Raises `UnknownSetting` for an unreadable line of the file.
         """
         if fault := load_env_file():
             raise UnknownSetting(fault)
         return cls(**settings)
 
     def at_depth(self) -> Context:
-        """Return the settings with the limits of their depth."""
+        """Return the settings with the limits for their depth."""
         return self.model_copy(update={"limits": self.limits.deepened()}) if self.depth == "deep" else self
 
     @property
     def own_sources(self) -> str:
-        """What `internal_search` searches, in words for models."""
+        """What `internal_search` searches, worded for models."""
         documents = ("the user's own documents",) if self.docs or not self.earlier else ()
         return " and ".join((*documents, *(("what the user's earlier research has read",) if self.earlier else ())))
 
@@ -305,26 +309,22 @@ class Context(KnownNames, BaseSettings):
     )
     @classmethod
     def _split_words(cls, value: Any) -> Any:
-        return (
-            [word for word in re.split(r"[\s,]+", value) if word not in ("", "none")]
-            if isinstance(value, str)
-            else value
-        )
+        if not isinstance(value, str):
+            return value
+        return [word for word in re.split(r"[\s,]+", value) if word not in ("", "none")]
 
     @field_validator("tools", mode="before")
     @classmethod
     def _make_tools(cls, value: Any) -> Any:
-        return (
-            [tool(one) if inspect.isroutine(one) else one for one in value]
-            if isinstance(value, list | tuple)
-            else value
-        )
+        if not isinstance(value, list | tuple):
+            return value
+        return [tool(entry) if inspect.isroutine(entry) else entry for entry in value]
 
     @field_validator("published_after", mode="before")
     @classmethod
     def _check_date(cls, value: Any) -> Any:
         if isinstance(value, str) and not re.fullmatch(r"\d{4}-\d\d-\d\d", value.strip()):
-            raise ValueError("this is no day, as 2024-12-31 is one")
+            raise ValueError("this is not a date such as 2024-12-31")
         return value
 
     @field_validator("docs", mode="before")
@@ -336,22 +336,23 @@ class Context(KnownNames, BaseSettings):
 
 
 def engine_name(engine: str | BaseRetriever | BaseTool | Engine) -> str:
-    """Return the name of an engine of the settings: that of its class where an object has no name of its own."""
+    """Return an engine's name in the settings; for an object without a name, its class name."""
     return engine if isinstance(engine, str) else engine.name or type(engine).__name__
 
 
 def within_scope(context: Context, scope: Scope) -> Context:
-    """Return the settings with what the question may search, whoever resumes it.
+    """Return the settings restricted to the question's stored scope, whoever resumes it.
 
-    A retriever that is not passed again is left as its name; its searches fail. Raises `UnknownSetting` for a
-    `package.module:Class` that the settings do not name: a stored thread alone imports nothing.
+    A retriever that was not passed again remains a bare name, and its searches fail. Raises `UnknownSetting` for a
+    `package.module:Class` missing from the settings: a stored thread must not cause imports.
     """
-    passed: dict[str, Any] = {engine_name(one): one for one in (*(context.engines or ()), *context.retrievers)}
+    passed: dict[str, Any] = {engine_name(engine): engine for engine in (*(context.engines or ()), *context.retrievers)}
     for name in (*scope.engines, *scope.retrievers):
         if is_dotted(name) and name not in passed:
             raise UnknownSetting(
-                f"{name!r} is not among the engines and retrievers of the settings, and a stored question imports "
-                "nothing: name it there (--engine, DEEP_RESEARCH_ENGINES, DEEP_RESEARCH_RETRIEVERS)."
+                f"The stored question uses {name!r}, which is not among the engines and retrievers of your settings. "
+                "Code is imported only if your settings name it: --engine, DEEP_RESEARCH_ENGINES or "
+                "DEEP_RESEARCH_RETRIEVERS."
             )
     return context.model_copy(
         update={

@@ -1,4 +1,4 @@
-"""The conversation with the user: what was asked, what may be asked, what a model is shown of it."""
+"""The conversation with the user: marks on messages, the question, attachments, and what models are shown."""
 
 from __future__ import annotations
 
@@ -17,47 +17,45 @@ from ..records.sources import Attached, NotRead
 from .errors import QuestionRefused
 
 MARK = "deep_research"
-"""Key in `additional_kwargs` under which the assistant's messages say what they are."""
-
+"""Key in `additional_kwargs` of assistant messages for the kind of message."""
 ATTACHED = "deep_research_attached"
-"""Key under which a user's message says what was attached to it: a list of `Attached` as JSON."""
+"""Key in `additional_kwargs` of user messages for their attachments: a list of `Attached` as JSON."""
 DRAFT = "draft"
-"""Mark of a report that is not checked yet; the checked one takes its place."""
+"""Mark of an unchecked report, which the checked report replaces."""
 PROGRESS = "progress"
-"""Mark of a streamed line that says what is under way; no state holds it."""
-
+"""Mark of a streamed progress line; never stored in the state."""
 _MEDIA = {"image": "picture", "image_url": "picture", "input_image": "picture", "input_audio": "recording"}
-"""Default names of unnamed attachments by block type; any other is a `file`."""
+"""Default names of unnamed attachments by block type; others are called `file`."""
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _FILES = TypeAdapter(list[Attached])
 LONG = 200
-"""Characters from which on a question is named by its first sentence."""
+"""Questions longer than this many characters are shortened to their first sentence in titles."""
 _END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
 
 def mark_of(message: AnyMessage) -> str:
-    """Return what an assistant's message is: clarification, plan, report, ended, or nothing of these."""
+    """Return the kind of an assistant message: clarification, plan, report, ended, ...; empty if it has none."""
     return str(message.additional_kwargs.get(MARK, "")) if isinstance(message, AIMessage) else ""
 
 
 def marked(text: str, mark: str, **more: Any) -> AIMessage:
-    """Return an assistant's message that says what it is, and `more` about it."""
+    """Return an assistant message with its kind, and `more` fields, in `additional_kwargs`."""
     return AIMessage(content=text, additional_kwargs={MARK: mark, **more})
 
 
 def last_mark(messages: Sequence[AnyMessage]) -> str:
-    """Return what the assistant's latest message is; empty if there is none."""
+    """Return the kind of the latest assistant message; empty if there is none."""
     return next((mark_of(message) for message in reversed(messages) if isinstance(message, AIMessage)), "")
 
 
 def latest_of(mark: str, messages: Sequence[AnyMessage]) -> str:
-    """Return the words of the assistant's latest message of this kind."""
+    """Return the text of the latest assistant message of this kind."""
     return next((message.text for message in reversed(messages) if mark_of(message) == mark), "")
 
 
 def entry_of(messages: Sequence[AnyMessage], run: Run) -> Entry:
-    """Return how the latest message comes in, told by the assistant's message before it and by the run so far."""
+    """Classify the latest message by the assistant message before it and the status of the run."""
     mark = last_mark(messages)
     if not run.id:
         return "answer" if mark == "clarification" else "question"
@@ -74,17 +72,17 @@ def question_of(messages: Sequence[AnyMessage]) -> str:
 
 
 def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return the user's messages since the last report or ended question, in their order."""
+    """Return the user's messages since the last report or stopped question, in order."""
     return [clean(message.text) for message in _said_since_report(messages)]
 
 
 def _said_since_report(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
-    ends = [place for place, message in enumerate(messages, 1) if mark_of(message) in ("report", "ended")]
+    ends = [position for position, message in enumerate(messages, 1) if mark_of(message) in ("report", "ended")]
     return [message for message in messages[max(ends, default=0) :] if isinstance(message, HumanMessage)]
 
 
 def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return all that the user has said; of an edited plan only the lines that are not the planner's."""
+    """Return the texts of all user messages, without lines copied from the planner's plan."""
     said: list[str] = []
     planned: list[str] = []
     for message in messages:
@@ -96,26 +94,26 @@ def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
 
 
 def subject_of(question: str) -> str:
-    """Return the question in one line; a long one says first what it is about."""
+    """Return the question in one line; only the first sentence of a long question."""
     line = " ".join(question.split())
     return line if len(line) <= LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
 
 
 def latest_messages(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:
-    """Return the conversation from the user's n-th last message on, as models are shown it."""
-    places = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    return text_only(messages[places[-user_messages] :] if len(places) > user_messages else messages)
+    """Return the conversation since the user's n-th last message, as text only."""
+    asked = [position for position, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    return text_only(messages[asked[-user_messages] :] if len(asked) > user_messages else messages)
 
 
 def text_only(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the words of user and assistant, which is all that models are shown of a conversation.
+    """Return the conversation as models see it: texts of user and assistant, with the names of attached files.
 
-    Files of the user are named. System messages count as `house_rules`.
+    System messages are left out; `house_rules` returns them.
     """
     shown: list[AnyMessage] = []
     for message in messages:
         if isinstance(message, HumanMessage):
-            names = [f"{one.name} (not read)" if one.reason else one.name for one in attached_to(message)]
+            names = [f"{file.name} (not read)" if file.reason else file.name for file in attached_to(message)]
             note = f"\n\n(Attached: {', '.join(names)}.)" if names else ""
             is_plain = isinstance(message.content, str) and not names
             shown.append(message if is_plain else HumanMessage(f"{message.text}{note}".strip()))
@@ -126,12 +124,12 @@ def text_only(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def house_rules(messages: Sequence[AnyMessage]) -> str:
-    """Return the text of the system messages in the input."""
+    """Return the text of the input's system messages."""
     return "\n".join(clean(message.text) for message in messages if isinstance(message, SystemMessage)).strip()
 
 
 class FileBlock(NamedTuple):
-    """A content block beside text: a file in base64, or a link in its place."""
+    """A content block other than text: a file in base64, or a link to it."""
 
     name: str
     mime_type: str
@@ -140,10 +138,10 @@ class FileBlock(NamedTuple):
 
 
 def blocks_of(message: AnyMessage) -> list[FileBlock]:
-    """Return what a user's message holds beside text, in the shapes of LangChain, OpenAI and chat clients."""
+    """Return the files and links of a user's message, in any format of LangChain, OpenAI or chat clients."""
     content = message.content if isinstance(message, HumanMessage) else ""
     blocks = content if isinstance(content, list) else []
-    return [_block_of(one) for one in blocks if isinstance(one, dict) and one.get("type") != "text"]
+    return [_block_of(block) for block in blocks if isinstance(block, dict) and block.get("type") != "text"]
 
 
 def _block_of(block: dict[str, Any]) -> FileBlock:
@@ -166,7 +164,7 @@ def _block_of(block: dict[str, Any]) -> FileBlock:
 
 
 def attached_to(message: AnyMessage) -> list[Attached]:
-    """Return what was attached to a message, and has been taken out of it."""
+    """Return the attachments that were moved from the content of a message to its `additional_kwargs`."""
     known: Any = message.additional_kwargs.get(ATTACHED) if isinstance(message, HumanMessage) else None
     # Clients may send anything here.
     with suppress(ValidationError):
@@ -175,29 +173,29 @@ def attached_to(message: AnyMessage) -> list[Attached]:
 
 
 def words_of(message: AnyMessage) -> str:
-    """Return the text of a message, and the links in its other blocks as further lines."""
+    """Return the text of a message, followed by the links in its other blocks, one per line."""
     return "\n".join(filter(None, (message.text, *(block.link for block in blocks_of(message)))))
 
 
 def with_attached(message: AnyMessage, attached: Sequence[Attached]) -> AnyMessage:
     """Return a user's message reduced to its text, with its attachments listed in `additional_kwargs`."""
-    kept = {**message.additional_kwargs, ATTACHED: [one.model_dump() for one in attached]}
+    kept = {**message.additional_kwargs, ATTACHED: [file.model_dump() for file in attached]}
     return message.model_copy(update={"content": words_of(message), "additional_kwargs": kept})
 
 
 def attached_to_question(messages: Sequence[AnyMessage]) -> tuple[NotRead, ...]:
-    """Return what the user attached since the last report and is not searched."""
-    every = [one for message in _said_since_report(messages) for one in attached_to(message)]
-    return tuple(NotRead(path=one.name, reason=one.reason, code=one.code) for one in every if one.reason)
+    """Return the unreadable files among those attached since the last report."""
+    files = [file for message in _said_since_report(messages) for file in attached_to(message)]
+    return tuple(NotRead(path=file.name, reason=file.reason, code=file.code) for file in files if file.reason)
 
 
 def refused(messages: Sequence[AnyMessage], max_characters: int) -> list[AnyMessage]:
-    """Return the user's earlier messages that were refused when they came in; a thread keeps its input even then."""
+    """Return the user's earlier messages that were refused as questions; the thread still contains them."""
     return [m for m in messages[:-1] if isinstance(m, HumanMessage) and _fault_of(m, max_characters)]
 
 
 def check_question(messages: Sequence[AnyMessage], max_characters: int) -> None:
-    """Refuse a message that says nothing or too much."""
+    """Raise `QuestionRefused` if the last message is empty or too long."""
     last = next((message for message in reversed(messages) if not isinstance(message, SystemMessage)), None)
     if fault := _fault_of(last if isinstance(last, HumanMessage) else HumanMessage(""), max_characters):
         raise QuestionRefused(fault)
@@ -205,15 +203,15 @@ def check_question(messages: Sequence[AnyMessage], max_characters: int) -> None:
 
 def _fault_of(message: HumanMessage, max_characters: int) -> str:
     if (files := attached_to(message)) and not message.text.strip():
-        names = ", ".join(one.name for one in files)
-        return f"The message has no words beside {names}: say in words what is to be found out."
-    return fault_in(message.text, max_characters)
+        names = ", ".join(file.name for file in files)
+        return f"The message has no text besides {names}: write what you want to find out."
+    return question_fault(message.text, max_characters)
 
 
-def fault_in(text: str, max_characters: int) -> str:
-    """Return what is wrong with words that say nothing or too much; empty if nothing is."""
-    if not any(unicodedata.category(character) not in _INVISIBLE for character in text):
-        return "The question is empty: say in words what is meant."
+def question_fault(text: str, max_characters: int) -> str:
+    """Return why a text is refused as a question (empty or too long); empty if it is accepted."""
+    if all(unicodedata.category(character) in _INVISIBLE for character in text):
+        return "The question is empty: write what you want to find out."
     if len(text) > max_characters:
         return (
             f"The question has {len(text)} characters; at most {max_characters} are accepted "
@@ -223,12 +221,12 @@ def fault_in(text: str, max_characters: int) -> str:
 
 
 def clean(text: str) -> str:
-    """Return the text without control characters and lone surrogates; line breaks and tabs stay."""
+    """Remove control characters and lone surrogates; line breaks and tabs stay."""
     return _UNCLEAN.sub("", text)
 
 
 def clean_nested(value: Value) -> Value:
-    """Return a JSON value that can be kept anywhere, at any depth: clean texts, whole numbers of 64 bits."""
+    """Return a JSON value that every store accepts: texts are cleaned, integers beyond 64 bits become text."""
     copy: object = value
     if isinstance(value, str):
         copy = clean(value)
@@ -238,4 +236,4 @@ def clean_nested(value: Value) -> Value:
         copy = [clean_nested(part) for part in value]
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         copy = str(value)
-    return copy  # type: ignore[return-value]  # a number that is too long aside, each gives back what it got
+    return copy  # type: ignore[return-value]  # the type stays, except for an integer that is too long

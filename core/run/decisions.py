@@ -1,4 +1,4 @@
-"""What a message of the orchestrator or of a researcher leads to: research, a thought, a tool call, the report."""
+"""The next action after a message of the orchestrator (`decide`) or of a researcher (`choose_action`)."""
 
 from __future__ import annotations
 
@@ -25,34 +25,35 @@ RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
 SAME_TASK = f"{NOT_RUN} another call of this message has the same task; the result stands there."
 NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the plan first."
 PENDING = ""
+"""Answer of a call whose finding is filled in later."""
 ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
-ONE_PLACE = f"{NOT_RUN} one place to read on from a message. Call it again alone."
+ONE_POSITION = f"{NOT_RUN} one place to read on from a message. Call it again alone."
 ONE_CALL = f"{NOT_RUN} one call of this tool a message. Call it again alone."
 CALL_ANOTHER_TOOL = f"{NOT_RUN} no more thinking in a row. Call another tool now."
 REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
 
 
 class Order(NamedTuple):
-    """What is to be done next, and how every call of the message is answered."""
+    """The orchestrator's next action, and an answer to each call of its message."""
 
     decision: Decision
     progress: Progress
     answers: dict[str, str]
-    """Tool results by call id; the result of a research call is empty and stands in its finding."""
+    """Tool results by call id; empty for a research call, whose finding is filled in later."""
     tasks: tuple[tuple[str, str], ...] = ()
-    """Call id and words of each task."""
+    """Call id and text of each task."""
     uses_plan: bool = False
-    """Whether the plan's own steps become the tasks, because the model asks for nothing that can be done."""
+    """Whether the plan's steps become the tasks, because the model requested nothing that can be run."""
     missing: tuple[str, ...] | None = None
-    """What the model says that stays unanswered in the report; none if it does not say."""
+    """Questions that the model declares unanswered; None if it declares nothing."""
 
 
 def decide(
     calls: Calls, progress: Progress, limits: Limits, *, has_findings: bool, has_handed_out: bool = True
 ) -> Order:
-    """Decide by the precedence report, thought, research, analysis.
+    """Choose the next action; calls take precedence in the order report, thought, research, analysis.
 
-    A model that never `has_handed_out` a task, as one that cannot call tools, has all steps of its plan researched.
+    If the model never assigned a task (not `has_handed_out`), such as one without tool calls, its plan is researched.
     """
     is_done = has_findings and has_handed_out
     names = {call.name for call in calls.accepted}
@@ -68,7 +69,7 @@ def decide(
 
 
 def give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
-    """Stop asking the model: the report if there is something to report, else the plan's own steps."""
+    """Stop asking the model: write the report if anything was found, else research the plan's steps."""
     progress = progress.model_copy(update={"mistakes": 0, "thinks": 0})
     if is_done:
         return Order("report", progress, answers)
@@ -137,33 +138,33 @@ def _all(calls: Calls, others: str, by_name: Mapping[str, str]) -> dict[str, str
 
 
 class NextAction(NamedTuple):
-    """The next action of a researcher."""
+    """A researcher's next action."""
 
     answers: dict[str, str]
-    """Tool results by call id; the call in `request` gets its own later."""
+    """Tool results by call id; the result of `request` follows later."""
     request: ToolRequest | None = None
     iterations: int = 0
-    """Iterations that the message has used up; a tool call is counted when it has run."""
+    """Iterations used up by the message; a tool call counts once it has run."""
     thinks: int = 0
     was_nudged: bool = False
     is_finished: bool = False
     missing: tuple[str, ...] = ()
-    """What it says that it has not found."""
+    """What the researcher declares not found."""
     contradictions: tuple[ConflictingClaims, ...] = ()
-    """What it says that its sources contradict each other on."""
+    """Contradictions that the researcher declares between its sources."""
 
 
 def choose_action(
     calls: Calls, state: ResearcherState, limits: Limits, calculated: Mapping[str, str] = MappingProxyType({})
 ) -> NextAction:
-    """Decide by the first call of the message that is no thought: only calls of the same tool are considered.
+    """Run the first call that is neither a thought nor a calculation, merged with other calls to the same tool.
 
-    Calculations count as thoughts; `calculated` are their results by call id.
+    `calculated`: results of calculations by call id.
     """
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
     acting = [call for call in calls.accepted if call.name not in (tool_names.THINK_TOOL, tool_names.CALCULATE)]
     if not calls.accepted:
-        # The first message without any call costs a nudge, each further one an iteration.
+        # The first message without a call is answered with a nudge; each further one costs an iteration.
         silent = not calls.message.tool_calls
         return NextAction(answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent)
     if not acting:
@@ -173,8 +174,10 @@ def choose_action(
         return NextAction(answers, iterations=0 if may_think else 1, thinks=state.thinks + may_think)
     first = acting[0]
     same = [call for call in acting if _may_join(call, first)]
-    another = ONE_PLACE if first.name in tool_names.OURS else ONE_CALL
-    answers |= {call.id: another if call.name == first.name else ONE_KIND for call in acting if call not in same}
+    refusal_of_same = ONE_POSITION if first.name in tool_names.OURS else ONE_CALL
+    answers |= {
+        call.id: refusal_of_same if call.name == first.name else ONE_KIND for call in acting if call not in same
+    }
     answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.name == tool_names.THINK_TOOL}
     answers |= calculated
     if first.name == tool_names.GENERATE_REPORT:
@@ -191,20 +194,20 @@ def choose_action(
 
 
 def _may_join(call: RunnableCall, first: RunnableCall) -> bool:
-    """Return whether a call can be carried out together with the first one; what other tools take, we do not know."""
+    """Whether a call can be merged with the first; only our own tools accept lists for certain."""
     is_like = call.name == first.name and call.name in tool_names.OURS and _single(call) == _single(first)
     return call is first or is_like
 
 
 def _single(call: RunnableCall) -> dict[str, Any]:
-    """Return the arguments that are neither texts nor lists, such as the place from which to read on."""
+    """Return the arguments that are neither texts nor lists, such as a start offset."""
     return {
         name: value for name, value in call.arguments.items() if value and not isinstance(value, str | list | tuple)
     }
 
 
 def _merged(calls: list[RunnableCall]) -> dict[str, Any]:
-    """Return the arguments of the first call with the lists of all calls joined; a bare text counts as a list."""
+    """Return the first call's arguments with the lists of all calls joined; a text counts as a list of one."""
     merged = dict(calls[0].arguments)
     for call in calls[1:]:
         for name, value in call.arguments.items():
@@ -220,9 +223,9 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def allowance_used_up(task: Task, spending: Mapping[str, Spent]) -> str:
-    """Return which part of the task's allowance is used up, in words; empty if none."""
+    """Return which allowance of the task is used up, worded for the reader; empty if none."""
     if task.tokens is not None and total(spending).tokens >= task.tokens:
         return "its share of the token limit was used up (max_tokens)"
     if task.usd is not None and total(spending).usd >= task.usd:
-        return "its share of the money was used up (max_usd)"
+        return "its share of the money limit was used up (max_usd)"
     return ""

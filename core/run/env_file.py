@@ -1,4 +1,4 @@
-"""The file `.env` of the working directory, whose variables are added to the environment."""
+"""Loads `.env` from the working directory into the environment."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from io import StringIO
 from pathlib import Path
 
 ENV_FILE = Path(".env")
-"""Looked up in the working directory alone: not above it, and not where documents are."""
+"""Read only from the working directory, never from its parents or from document folders."""
 
 
 def load_env_file() -> str:
-    """Add the variables of `.env` to the environment, which keeps those that it has.
+    """Add the variables in `.env` to the environment; existing variables win.
 
-    Returns what is wrong with the file, in one line, and then adds nothing; empty if nothing is wrong.
+    Returns a one-line error for an invalid file, and then adds nothing; empty if the file is valid.
     """
     try:
         text = ENV_FILE.read_text("utf-8-sig") if ENV_FILE.is_file() else ""
@@ -20,7 +20,7 @@ def load_env_file() -> str:
         return f"{ENV_FILE.absolute()} cannot be read: {getattr(error, 'strerror', '') or 'it is not UTF-8'}."
     if not text:
         return ""
-    # Whoever has no such file need not wait for the library.
+    # Imported late: most users have no such file.
     from dotenv import load_dotenv
     from dotenv.parser import parse_stream
 

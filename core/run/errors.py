@@ -1,37 +1,39 @@
-"""What can go wrong, one class for each thing a user can put right.
+"""All exceptions of this package: one class for each problem that a user can fix.
 
 DeepResearchError
-├── UserMistake                 exit code 2: the call or a setting has to change
-│   ├── QuestionRefused         empty, invisible or over-long question
-│   ├── DocumentsUnreadable     folder or file of `docs` missing, empty or unreadable
-│   ├── UnknownSetting          a name or value that no setting has
-│   ├── UnknownModel            model name that nothing can resolve
-│   ├── ExtraMissing            what a format asks for needs a package that is not installed
-│   ├── WindowTooSmall          model window below `min_window`
-│   ├── NoSearchTool            nothing to search: no folder, no engine
-│   ├── KeyRefused              no key, or one that the provider does not take
+├── UserMistake                 exit code 2: the call or a setting must change
+│   ├── QuestionRefused         the question is empty, invisible or too long
+│   ├── DocumentsUnreadable     a folder or file of `docs` is missing, empty or unreadable
+│   ├── ReportUnreadable        a report to be checked is missing, empty or unreadable
+│   ├── UnknownSetting          unknown setting, or invalid value of a setting
+│   ├── UnknownModel            no provider is known for this model name
+│   ├── ExtraMissing            a required package or system library is not installed
+│   ├── WindowTooSmall          the model's window is below `min_window`
+│   ├── NoSearchTool            nothing to search: no documents, no engine
+│   ├── KeyRefused              the key is missing, or the model's provider rejected it
 │   ├── ModelMissing            the provider has no such model, or the key may not use it
-│   ├── ToolsMissing            the model calls tools in no way that is known
-│   ├── SearchRefused           no search key, a wrong one, or its quota is used up
-│   ├── DailyLimitReached       a user of the server has spent what the operator allows in a day
-│   ├── UnknownThread           no run under this name
+│   ├── ToolsMissing            the model cannot call tools in any supported way
+│   ├── SearchRefused           the search key is missing, wrong, or its quota is used up
+│   ├── DailyLimitReached       a user of the server has reached the operator's daily limit
+│   ├── UnknownThread           no run has this name
 │   ├── SyncCallRefused         a sync method cannot wait for the checkpointer's event loop
-│   └── DatabaseUnusable        corrupt, foreign, locked or read-only database
-├── StateUnreadable             what is stored of a run is damaged, or not ours
-│   └── NewerVersion            a newer version has written it
-├── ThreadBusy                  exit code 4: another run is at work on the thread
+│   └── DatabaseUnusable        the database is corrupt, foreign, locked or read-only
+├── StateUnreadable             the stored run is damaged, or not ours
+│   └── NewerVersion            the stored run was written by a newer version
+├── ThreadBusy                  exit code 4: another process is running this thread
 └── RunFailed                   exit code 1: the run stopped and can be resumed
     ├── NoPlan                  the planner wrote nothing, twice
     ├── NoReport                the writer wrote nothing
-    ├── NotSaved                the database takes nothing more: it is locked, or its disk is full
-    ├── ModelFailed             the model refused or broke off
+    ├── NotSaved                the database accepts no writes: it is locked, or the disk is full
+    ├── ModelFailed             the model refused the call or broke off
     │   ├── RateLimited         the provider asks to wait longer than `retry_seconds`
     │   ├── PromptTooLong       the provider says that the prompt exceeds the model's window
     │   └── ContentRefused      the model or the provider's filter declined to answer
     └── SearchFailed            every search engine is down
 
-`UserMistake`, `StateUnreadable`, `RateLimited` and `SearchFailed` stop a whole run wherever they occur; within a
-researcher, all others become a gap of the report.
+`UserMistake`, `StateUnreadable`, `RateLimited` and `SearchFailed` stop the whole run wherever they occur; inside a
+researcher or step, all others become a gap in the report. A few modules declare a subclass for their own use, such as
+`BranchNotSaved` in `store/saver.py` and `EditRefused` in `app/edits.py`.
 """
 
 from __future__ import annotations
@@ -39,25 +41,25 @@ from __future__ import annotations
 from langgraph.errors import GraphBubbleUp
 
 TIME_OVER = "its time was over (researcher_seconds_hard)"
-"""Why a researcher was cut."""
+"""Reason for stopping a researcher."""
 
 
 class DeepResearchError(Exception):
-    """Base of all errors of this package; its text is one line for the user."""
+    """Base class; the text of each error is one line for the user."""
 
     exit_code = 1
 
 
 class StopsTheRun(GraphBubbleUp):
-    """Marks errors that every researcher of a run would meet: going on would only spend money.
+    """Marks errors that every researcher would hit: going on would only cost money.
 
-    LangGraph asks no error handler about it, lets the other branches finish, and takes the step anew when the run is
-    resumed. An error that a handler raises again would be lost, and the handler, not the step, be run on resumption.
+    LangGraph bypasses error handlers for it, lets the other branches finish, and repeats the step on resumption. If a
+    handler re-raised the error instead, it would be lost, and resumption would repeat the handler, not the step.
     """
 
 
 class UserMistake(DeepResearchError, StopsTheRun):
-    """The call or a setting has to change; nothing more is spent until it does."""
+    """The call or a setting must change; nothing more is spent until then."""
 
     exit_code = 2
 
@@ -71,31 +73,31 @@ class DocumentsUnreadable(UserMistake):
 
 
 class ReportUnreadable(UserMistake):
-    """A report that is to be checked is missing, empty or unreadable."""
+    """A report to be checked is missing, empty or unreadable."""
 
 
 class UnknownSetting(UserMistake):
-    """A setting has a name or a value that is not known."""
+    """Unknown setting, or invalid value of a setting."""
 
 
 class UnknownModel(UserMistake):
-    """No model can be made from this name."""
+    """No provider is known for this model name."""
 
 
 class ExtraMissing(UserMistake):
-    """What was asked for needs a package that is not installed, or a library of the system that it needs."""
+    """A required package or system library is not installed."""
 
 
 class WindowTooSmall(UserMistake):
-    """The model reads fewer tokens than a run needs."""
+    """The model's window is below `min_window`."""
 
 
 class NoSearchTool(UserMistake):
-    """There is nothing to search."""
+    """There is nothing to search: no documents, no engine."""
 
 
 class KeyRefused(UserMistake):
-    """There is no key for the model's provider, or the provider does not take it."""
+    """The key is missing, or the model's provider rejected it."""
 
 
 class ModelMissing(UserMistake):
@@ -103,23 +105,23 @@ class ModelMissing(UserMistake):
 
 
 class ToolsMissing(UserMistake):
-    """The model calls tools in no way that is known."""
+    """The model cannot call tools in any supported way."""
 
 
 class SearchRefused(UserMistake):
-    """The search engine has no key, does not take it, or its quota is used up."""
+    """The search key is missing, wrong, or its quota is used up."""
 
 
 class DailyLimitReached(UserMistake):
-    """A user of the server has spent what its operator allows in a day."""
+    """A user of the server has reached the operator's daily limit."""
 
 
 class UnknownThread(UserMistake):
-    """There is no run under this name."""
+    """No run has this name."""
 
 
 class SyncCallRefused(UserMistake):
-    """A sync method was called on the event loop that the checkpointer needs, or that loop has ended."""
+    """A sync method was called on the event loop that the checkpointer needs, or that loop is closed."""
 
 
 class DatabaseUnusable(UserMistake):
@@ -127,24 +129,24 @@ class DatabaseUnusable(UserMistake):
 
 
 class StateUnreadable(DeepResearchError, StopsTheRun):
-    """What is stored of a run is damaged, or was not written by this package."""
+    """The stored run is damaged, or was not written by this package."""
 
 
 class NewerVersion(StateUnreadable):
-    """What is stored was written by a newer version, which may mean something else by it."""
+    """The stored run was written by a newer version, whose data may mean something else."""
 
 
 class ThreadBusy(DeepResearchError, RuntimeError):
-    """Another run is at work on the thread."""
+    """Another process is running this thread."""
 
     exit_code = 4
 
 
 class RunFailed(DeepResearchError, RuntimeError):
-    """The run stopped; what it found is kept and it can be resumed.
+    """The run stopped; its findings are kept and it can be resumed.
 
-    It is a `RuntimeError` too, because LangGraph's server shows its clients the text of Python's own errors and of its
-    own; of all others it shows the kind.
+    It is also a `RuntimeError`, because LangGraph's server shows clients the text of built-in errors, but only the type
+    of others.
     """
 
 
@@ -157,7 +159,7 @@ class NoReport(RunFailed):
 
 
 class NotSaved(RunFailed):
-    """The database takes nothing more of the run."""
+    """The database accepts no more writes of the run."""
 
 
 class ModelFailed(RunFailed):
@@ -165,7 +167,7 @@ class ModelFailed(RunFailed):
 
 
 class RateLimited(ModelFailed, StopsTheRun):
-    """The provider asks to wait longer than the run may."""
+    """The provider asks to wait longer than `retry_seconds`."""
 
 
 class PromptTooLong(ModelFailed):
@@ -180,18 +182,18 @@ class SearchFailed(RunFailed, StopsTheRun):
     """Every search engine is down, and there is nothing else to search."""
 
 
-def said_of(error: Exception) -> str:
-    """Return in one line for the user what stopped a run."""
-    # Only the kind of a foreign error is named: its text may hold addresses, keys or page text.
-    kind = f"An error stopped the run ({type(error).__name__})."
-    return " ".join(str(error).split()) if isinstance(error, DeepResearchError) else kind
+def stop_message(error: Exception) -> str:
+    """Return one line for the user on what stopped a run.
+
+    For third-party exceptions only the type is reported: their text may contain addresses, keys or page text.
+    """
+    if isinstance(error, DeepResearchError):
+        return " ".join(str(error).split())
+    return f"An error stopped the run ({type(error).__name__})."
 
 
 def failure_of(error: BaseException) -> str:
-    """Return why a node failed, in words for the reader.
-
-    Of a foreign error only the kind is told: its text may hold addresses, keys or page text.
-    """
+    """Return why a node failed, worded for the reader; for third-party exceptions only the type."""
     if isinstance(error, DeepResearchError):
         return str(error).rstrip(".")
     return f"an error stopped it ({type(error).__name__})"

@@ -1,4 +1,4 @@
-"""The numbers of a run: how much time, how many calls, how long a text."""
+"""`Limits`: all numeric limits of a run (time, calls, text lengths), with variants for depth and small models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 ENVIRONMENT_PREFIX = "DEEP_RESEARCH_"
 DATABASE = f"{ENVIRONMENT_PREFIX}DATABASE"
-"""Variable of the environment with the path of a file of runs, or with the address of a PostgreSQL database."""
+"""Environment variable with the path of the SQLite file for runs, or the address of a PostgreSQL database."""
 SMALL = {
     "max_cycles": 3,
     "max_iterations": 3,
@@ -21,7 +21,7 @@ SMALL = {
     "max_follow_ups": 0,
     "max_analysis_follow_ups": 0,
 }
-"""Limits of a run in small steps."""
+"""Upper bounds of limits with the setting `small`."""
 DEEP = {
     "max_cycles": 14,
     "max_cycles_reasoning": 8,
@@ -39,17 +39,17 @@ DEEP = {
     "report_tokens": 30_000,
     "max_opinions": 48,
 }
-"""The limits of depth `deep` that are not those of `standard`: more of the same."""
+"""The limits of depth `deep` that differ from `standard`."""
 
 
 def nearest(name: str, known: Iterable[str], before: str = "") -> str:
-    """Return the known name most like this one as a hint in brackets; empty if none is like it."""
+    """Return ` (did you mean NAME?)` with the most similar known name; empty if none is similar."""
     found = get_close_matches(name, list(known), n=1)
     return f" (did you mean {before}{found[0]}?)" if found else ""
 
 
 class KnownNames(BaseModel):
-    """Settings that refuse an unknown name and suggest the known name that is most like it."""
+    """Settings that reject an unknown name and suggest the most similar known one."""
 
     noun: ClassVar[str] = "setting"
 
@@ -60,15 +60,15 @@ class KnownNames(BaseModel):
         for name in given if isinstance(given, dict) else ():
             if name not in cls.model_fields:
                 values = {"noun": cls.noun, "hint": nearest(name, cls.model_fields)}
-                words = PydanticCustomError("extra_forbidden", "there is no such {noun}{hint}", values)
-                faults.append(InitErrorDetails(type=words, loc=(name,), input=given[name]))
+                fault = PydanticCustomError("extra_forbidden", "there is no such {noun}{hint}", values)
+                faults.append(InitErrorDetails(type=fault, loc=(name,), input=given[name]))
         if faults:
             raise ValidationError.from_exception_data(cls.__name__, faults)
         return given
 
 
 class Limits(KnownNames, BaseSettings):
-    """Limits of a run; each can be set by `DEEP_RESEARCH_<NAME>` and by `--limit NAME=VALUE`."""
+    """Limits of a run; each can be set with `DEEP_RESEARCH_<NAME>` or `--limit NAME=VALUE`."""
 
     model_config = SettingsConfigDict(
         env_prefix=ENVIRONMENT_PREFIX,
@@ -81,185 +81,184 @@ class Limits(KnownNames, BaseSettings):
     noun = "limit"
 
     max_cycles: int = Field(default=8, ge=2)
-    """Orchestrator cycles of a model that does not reason; the last one writes the report."""
+    """Orchestrator cycles if its model is not a reasoning model; the last one writes the report."""
     max_cycles_reasoning: int = Field(default=4, ge=2)
-    """Orchestrator cycles of a reasoning model; the last one writes the report."""
+    """Orchestrator cycles if its model is a reasoning model; the last one writes the report."""
     max_parallel_researchers: int = Field(default=3, ge=1, le=20)
-    """Researchers, or steps of a plan, that work at the same time; further ones wait."""
+    """Researchers, or steps of a plan, that run in parallel; others wait."""
     max_iterations: int = Field(default=8, ge=1)
-    """Rounds of tool use of one researcher."""
+    """Rounds of tool use per researcher."""
     max_analyses: int = Field(default=2, ge=0)
-    """Times that the orchestrator may have its findings compared or challenged without a search."""
+    """Analyses by the orchestrator, which compare or challenge findings without a search."""
     max_thinks: int = Field(default=2, ge=1)
-    """Thoughts in a row before a model is told to act."""
+    """Consecutive thoughts before a model is asked to act."""
     max_mistakes: int = Field(default=2, ge=1)
-    """Messages of the orchestrator in a row that lead to nothing, before what was found is reported or, if nothing was,
-    the steps of the plan are researched."""
+    """Consecutive invalid messages tolerated from the orchestrator; at the next one the report is written or, if
+    nothing was found, the plan's steps are researched."""
     max_repeats: int = Field(default=2, ge=1)
-    """Times that a researcher may make the very same call; the next time it has to write."""
+    """Identical tool calls allowed to a researcher; at the next one it must write its finding."""
     max_plan_steps: int = Field(default=6, ge=1)
     """Steps of a plan."""
     checklist_rounds: int = Field(default=1, ge=0)
-    """Rounds of research on what the draft of a report leaves open of the request's checklist; 0: it is not graded."""
+    """Extra research rounds on checklist items that the draft leaves open; 0: the draft is not graded."""
     max_seconds: float = Field(default=1800, gt=0)
-    """Active seconds until no more research is dispatched and the report is written."""
+    """Active seconds after which no more research is dispatched and the report is written."""
     max_seconds_planned: float = Field(default=300, gt=0)
-    """Active seconds of the planned strategy, counted from its plan on, until no more steps are begun and the report is
-    written."""
+    """Planned strategy: active seconds since the plan after which no more steps start and the report is written."""
     max_step_iterations: int = Field(default=5, ge=1)
-    """Rounds of queries of one step of a typed plan."""
+    """Rounds of queries per step of a typed plan."""
     max_follow_ups: int = Field(default=1, ge=0)
-    """Follow-up steps one below the other, under a step that searches."""
+    """Depth of follow-up steps below a step that searches."""
     max_analysis_follow_ups: int = Field(default=2, ge=0)
-    """Follow-up steps one below the other, under a step of thought alone."""
+    """Depth of follow-up steps below an analysis step."""
     max_elements: int = Field(default=20, ge=1)
-    """Insights, contradictions and thoughts that a step is shown, the most relevant ones; as many gaps beside them."""
+    """Insights, contradictions and thoughts shown to a step, most relevant first; also the number of gaps shown."""
     memory_tokens: int = Field(default=12_000, ge=1)
-    """Tokens of the learnings that a step, the plan's revision or the final check is shown."""
+    """Tokens of the learnings shown to a step, to the revision of the plan, or to the final check."""
     researcher_seconds: float = Field(default=720, gt=0)
     """Active seconds after which a researcher starts to write."""
     researcher_seconds_hard: float = Field(default=1800, gt=0)
-    """Active seconds after which a researcher is cut, its writing included."""
+    """Active seconds, including writing, after which a researcher is stopped."""
     tool_seconds: float = Field(default=600, gt=0)
-    """Seconds that one batch of tool calls may take."""
+    """Seconds for one batch of tool calls."""
     first_token_seconds: float | None = Field(default=None, gt=0)
-    """Seconds until the first word of an answer; not set: 60, or 600 from a server on this machine."""
+    """Seconds to wait for the first token of an answer; not set: 60, or 600 for a server on this machine."""
     idle_seconds: float = Field(default=60, gt=0)
-    """Seconds of silence in the stream of a decision or a plan that somebody watches before it counts as broken off."""
+    """Seconds without output after which the stream of a decision or a plan counts as broken off."""
     report_idle_seconds: float = Field(default=300, gt=0)
-    """The same for a finding or a report, and for an answer that is not streamed because nobody watches it come."""
+    """Same as `idle_seconds`, for findings, reports, and answers that are not streamed."""
     heartbeat_seconds: float = Field(default=15, gt=0)
-    """Seconds of silence in a run's packets after which a heartbeat is sent."""
+    """Seconds without packets after which a heartbeat is sent."""
     writing_share: float = Field(default=0.2, ge=0, lt=1)
-    """Share that is kept for writing: of `max_tokens` and `max_usd` for the report, of `researcher_seconds_hard` for a
-    finding."""
+    """Share reserved for writing, 0 to 1: of `max_tokens` and `max_usd` for the report, and of
+    `researcher_seconds_hard` for a finding."""
     max_tokens: int | None = Field(default=None, gt=0)
-    """Tokens of a run, input and output; unlimited if not set."""
+    """Input and output tokens of a run; not set: unlimited."""
     max_tool_calls: int | None = Field(default=None, gt=0)
-    """Calls of research tools in a run: searches, and batches of pages that are opened; unlimited if not set."""
+    """Calls of research tools in a run: searches, and batches of opened pages; not set: unlimited."""
     max_searches: int | None = Field(default=None, gt=0)
-    """Searches of a run: queries, each once for every engine that it is sent to; unlimited if not set."""
+    """Search queries of a run, counted once per engine; not set: unlimited."""
     max_fetches: int | None = Field(default=None, gt=0)
-    """Web pages fetched, copies looked up and documents opened in a run; a page that the thread has is not fetched
-    anew; unlimited if not set."""
+    """Web pages fetched, copies looked up and documents opened in a run, not counting pages that the thread already
+    has; not set: unlimited."""
     max_usd: float | None = Field(default=None, gt=0)
-    """Money of a run in US dollars, where `prices` or the provider tells what calls cost; unlimited if not set."""
+    """Cost of a run in US dollars; needs `prices` or costs reported by the provider; not set: unlimited."""
     decision_tokens: int = Field(default=1024, ge=16)
     """Output tokens of one decision of the orchestrator or a researcher."""
     form_tokens: int = Field(default=8192, ge=16)
-    """Output tokens of a plan, a list of learnings or a judgement; verdicts on a report, 100 each, share one form."""
+    """Output tokens of a plan, a list of learnings or a judgement; a call that checks a report returns one verdict per
+    100 tokens."""
     reasoning_tokens: int = Field(default=8192, ge=0)
-    """Output tokens that a model which reasons by itself may use for its thoughts, on top of those for its answer."""
+    """Output tokens for a reasoning model's thoughts, in addition to its answer."""
     finding_tokens: int = Field(default=10_000, ge=16)
     """Output tokens of one finding."""
     report_tokens: int = Field(default=20_000, ge=16)
     """Output tokens of the report."""
     max_continuations: int = Field(default=4, ge=0)
-    """Times that a report or a finding which was cut off at the output limit is continued."""
+    """How often a report or finding is continued after it was cut off at the output limit."""
     max_opinions: int = Field(default=24, ge=0)
-    """Calls of the verifier's model while a report is checked, each for as many clauses and cells as
-    `form_tokens` has room for, 80 by default."""
+    """Calls to the verifier's model per report; each checks as many clauses and table cells as fit into `form_tokens`,
+    80 by default."""
     max_rewrites: int = Field(default=2, ge=0)
-    """Calls of the writer's model while a report is checked, each for up to 40 sentences that are wrong; and
-    beside these, sections in a wrong language that are written anew."""
+    """Calls to the writer's model to correct a checked report, each for up to 40 sentences. In addition, as many
+    sections may be rewritten because of a wrong language."""
     min_window: int = Field(default=50_000, ge=1)
-    """Input tokens that a model must be able to read."""
+    """Minimum context window of a model, in input tokens."""
     context_messages: int = Field(default=5, ge=1)
-    """The user's latest messages that clarifier, planner and orchestrator see."""
+    """The user's latest messages that are shown to the clarifier, planner and orchestrator."""
     question_characters: int = Field(default=32_000, ge=1)
     """Characters of a question."""
     max_queries: int = Field(default=3, ge=1)
     """Queries of one search call."""
     max_results: int = Field(default=25, ge=1)
-    """Passages that one search call returns."""
+    """Passages returned by one search call."""
     max_open: int = Field(default=10, ge=1)
     """Addresses of one `open_url` call."""
     page_characters: int = Field(default=3_000, ge=200)
-    """Characters shown of one opened page: its head and the passages on the topic."""
+    """Characters shown of one opened page: its beginning and the passages on the topic."""
     pages_characters: int = Field(default=30_000, ge=200)
     """Characters shown of all pages of one `open_url` call."""
     results_tokens: int = Field(default=20_000, ge=1)
-    """Tokens of the results in a researcher's view from which on older ones shrink; that happens twice at most."""
+    """Tokens of tool results in a researcher's prompt above which older results are shortened, at most twice."""
     whole_characters: int = Field(default=30_000, ge=0)
-    """Characters of all documents together up to which each researcher reads them all instead of searching them."""
+    """If all documents together have at most this many characters, researchers read them instead of searching."""
     max_document_bytes: int = Field(default=50_000_000, ge=1)
-    """Size of a file above which it is left out."""
+    """Size in bytes above which a document file is skipped."""
     max_attachment_bytes: int = Field(default=32_000_000, ge=1)
-    """Size of a file attached to a message above which it is not kept."""
+    """Size in bytes above which a file attached to a message is not kept."""
     max_attachments: int = Field(default=20, ge=0)
     """Files attached to the messages of one thread."""
     max_documents: int = Field(default=200_000, ge=1)
-    """Files of one folder."""
+    """Files read from one folder."""
     parse_seconds: float = Field(default=15, gt=0)
-    """Seconds that reading 1 MB of a file may take; recognising a page of a scan may take eight times as long."""
+    """Seconds to parse 1 MB of a file; a scanned page may take eight times as long."""
     call_seconds: float = Field(default=900, gt=0)
-    """Seconds that one call of a model may take as a whole."""
+    """Seconds for a whole model call."""
     max_retries: int = Field(default=2, ge=0)
-    """Further tries of a model call that fails before its first word; where the provider asks to wait, only
-    `retry_seconds` counts."""
+    """Retries of a model call that fails before its first token; if the provider asks to wait, only `retry_seconds`
+    applies."""
     retry_seconds: float = Field(default=60, ge=0)
-    """Seconds that all model calls of a run together may wait before they try again."""
+    """Total seconds that the model calls of a run may wait for retries."""
     search_seconds: float = Field(default=20, gt=0)
-    """Seconds that one query to a search engine may take."""
+    """Seconds for one query to a search engine."""
     max_web_results: int = Field(default=20, ge=1)
-    """Results of one web search call, over all its queries."""
+    """Results of one web search call, for all its queries together."""
     query_characters: int = Field(default=400, ge=10)
-    """Characters of one search query; a longer one is cut at a word."""
+    """Characters of one search query; longer queries are cut at a word."""
     max_unseen_characters: int = Field(default=240, ge=0)
-    """Letters of words that a question's web queries use without having them from the user or a public page, once
-    documents were shown: names that a model knows and, with `mix_private`, words of the documents; each word counts
-    once, a character of a script without spaces three times."""
+    """Once documents were shown: total letters, in the web queries of a question, of words that come neither from the
+    user nor from a public page, such as names that a model knows or, with `mix_private`, words of the documents. Each
+    word counts once; a pair of characters of a script without spaces counts as three letters."""
     earlier_days: float = Field(default=30, ge=0, le=36_500)
-    """Days after which a page of earlier research is read again, if the web is searched."""
+    """Age in days after which a page from earlier research is fetched again, if the web is searched."""
     earlier_runs: int = Field(default=200, ge=1)
-    """Finished runs whose pages `earlier` searches, the latest."""
+    """Number of latest finished runs whose pages `earlier` searches."""
     max_pages: int = Field(default=60, ge=1)
     """Web pages fetched in a run."""
     max_host_pages: int = Field(default=10, ge=1)
     """Web pages fetched from one host in a run."""
     max_redirects: int = Field(default=5, ge=0)
-    """Redirects that are followed for one page."""
+    """Redirects followed for one page."""
     connect_seconds: float = Field(default=5, gt=0)
-    """Seconds until a web server must have taken the connection."""
+    """Seconds to connect to a web server."""
     page_seconds: float = Field(default=20, gt=0)
-    """Seconds that fetching one page may take as a whole, redirects included."""
+    """Seconds to fetch one page, including redirects."""
     max_page_bytes: int = Field(default=2_000_000, ge=1000)
-    """Size of a web page, decompressed, above which only its beginning is read."""
+    """Decompressed size in bytes of a web page above which only its beginning is read."""
     max_pdf_bytes: int = Field(default=20_000_000, ge=1000)
-    """Size of a PDF or an office document of the web above which it is refused."""
+    """Size in bytes above which a PDF or an office document from the web is refused."""
     render_seconds: float = Field(default=30, gt=0)
-    """Seconds that rendering one page in a browser may take, the start of the browser included."""
+    """Seconds to render one page in a browser, including the browser's start."""
     render_requests: int = Field(default=200, ge=1)
-    """Requests of a page in a browser that are answered; further ones fail."""
+    """Requests that a page rendered in a browser may make; further ones fail."""
     render_bytes: int = Field(default=20_000_000, ge=1000)
-    """Size, decompressed, of all that a page in a browser loads; what comes after that is refused."""
+    """Total decompressed bytes that a page rendered in a browser may load; further requests fail."""
 
     def deepened(self) -> Limits:
-        """Return the limits as widened for depth `deep`; those that were set stay as they are."""
+        """Return the limits widened for depth `deep`, except those that were set explicitly."""
         return self._with(DEEP)
 
     def narrowed(self) -> Limits:
-        """Return the limits for a model that works in small steps; those that were set stay as they are."""
-        return self._with({name: min(most, getattr(self, name)) for name, most in SMALL.items()})
+        """Return the limits narrowed for a model that works in small steps, except those that were set explicitly."""
+        return self._with({name: min(value, getattr(self, name)) for name, value in SMALL.items()})
 
-    def _with(self, others: Mapping[str, int]) -> Limits:
-        return self.model_copy(
-            update={name: most for name, most in others.items() if name not in self.model_fields_set}
-        )
+    def _with(self, changes: Mapping[str, int]) -> Limits:
+        update = {name: value for name, value in changes.items() if name not in self.model_fields_set}
+        return self.model_copy(update=update)
 
     def shortened(self, window: int) -> Limits:
-        """Return the limits with texts cut to a window (input tokens) below `min_window`."""
+        """Return the limits with texts scaled to a window (input tokens) below `min_window`."""
         if window >= self.min_window:
             return self
         share = window / self.min_window
         scaled = (
             *("finding_tokens", "report_tokens", "max_results", "max_web_results", "max_open"),
-            # What a step is told of what is known stands in the prompt in any case.
+            # The research memory is always part of a step's prompt.
             *("memory_tokens", "max_elements"),
         )
         cut = {name: max(2, int(getattr(self, name) * share)) for name in scaled}
-        # Four characters are a token: the pages of a call may take a third of the window, a decision an eighth, as
-        # may the thought before it.
+        # At four characters a token, the pages of a call take at most a third of the window; each answer takes at
+        # most an eighth.
         cut["pages_characters"] = min(self.pages_characters, window * 4 // 3)
         cut["decision_tokens"] = min(self.decision_tokens, window // 8)
         cut["form_tokens"] = min(self.form_tokens, window // 8)

@@ -1,4 +1,4 @@
-"""Logs, one tree under the logger `deep_research`: what may stand there of an error that a run survives."""
+"""Logging of errors that a run survives: masks secrets and withholds the text of third-party errors."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .secrets import MASK, Secrets
 
 WITHHELD = "its text is logged at the level DEBUG"
 CHARACTERS, SHORTEST = 500, 8
-"""Characters of an error's text that are logged, and that a secret has at least."""
+"""Maximum length of an error's text in the log, and minimum length of a secret."""
 _PATTERN = re.compile(
     r"(?i)(?<=://)[^/\s@]+(?=@)|(?<=bearer )\S+|(?<=key[=:])\s*[^\s&,;]+|(?<=(?:token|sword|ecret)[=:])\s*[^\s&,;]+"
     r"|\b(?:sk|lsv2|tvly|ghp|xox[abp])[-_][\w*-]{8,}"
 )
-"""Passwords in addresses, tokens, values that are named as secrets, keys by their beginning."""
+"""Passwords in addresses, bearer tokens, values named as secrets, and keys with well-known prefixes."""
 
 
 def log_failure(name: str, error: BaseException, message: str, *arguments: object, keeps_text: bool = False) -> None:
-    """Log an error that a run survives, or of which its user is shown a part: a warning with the traceback.
+    """Log an error as a warning, with its traceback and with keys masked; `name`: the logger's, i.e. the module's.
 
-    Texts of other packages' errors may quote prompts and documents, so they are logged at `DEBUG` alone, unless the
-    error is one of the app's own code (`keeps_text`). Keys are masked. `name` is that of the module.
+    The text of a third-party error may quote prompts and documents, so it is logged only at `DEBUG`, unless it is known
+    to come from the app's own code (`keeps_text`).
     """
     logger = logging.getLogger(name)
     logger.warning(message, *arguments, exc_info=_shown(error, keeps_text), stacklevel=2)
@@ -30,15 +30,15 @@ def log_failure(name: str, error: BaseException, message: str, *arguments: objec
 
 
 def masked(text: str) -> str:
-    """Return a text without what looks like a key or a password, and without the secrets of the environment."""
+    """Mask everything that looks like a key or password, and the environment's secrets."""
     return _PATTERN.sub(MASK, Secrets({}, SHORTEST).masked(text))
 
 
 def _shown(error: BaseException, keeps_text: bool) -> BaseException:
-    """Return an error of the same kind, with the same traceback and causes, whose text may be logged."""
+    """Return a copy of the error, with its traceback and causes, whose text may be logged."""
     kind, is_own = type(error), isinstance(error, DeepResearchError)
-    words = " ".join(masked(str(error)).split())[:CHARACTERS] if keeps_text or is_own else WITHHELD
-    shown: BaseException = type(kind.__name__, (Exception,), {"__module__": kind.__module__})(words)
+    text = " ".join(masked(str(error)).split())[:CHARACTERS] if keeps_text or is_own else WITHHELD
+    shown: BaseException = type(kind.__name__, (Exception,), {"__module__": kind.__module__})(text)
     shown.__cause__ = error.__cause__ and _shown(error.__cause__, keeps_text)
     shown.__context__ = error.__context__ and _shown(error.__context__, keeps_text)
     shown.__suppress_context__ = error.__suppress_context__

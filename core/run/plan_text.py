@@ -1,4 +1,4 @@
-"""A plan as text, as models write it and users edit it: a title, numbered steps, and a checklist for the report."""
+"""Parses and writes the text of a plan: a title, numbered steps, and a checklist for the report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..records.research import Plan
 TITLE_CHARACTERS = 100
 MOST_REQUIREMENTS = 20
 CHECKLIST = "Checklist"
-"""Heading of the checklist where code writes it; a model may write it in another language."""
+"""Heading of the checklist if code writes it; models may write it in another language."""
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.+?)[\s#*]*$")
 _NUMBERED = re.compile(r"^\s*(?:\*\*)?\d{1,2}[.)、．](?:\*\*)?\s*(?=\S)")
 _BULLET = re.compile(r"^\s*[-*•]\s+(?=\S)")
@@ -26,11 +26,11 @@ class PlanParts(NamedTuple):
     """The parts of a plan's text."""
 
     title: str
-    """The heading above the steps; empty without one."""
+    """The heading above the steps; empty if there is none."""
     steps: str
     """The list of steps."""
     checklist: str
-    """The heading of the checklist and the items below it, as written; empty without one."""
+    """The heading and items of the checklist, as written; empty if there is none."""
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -39,12 +39,11 @@ class PlanParts(NamedTuple):
 
 
 def split_plan(text: str) -> PlanParts:
-    """Return the parts of a plan; the checklist is a last heading below which only bullets stand."""
+    """Split a plan into its parts; the checklist is the last heading, if only bullets follow it."""
     lines = text.strip().splitlines()
-    headings = [place for place, line in enumerate(lines) if _HEADING.match(line)]
+    headings = [index for index, line in enumerate(lines) if _HEADING.match(line)]
     title = ""
     if headings[:1] == [0]:
-        # The pattern has matched this line.
         title = shorten(_HEADING.sub(r"\1", lines[headings.pop(0)]).strip("* "), TITLE_CHARACTERS, placeholder="…")
     below = headings[-1] if headings else len(lines)
     items = [line for line in lines[below + 1 :] if line.strip()]
@@ -61,7 +60,7 @@ def join_plan(parts: PlanParts) -> str:
 
 def checklist_of(requirements: Sequence[str]) -> str:
     """Return the checklist of a plan as text; empty without requirements."""
-    items = "\n".join(f"- {' '.join(one.split())}" for one in requirements if one.strip())
+    items = "\n".join(f"- {' '.join(item.split())}" for item in requirements if item.strip())
     return f"## {CHECKLIST}\n\n{items}" if items else ""
 
 
@@ -80,7 +79,7 @@ def read_plan(text: str, max_steps: int) -> Plan:
 
 
 def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence[str] = ()) -> str:
-    """Return a typed plan as the user reads it: a numbered line for each step, its task and dependencies below."""
+    """Return a typed plan for the user: a numbered line for each step, with its task and dependencies below."""
     listed = "\n".join(
         f"{number}. {step.title}\n   {' '.join(step.task.split())}{_remark(step)}"
         for number, step in enumerate(steps, 1)
@@ -89,9 +88,9 @@ def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence
 
 
 def read_steps(text: str, most: int) -> list[PlanStep]:
-    """Parse the steps of a plan that the user has edited, in the form of `plan_text`.
+    """Parse the steps of a plan in the format of `plan_text`, as edited by the user.
 
-    A line without a task is its own task. The steps that a step builds on go by the numbers in the text.
+    A title with no task below it also becomes the task. Dependencies refer to the numbers in the text.
     """
     steps: list[PlanStep] = []
     ids: dict[str, str] = {}
@@ -107,7 +106,7 @@ def read_steps(text: str, most: int) -> list[PlanStep]:
                 title=title.removesuffix(suffix).strip()[:80] or task[:80],
                 task=task,
                 requires_search="thought alone" not in suffix,
-                depends_on=tuple(ids[one] for one in builds_on if one in ids),
+                depends_on=tuple(ids[known] for known in builds_on if known in ids),
             )
         )
         ids[number] = steps[-1].id
@@ -125,7 +124,7 @@ def _items(text: str, mark: re.Pattern[str]) -> list[str]:
 
 
 def _numbered(text: str) -> list[tuple[str, list[str]]]:
-    """Return the entries of a numbered list: number as written and lines; lines before the list stand alone."""
+    """Return the entries of a numbered list (number as written, lines); text before the list is also an entry."""
     entries: list[tuple[str, list[str]]] = []
     for line in filter(str.strip, text.splitlines()):
         found = _ENTRY.match(line)

@@ -1,4 +1,4 @@
-"""What installed packages register by entry points of this project: engines, tools, parsers, export formats."""
+"""Plugins: engines, tools, parsers and export formats that packages register as entry points, and dotted names."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from types import MappingProxyType
 from typing import Any
 
 ENGINES = "deep_research.engines"
-"""A search engine by its name: a class or function that takes the settings (`Context`) and returns the engine."""
+"""Search engines by name: a class or function that takes the settings (`Context`) and returns the engine."""
 TOOLS = "deep_research.tools"
-"""A tool by its name: a LangChain tool, or a function with a docstring."""
+"""Tools by name: a LangChain tool, or a function with a docstring."""
 PARSERS = "deep_research.parsers"
-"""A kind of document by the ending of its files, such as `odt`: a function from the bytes of a file to its text."""
+"""Document parsers by file name suffix, such as `odt`: a function from a file's bytes to its text."""
 EXPORTERS = "deep_research.exporters"
-"""A format by the ending of its files: a function from a `FinishedReport` to a text or bytes."""
+"""Export formats by file name suffix: a function from a `FinishedReport` to text or bytes."""
 
 
 @cache
 def registered(group: str) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name, as they are when it is first asked for; reads the disk."""
+    """Return the entry points of a group by name, read from disk on first use."""
     return MappingProxyType({entry.name: entry for entry in entry_points(group=group)})
 
 
 @cache
 def load_registered(group: str, name: str) -> Any:
-    """Return what a package has registered under a name of the group; imports it. Raises `KeyError` if none has."""
+    """Import and return the object registered under a name; raises `KeyError` if there is none."""
     return registered(group)[name].load()
 
 
 def is_dotted(name: str) -> bool:
-    """Return whether a name says where something is: `package.module:Name`."""
+    """Whether a name has the form `package.module:Name`."""
     return ":" in name
 
 
 @cache
 def load_dotted(name: str) -> Any:
-    """Return what is at `package.module:Name`; imports the module. Raises `ImportError`, or what the module raises."""
+    """Import and return `package.module:Name`; raises `ImportError`, or what the module raises."""
     module, _, attribute = name.partition(":")
     try:
         return getattr(import_module(module), attribute)
@@ -48,7 +48,7 @@ def load_dotted(name: str) -> Any:
 
 
 def load_all() -> None:
-    """Load all engines and tools that packages register, so that no run has to; one that is broken fails where used."""
+    """Import all registered engines and tools before the first run; a broken one fails when it is used."""
     for group in (ENGINES, TOOLS):
         for name in registered(group):
             with suppress(ImportError):

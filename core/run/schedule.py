@@ -1,4 +1,4 @@
-"""The course of a typed plan: what is due, which steps follow from others, what they are shown; all of it pure."""
+"""The steps of a typed plan as pure functions: which are due, follow-ups, skipped and revised steps."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from ..records.plan import PlanStep, StepOutcome, Suggestion
 from .limits import Limits
 
 NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
-"""Why a thought was skipped."""
+"""Reason for skipping an analysis step."""
 COMPLETE = 0.7
-"""Completeness from which on a step is not followed up."""
+"""A step with at least this completeness gets no follow-up."""
 GOOD = 0.4
-"""Quality up to which what a step found is too poor to be followed up."""
+"""A step with at most this quality gets no follow-up: its results are too poor."""
 
 
 def due(steps: Sequence[PlanStep]) -> list[PlanStep]:
-    """Return the steps that can be dispatched next: searches of one kind, else one analysis; empty at the end.
+    """Return the steps to dispatch next; empty when all are finished.
 
-    Independent searches come first, then those whose steps are all over, then thought.
+    Independent searches come first, then searches whose dependencies are finished, then one analysis.
     """
     pending = [step for step in steps if step.status == "pending"]
     searches = [step for step in pending if step.requires_search and not _awaited(step, steps)]
@@ -29,21 +29,21 @@ def due(steps: Sequence[PlanStep]) -> list[PlanStep]:
 
 
 def needed_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence[Suggestion]) -> Suggestion | None:
-    """Return the first suggestion if a step needs a follow-up; its title or task may be missing."""
+    """Return the first suggestion if the step needs a follow-up; its title or task may be empty."""
     if outcome.completeness is None or outcome.quality is None or not suggestions:
         return None
-    # A thought has no verdict that could say that it is complete.
+    # An analysis has no verdict on whether it is complete.
     is_open = not outcome.is_complete or not step.requires_search
     return suggestions[0] if is_open and outcome.completeness < COMPLETE and outcome.quality > GOOD else None
 
 
 def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion, limits: Limits) -> list[PlanStep]:
-    """Return the steps with a follow-up below its parent; unchanged if too deep or if an ancestor had the same task."""
+    """Insert a follow-up below its parent; unchanged if too deep or if an ancestor had the same task."""
     family = _family(steps, parent_id)
     parent = family[0]
     deepest = limits.max_follow_ups if parent.requires_search else limits.max_analysis_follow_ups
-    words = {_plain(known) for step in family for known in (step.title, step.task)}
-    if parent.depth >= deepest or words & {_plain(wanted.title), _plain(wanted.task)}:
+    known = {_plain(text) for step in family for text in (step.title, step.task)}
+    if parent.depth >= deepest or known & {_plain(wanted.title), _plain(wanted.task)}:
         return list(steps)
     child = PlanStep(
         id=f"{parent_id}.1",
@@ -55,17 +55,17 @@ def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion
         parent=parent_id,
         depth=parent.depth + 1,
     )
-    place = max(number for number, step in enumerate(steps) if step.id == parent_id or _is_below(step, parent_id))
-    return [*steps[: place + 1], child, *steps[place + 1 :]]
+    last = max(index for index, step in enumerate(steps) if step.id == parent_id or _is_below(step, parent_id))
+    return [*steps[: last + 1], child, *steps[last + 1 :]]
 
 
 def set_status(steps: Sequence[PlanStep], changed: Mapping[str, PlanStep]) -> list[PlanStep]:
-    """Return the steps with the changed ones replaced, by id."""
+    """Replace the changed steps by id."""
     return [changed.get(step.id, step) for step in steps]
 
 
 def skip_pending(steps: Sequence[PlanStep], reason: str, *, searches_only: bool = False) -> list[PlanStep]:
-    """Return the steps with all pending ones, or all pending searches, skipped for this reason."""
+    """Skip all pending steps, or only the pending searches, for this reason."""
     skipped = {"status": "skipped", "reason": reason}
     return [
         step if step.is_over or (searches_only and not step.requires_search) else step.model_copy(update=skipped)
@@ -74,7 +74,7 @@ def skip_pending(steps: Sequence[PlanStep], reason: str, *, searches_only: bool 
 
 
 def restore_skipped(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
-    """Return the steps with those pending again that were skipped for this reason, which may hold no longer."""
+    """Make steps that were skipped for this reason pending again."""
     pending = {"status": "pending", "reason": ""}
     return [
         step.model_copy(update=pending) if reason and step.status == "skipped" and step.reason == reason else step
@@ -89,10 +89,10 @@ def revise_steps(
     added: Sequence[tuple[str, str, bool]],
     most: int,
 ) -> list[PlanStep]:
-    """Return the revised steps: pending ones skipped (reasons by id) or reworded (tasks by id), and new ones.
+    """Return the revised plan: pending steps skipped (reasons by id) or reworded (tasks by id), and new steps.
 
-    `added` are title, task and whether it searches; no more of them than keep what is left of the plan, follow-ups
-    apart, within `most` steps.
+    `added`: title, task, and whether the step searches. New steps are dropped if more than `most` steps of the plan
+    would be unfinished; follow-ups do not count.
     """
     changed = dict[str, PlanStep]()
     for step in (step for step in steps if step.status == "pending"):
@@ -119,9 +119,9 @@ def _family(steps: Sequence[PlanStep], step_id: str) -> list[PlanStep]:
 
 
 def _awaited(step: PlanStep, steps: Sequence[PlanStep]) -> bool:
-    """Whether a dependency is not over; for a step of the plan itself, also a follow-up of a dependency."""
+    """Whether a dependency is unfinished; steps other than follow-ups also wait for their dependencies' follow-ups."""
     return any(
-        other.id in step.depends_on or (not step.parent and any(_is_below(other, one) for one in step.depends_on))
+        other.id in step.depends_on or (not step.parent and any(_is_below(other, id_) for id_ in step.depends_on))
         for other in steps
         if not other.is_over
     )
@@ -131,5 +131,5 @@ def _is_below(step: PlanStep, ancestor: str) -> bool:
     return step.id.startswith(f"{ancestor}.")
 
 
-def _plain(words: str) -> str:
-    return " ".join(words.casefold().split()).rstrip(".?!")
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".?!")

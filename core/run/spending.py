@@ -1,4 +1,4 @@
-"""What a run has spent, what it may still spend, and what calls cost in nodes that fail or are stopped."""
+"""A run's spending: totals, limits, daily accounts, and the costs and answers of nodes that fail or are stopped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .store.pages import Pages
 
 CENT = 0.01
 ACCOUNTS = "accounts"
-"""In the place of a thread's id, where the accounts of the server's users are kept."""
+"""Used as a thread id: where the accounts of the server's users are stored."""
 _EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 
 
@@ -56,7 +56,7 @@ def total(spending: Mapping[str, Spent]) -> Total:
 
 
 def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds: float) -> str:
-    """Return the limit that forbids more research, in words for the reader; empty if none."""
+    """Return the reached limit that stops further research, worded for the reader; empty if none."""
     spent = total(spending)
     if active_seconds > limits.max_seconds:
         return f"the time limit of {limits.max_seconds:g} s (max_seconds) was reached"
@@ -76,10 +76,10 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
 def dispatched_now(
     tasks: Sequence[Value], limits: Limits, spending: Mapping[str, Spent], *, has_slots: bool = False
 ) -> list[Value]:
-    """Return the first of these tasks that are sent out now; the others wait.
+    """Return the tasks to dispatch now; the others wait.
 
-    A task is sent out only if a search and a tool call are left for it, and at most `max_parallel_researchers` work at
-    the same time; where each task `has_slots` to wait for, all are sent out and that many work.
+    Each needs a remaining search and tool call, and at most `max_parallel_researchers` are dispatched at a time. If
+    tasks wait for slots themselves (`has_slots`), that limit does not apply here.
     """
     spent = total(spending)
     left = [
@@ -92,14 +92,14 @@ def dispatched_now(
 
 
 def seconds_left(limits: Limits, seconds: float) -> float:
-    """Return the seconds that a researcher's call may take, without the share for writing."""
+    """Return the seconds left for a researcher's calls, less the share reserved for writing."""
     return limits.researcher_seconds_hard * (1 - limits.writing_share) - seconds
 
 
-def terms(run: Run, limits: Limits, spending: Mapping[str, Spent], researchers: int) -> dict[str, Any]:
-    """Return what tasks that are given out together have in common, as fields of `Task`.
+def shared_task_fields(run: Run, limits: Limits, spending: Mapping[str, Spent], researchers: int) -> dict[str, Any]:
+    """Return the fields of `Task` that tasks dispatched together share.
 
-    Each researcher has an equal part of what remains to be spent, without the share for writing.
+    Each researcher gets an equal part of the remaining budget, less the share reserved for writing.
     """
     spent = total(spending)
 
@@ -129,7 +129,7 @@ def _for_research(limits: Limits) -> int | None:
 
 
 def dollars(usd: float) -> str:
-    """Return US dollars to the cent; less than a cent to two significant digits."""
+    """Format US dollars to the cent; less than a cent with two significant digits."""
     if usd >= CENT or usd <= 0:
         return f"${usd:.2f}"
     digits = 1 - math.floor(math.log10(usd))
@@ -138,17 +138,17 @@ def dollars(usd: float) -> str:
 
 @dataclass
 class Bill:
-    """The cost of calls while they are made, broken-off ones included."""
+    """Costs of calls as they are made, including calls that broke off."""
 
     costs: dict[str, Spent] = field(default_factory=dict)
-    """What each has cost, under a key of its own."""
+    """Cost of each call by a unique key."""
     seconds: float = 0.0
-    """Seconds that all have taken."""
+    """Total seconds of the calls."""
     answers: Answers | None = None
-    """What they were answered, while that is kept."""
+    """The models' answers, while they are stored for a restart."""
 
     def add(self, spent: Spent, key: str = "") -> None:
-        """Add the cost of a call; entries with the same key are one call."""
+        """Add the cost of a call; the same key replaces the earlier entry."""
         self.costs[key or uuid.uuid4().hex] = spent
 
 
@@ -156,17 +156,17 @@ class UnsettledCosts(NamedTuple):
     """Costs recorded for a question that are not in its state yet."""
 
     costs: dict[str, Spent]
-    """By the same keys each time."""
+    """Cost of each call, by keys that are stable across restarts."""
     seconds: float
-    """Seconds of its nodes, those of researchers left out."""
+    """Seconds spent in failed nodes, excluding researchers."""
 
     def new(self, known: Mapping[str, Spent]) -> dict[str, Spent]:
-        """Return the costs that are not known yet."""
+        """Return the costs that the state does not have yet."""
         return {key: spent for key, spent in self.costs.items() if key not in known}
 
     def settled(self, run: Run) -> Run:
-        """Return the run with the seconds of failed calls, each counted once."""
-        # Where texts are not kept as long as checkpoints, the notes are gone.
+        """Return the run with the seconds of failed nodes added, each counted once."""
+        # The notes may be gone if the store keeps texts for less time than checkpoints.
         lost = max(self.seconds, run.lost_seconds)
         return run.model_copy(
             update={"active_seconds": run.active_seconds - run.lost_seconds + lost, "lost_seconds": lost}
@@ -175,12 +175,12 @@ class UnsettledCosts(NamedTuple):
 
 @asynccontextmanager
 async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
-    """Record the bill if the block fails or is stopped; keep the answers of models if it is stopped.
+    """Record the bill if the block fails or is stopped; the models' answers are kept only if it is stopped.
 
-    A node that fails for what it was answered is not to be given the same answers again.
+    A failed node must not get the same answers again, since they may have caused the failure.
 
-    `researcher`: the id of the task whose bill it is. Its costs are noted in any case, since they reach the run with
-    its finding only, and its time passes beside that of others and is none of the run's own.
+    `researcher`: id of the researcher's task. Its costs are always recorded, since they reach the run only with its
+    finding; its seconds are not, since researchers run in parallel.
     """
     bill.answers = bill.answers or Answers(pages, " ".join(["answers to", question_id, researcher]))
     earlier = set(bill.costs)
@@ -188,48 +188,48 @@ async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: st
         async with _charged(pages, bill, earlier, _name(question_id, researcher)):
             yield
     except (Exception, asyncio.CancelledError) as error:
-        # What went wrong within says more than a store that fails as well.
+        # The block's error is more useful than that of a store that fails as well.
         try:
             if not isinstance(error, GraphBubbleUp | asyncio.CancelledError) or isinstance(error, UserMistake):
                 await bill.answers.forget()
             await _note(pages, question_id, researcher, bill.costs, 0.0 if researcher else bill.seconds)
         except Exception as second:  # noqa: BLE001 - whatever the store raises
-            log_failure(__name__, second, "What calls have cost could not be noted")
+            log_failure(__name__, second, "The costs of calls could not be recorded")
         raise
     if researcher:
         await _note(pages, question_id, researcher, bill.costs, 0.0)
 
 
 @asynccontextmanager
-async def _charged(pages: Pages, bill: Bill, earlier: Set[str], place: str) -> AsyncIterator[None]:
-    """Charge what the block spends to the daily account of the server's user.
+async def _charged(pages: Pages, bill: Bill, earlier: Set[str], note: str) -> AsyncIterator[None]:
+    """Charge the block's spending to the daily account of the server's user.
 
-    What is noted at this place was charged when it was paid: the node was stopped then, and is begun again.
+    Costs in the note were charged before the node was stopped and restarted.
     """
     try:
         yield
     finally:
-        noted = (await pages.read_note(place) or {}) if pages.user else {}
-        spent = total({key: one for key, one in bill.costs.items() if key not in earlier and key not in noted})
+        noted = (await pages.read_note(note) or {}) if pages.user else {}
+        spent = total({key: cost for key, cost in bill.costs.items() if key not in earlier and key not in noted})
         if pages.user and (spent.tokens or spent.usd):
             await _charge(pages, spent.tokens, spent.usd)
 
 
 async def _charge(pages: Pages, tokens: int, usd: float) -> None:
     accounts, name = pages.of_thread(ACCOUNTS), _account(pages.user)
-    async with accounts.alone(name):
+    async with accounts.lock(name):
         known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
         await accounts.note({name: {"tokens": known["tokens"] + tokens, "usd": known["usd"] + usd}})
 
 
 async def carry_over(passing: Pages, pages: Pages) -> None:
-    """Charge what the user has spent by the account of a passing store to the account of a lasting one."""
+    """Add the user's spending in a temporary store to their account in the lasting store."""
     if spent := await passing.of_thread(ACCOUNTS).read_note(_account(pages.user)):
         await _charge(pages, spent["tokens"], spent["usd"])
 
 
 async def check_account(pages: Pages, context: Context) -> None:
-    """Refuse a new question of a user of the server who has spent what is allowed in a day: `DailyLimitReached`."""
+    """Raise `DailyLimitReached` if the server's user has spent the daily limit; for new questions only."""
     limits = {"tokens": context.user_daily_tokens, "usd": context.user_daily_usd}
     if not (user := pages.user) or not any(limits.values()):
         return
@@ -238,7 +238,7 @@ async def check_account(pages: Pages, context: Context) -> None:
         if most is not None and spent.get(unit, 0) >= most:
             raise DailyLimitReached(
                 f"{user} has spent {spent[unit]:,} {unit} today, of {most:,} that are allowed "
-                f"(DEEP_RESEARCH_USER_DAILY_{unit.upper()}); new questions are taken from 00:00 UTC."
+                f"(DEEP_RESEARCH_USER_DAILY_{unit.upper()}); new questions are accepted from 00:00 UTC."
             )
 
 
@@ -247,7 +247,7 @@ def _account(user: str) -> str:
 
 
 async def unsettled_costs(pages: Pages, question_id: str) -> UnsettledCosts:
-    """Return what was noted down for this question."""
+    """Return the costs recorded for this question."""
     index = await pages.read_note(_name(question_id)) or _EMPTY
     notes = await pages.read_notes([_name(question_id, owner) for owner in index["owners"]])
     costs = {key: Spent.model_validate(spent) for note in notes for key, spent in (note or {}).items()}
@@ -255,13 +255,13 @@ async def unsettled_costs(pages: Pages, question_id: str) -> UnsettledCosts:
 
 
 async def _note(pages: Pages, question_id: str, owner: str, costs: Mapping[str, Spent], seconds: float) -> None:
-    """Record costs in a note for each owner, so that a write does not grow with what others have spent."""
-    name, place = _name(question_id), _name(question_id, owner)
-    async with pages.alone(name):
-        known, earlier = await pages.read_notes([name, place])
+    """Record costs in one note per owner, so that the size of a write does not depend on other researchers."""
+    name, owner_name = _name(question_id), _name(question_id, owner)
+    async with pages.lock(name):
+        known, earlier = await pages.read_notes([name, owner_name])
         index = known or _EMPTY
         entries = {key: spent.model_dump() for key, spent in costs.items()}
-        notes: dict[str, dict[str, Any]] = {place: {**(earlier or {}), **entries}}
+        notes: dict[str, dict[str, Any]] = {owner_name: {**(earlier or {}), **entries}}
         if owner not in index["owners"] or seconds:
             owners = [*index["owners"], *({owner} - {*index["owners"]})]
             notes[name] = {"owners": owners, "seconds": index["seconds"] + seconds}
@@ -273,17 +273,17 @@ def _name(question_id: str, *owner: str) -> str:
 
 
 class StoredReply(NamedTuple):
-    """A model's reply that was stored before the node was interrupted."""
+    """A model's reply stored before its node was interrupted."""
 
     message: AIMessage
     key: str
-    """Under which its cost is known, however often the node is begun."""
+    """Key of its cost, the same for each restart of the node."""
 
 
 class Answers:
-    """The answers that one node of one checkpoint got, by request, in order.
+    """The answers that a node received, by request and in order; stored in case the node is restarted.
 
-    They stand in one note for each owner, which the next node of this owner writes over.
+    Each owner (run or researcher) has one note, which its next node overwrites.
     """
 
     def __init__(self, pages: Pages, name: str) -> None:
@@ -293,32 +293,32 @@ class Answers:
         self._asked = Counter[str]()
         self._lock = asyncio.Lock()
 
-    async def earlier(self, question: str) -> StoredReply | None:
-        """Return the answer to this question that the node was given before it was stopped, each once."""
+    async def earlier(self, request: str) -> StoredReply | None:
+        """Return the next stored answer to this request, each only once; None if there are no more."""
         async with self._lock:
-            kept = (await self._all()).get(question, [])
-            number = self._asked[question]
+            kept = (await self._all()).get(request, [])
+            number = self._asked[request]
             if number >= len(kept):
                 return None
-            self._asked[question] += 1
+            self._asked[request] += 1
             return StoredReply(AIMessage.model_validate(kept[number]["message"]), kept[number]["key"])
 
-    async def keep(self, question: str, message: AIMessage) -> str:
-        """Keep an answer; returns the key of its cost, empty if it is of a kind that cannot be kept."""
+    async def keep(self, request: str, message: AIMessage) -> str:
+        """Store an answer; returns the key of its cost, empty if the answer cannot be serialized."""
         async with self._lock:
-            kept = (await self._all()).setdefault(question, [])
+            kept = (await self._all()).setdefault(request, [])
             with suppress(ValueError, TypeError):
                 answer = {"message": message.model_dump(mode="json"), "key": uuid.uuid4().hex}
-                # What cannot be written is not to be in the way of what can.
+                # An answer that cannot be serialized must not prevent the others from being stored.
                 json.dumps(answer)
                 kept.append(answer)
-                self._asked[question] += 1
+                self._asked[request] += 1
                 await self._write()
                 return str(answer["key"])
         return ""
 
     async def forget(self) -> None:
-        """Drop all answers: they have made the node fail."""
+        """Drop all answers, since they may have made the node fail."""
         if self._kept:
             self._kept = {}
             await self._write()
@@ -326,7 +326,7 @@ class Answers:
     async def _all(self) -> dict[str, list[dict[str, Any]]]:
         if self._kept is None:
             self._kept = {}
-            # What is damaged is asked anew.
+            # If the note is damaged, the model is asked again.
             with suppress(DatabaseUnusable):
                 noted = await self._pages.read_note(self._name)
                 if noted and noted["node"] == self._node:
@@ -334,12 +334,12 @@ class Answers:
         return self._kept
 
     async def _write(self) -> None:
-        # The store compresses what is called text.
+        # The store compresses values under the key "text".
         await self._pages.note({self._name: {"node": self._node, "text": json.dumps(self._kept)}})
 
 
 def _node() -> str:
-    """Return the id of the calling node and its checkpoint, the same when it runs again; empty outside a graph."""
+    """Return the id of the calling node and its checkpoint, stable across restarts; empty outside a graph."""
     with suppress(RuntimeError):
         return str(get_config().get("configurable", {}).get("checkpoint_ns", ""))
     return ""

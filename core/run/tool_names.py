@@ -1,4 +1,4 @@
-"""The names of all tools, as models call them."""
+"""Tool names as models call them."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ RECORD_ROUND = "record_round"
 REWRITE_SENTENCES = "rewrite_sentences"
 
 OURS = frozenset({INTERNAL_SEARCH, WEB_SEARCH, OPEN_URL, READ_DOCUMENTS, THINK_TOOL, GENERATE_REPORT})
-"""What a researcher may call that no app has passed."""
+"""Tools of a researcher, excluding those that an app passes in."""

@@ -1,4 +1,4 @@
-"""Tracing by LangSmith or OpenTelemetry: where it sends what a run reads, runs without it, and tools as part of it."""
+"""Tracing with LangSmith or OpenTelemetry: its destination, switching it off, and traced tool calls."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .context import Context
 
 Value = TypeVar("Value")
 OFF = frozenset({"false", "f", "0", "no", "n", "off"})
-"""Values of `tracing` in a request that mean no."""
+"""Values of `tracing` that switch it off."""
 
 
 def traced_to() -> str:
-    """Return hosts and project to which the environment has runs traced; empty if it traces nothing."""
+    """Return the hosts and project that the environment sends traces to; empty if tracing is off."""
     if not tracing_is_enabled():
         return ""
     by_flags = "otel" if is_env_var_truish("OTEL_ONLY") else "hybrid" if is_env_var_truish("OTEL_ENABLED") else ""
@@ -41,32 +41,34 @@ def traced_to() -> str:
 
 
 def tracing_notices(context: Context) -> tuple[str, ...]:
-    """Return what the reader should know: where prompts and passages go, if they go anywhere."""
+    """Return a notice on where tracing sends prompts and passages; empty if tracing is off."""
     destination = traced_to() if context.tracing else ""
-    words = f"Tracing is on: prompts and passages go to {destination}; tracing or --no-trace switches it off."
-    return (words,) if destination else ()
+    notice = f"Tracing is on: prompts and passages go to {destination}; switch it off with tracing or --no-trace."
+    return (notice,) if destination else ()
 
 
 def is_traced(*sources: object) -> bool:
-    """Return whether the environment may have a run traced: no if one of its settings, in any form, says no."""
-    given = [one.get("tracing") if isinstance(one, Mapping) else getattr(one, "tracing", None) for one in sources]
-    if any(str(value).strip().lower() in OFF for value in given):
+    """Whether a run may be traced: false if any source (settings as an object or a dict) turns `tracing` off."""
+    values = [
+        source.get("tracing") if isinstance(source, Mapping) else getattr(source, "tracing", None) for source in sources
+    ]
+    if any(str(value).strip().lower() in OFF for value in values):
         return False
-    return any(isinstance(one, Context) for one in sources) or Context().tracing
+    return any(isinstance(source, Context) for source in sources) or Context().tracing
 
 
 def tracing_if(is_on: bool) -> AbstractContextManager[None]:
-    """Have nothing traced within the block if it is off; callbacks that a call passes stay."""
+    """Disable tracing within the block unless `is_on`; callbacks passed in the call still run."""
     return nullcontext() if is_on else tracing_context(enabled=False)
 
 
 async def untraced(parts: AsyncGenerator[Value, None], *, is_run: bool = False) -> AsyncGenerator[Value, None]:
-    """Pass on a stream without having it traced; a whole run is not traced as part of the run around it either."""
+    """Pass on a stream untraced; with `is_run` it is also left out of the trace of the surrounding run."""
     around = configs.var_child_runnable_config.get()
     config = without_tracers(around) if around and is_run else around
     async with aclosing(parts):
         while True:
-            # What the caller does between two parts is traced as before.
+            # The caller's code between two parts is traced as before.
             token = configs.var_child_runnable_config.set(config)
             try:
                 with tracing_if(False):
@@ -79,20 +81,21 @@ async def untraced(parts: AsyncGenerator[Value, None], *, is_run: bool = False) 
 
 
 def without_tracers(config: RunnableConfig) -> RunnableConfig:
-    """Return a config without the tracers that a run inherits from the one around it."""
+    """Return a config without the tracers inherited from the surrounding run."""
     callbacks = config.get("callbacks")
     if not isinstance(callbacks, BaseCallbackManager):
         return config
     callbacks = callbacks.copy()
-    for handler in [one for one in callbacks.handlers if isinstance(one, LangChainTracer)]:
-        callbacks.remove_handler(handler)
+    for handler in tuple(callbacks.handlers):
+        if isinstance(handler, LangChainTracer):
+            callbacks.remove_handler(handler)
     return {**config, "callbacks": callbacks}
 
 
 async def traced_tool(
     name: str, inputs: dict[str, Any], work: Callable[[], Coroutine[Any, Any, Value]], output: Callable[[Value], object]
 ) -> Value:
-    """Await the work of a tool as a run of its own, which callbacks see with its inputs and its `output`."""
+    """Await a tool's work and report it to callbacks as a tool run with these inputs and `output(value)`."""
     config = configs.ensure_config()
     manager = configs.get_async_callback_manager_for_config(config)
     run = await manager.on_tool_start({"name": name}, json.dumps(inputs, default=str), inputs=inputs)

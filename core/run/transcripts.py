@@ -1,4 +1,4 @@
-"""Tool calls in messages, and transcripts: read, completed with findings, and cut to a model's window."""
+"""Tool calls in messages, and transcripts: validates calls, fills in findings, fits messages into a model's window."""
 
 from __future__ import annotations
 
@@ -26,38 +26,39 @@ from ..records.research import ConflictingClaims, Finding
 from . import tool_names
 from .conversation import clean_nested
 
+THOUGHTS_ALONE = " It sent only thoughts, perhaps because its server has no or the wrong reasoning parser."
 CUT_OFF = frozenset({"length", "max_tokens"})
 BROKEN = {"finish_reason": "broken off"}
-"""What is added to the metadata of an answer whose stream broke."""
+"""Added to the metadata of an answer whose stream broke off."""
 REASONING = "reasoning_content"
-"""Where a thought of a compatible server is kept, in `additional_kwargs`."""
+"""Key in `additional_kwargs` for the reasoning text of OpenAI-compatible servers."""
 MOST_GAPS = 20
 GAP_CHARACTERS = 300
-"""Of what a call says is missing."""
+"""Maximum length of a gap that a call declares."""
 ACKNOWLEDGED = "Noted."
 MERGED = "Run together with the first call of this message; the results stand there."
 NOT_RUN = "Not run:"
-"""Beginning of the results of calls that were not carried out."""
+"""Prefix of the results of calls that were not run."""
 UNREAD_FORM = "it was written in a form that is not read"
-"""Beginning of the fault of a call that was written as text; in the next lines stands how to write it."""
+"""Prefix of the fault of a call written as text in an unknown format; the next lines say how to write it."""
 INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
 FAILED = "The research failed"
 WITHHELD = "Withheld: the provider of the model refuses to have this result read. Go on without it."
 INCOMPLETE = "(Incomplete"
 EARLIER = "deep_research_earlier"
-"""Mark of the message that stands for the findings of earlier questions."""
+"""Mark of the message whose calls represent the findings of earlier questions."""
 REPORT_CHARACTERS = 1000
-"""Characters that are left of an earlier report when a prompt does not fit."""
+"""Characters kept of an earlier report if a prompt does not fit."""
 Shorten = Callable[[str, float], str]
-"""Shortens a result to about this share of it, from 0 to 1."""
+"""Shortens a result to about this share of its length, 0 to 1."""
 TITLE_WORDS = 6
 """Words of a task's title."""
 LEAST_SHARE = 0.3
-"""Of older results as much is left before the newest ones shrink, too."""
+"""Older results are shortened to this share before the newest ones are."""
 CHARACTERS_PER_TOKEN = 4
+"""Estimated characters per token."""
 NO_WORK = (tool_names.THINK_TOOL, tool_names.CALCULATE, tool_names.GENERATE_REPORT)
-"""Tools whose calls bring nothing new."""
-"""Characters that a token is taken to have where nobody counts them."""
+"""Tools whose calls bring no new material."""
 
 
 class RunnableCall(NamedTuple):
@@ -69,7 +70,7 @@ class RunnableCall(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A tool call that cannot be run, and what to tell the model."""
+    """A tool call that cannot be run, and the reason given to the model."""
 
     id: str
     reason: str
@@ -79,16 +80,16 @@ class Calls(NamedTuple):
     """The tool calls of an assistant message."""
 
     message: AIMessage
-    """The message with a unique id for every call."""
+    """The message, with a unique id for every call."""
     accepted: tuple[RunnableCall, ...]
     refused: tuple[Refusal, ...]
 
 
 def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str]) -> Calls:
-    """Split the calls of a message into those that can be run and those that cannot.
+    """Split the calls of a message into runnable and refused ones.
 
-    `tools` are the names that were offered; `taken` are ids used before in this thread. A missing or repeated id is
-    replaced, so that every call has exactly one result.
+    `tools`: offered names; `taken`: call ids used earlier in the thread. Missing and repeated ids are replaced, so that
+    every call has exactly one result.
     """
     entries = [(call["id"], call["name"], clean_nested(call["args"]), "") for call in message.tool_calls]
     entries += [(call["id"], call["name"] or "unknown", {}, _fault_of(call)) for call in message.invalid_tool_calls]
@@ -105,7 +106,7 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
             refused.append(Refusal(call_id, f"{NOT_RUN} {fault}."))
         else:
             accepted.append(RunnableCall(call_id, name, arguments))
-    # Only the words are kept of the content: its blocks for tool calls bear the ids as the model gave them.
+    # Only the text of the content is kept: its tool call blocks have the model's own ids.
     thought = {name: clean_nested(value) for name, value in message.additional_kwargs.items() if name == REASONING}
     kept = AIMessage(content=message.text, tool_calls=calls, id=message.id, additional_kwargs=thought)
     if refused:
@@ -114,7 +115,7 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
 
 
 def _fault_of(call: InvalidToolCall) -> str:
-    """Return what is wrong with a call; the words of a foreign error are left out."""
+    """Return what is wrong with a call; omits the text of third-party errors."""
     error = call["error"] or ""
     return error.removesuffix(".") if error.startswith(UNREAD_FORM) else "its arguments are not valid JSON"
 
@@ -124,22 +125,19 @@ def was_cut_off(message: AIMessage) -> bool:
     return finish_of(message) in CUT_OFF
 
 
-THOUGHTS_ALONE = " It sent thoughts alone, which the setting of its server for a reasoning parser may explain."
-
-
 def broke_off(message: AIMessage) -> bool:
-    """Whether the stream of the message broke."""
+    """Whether the stream of the message broke off."""
     return finish_of(message) == BROKEN["finish_reason"]
 
 
 def finish_of(message: AIMessage) -> str | None:
-    """Return the finish reason of the message; none if its server gave none."""
+    """Return the finish reason of the message; None if the server sent none."""
     metadata = message.response_metadata
     return metadata.get("finish_reason") or metadata.get("stop_reason")
 
 
 def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return what a call for the report declares missing, each once; none if it declares nothing."""
+    """Return the distinct gaps that a call for the report declares; None if it declares none."""
     given = arguments.get("missing")
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list):
@@ -149,26 +147,27 @@ def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def contradictions_in(arguments: Mapping[str, Any], keys: Sequence[str]) -> tuple[ConflictingClaims, ...]:
-    """Return the contradictions between sources that a call declares; `keys` of the sources by number, from 1."""
-    given, known = arguments.get("contradictions"), dict(enumerate(keys, 1))
+    """Return the contradictions that a call declares; `keys`: source keys, whose numbers start at 1."""
+    given, key_of = arguments.get("contradictions"), dict(enumerate(keys, 1))
     found = list[ConflictingClaims]()
-    for one in filter(lambda one: isinstance(one, dict), given if isinstance(given, list) else ()):
-        claim, other = (" ".join(str(one.get(name) or "").split()) for name in ("claim", "other"))
-        numbers = (one.get(name) for name in ("document", "other_document"))
-        sources = [known.get(number, "") if isinstance(number, int) else "" for number in numbers]
-        says_two = claim and other and claim.casefold() != other.casefold()
-        if says_two and all(sources) and len({*sources}) == len(sources):
-            found.append(ConflictingClaims(claims=(claim, other), sources=(sources[0], sources[1])))
+    for entry in given if isinstance(given, list) else ():
+        if not isinstance(entry, dict):
+            continue
+        claim, other = (" ".join(str(entry.get(name) or "").split()) for name in ("claim", "other"))
+        numbers = (entry.get(name) for name in ("document", "other_document"))
+        first, second = (key_of.get(number, "") if isinstance(number, int) else "" for number in numbers)
+        if claim and other and claim.casefold() != other.casefold() and first and second and first != second:
+            found.append(ConflictingClaims(claims=(claim, other), sources=(first, second)))
     return tuple(found)[:MOST_GAPS]
 
 
 def is_status_text(result: str) -> bool:
-    """Whether a result holds nothing from outside: the call was acknowledged, or not carried out."""
+    """Whether a result has no content: the call was acknowledged or not run."""
     return result in (ACKNOWLEDGED, MERGED) or result.startswith(NOT_RUN)
 
 
 def call_ids(messages: Iterable[AnyMessage]) -> set[str]:
-    """Return the ids of all calls in these messages."""
+    """Return the ids of all calls in the messages."""
     return {call["id"] or "" for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
 
 
@@ -182,10 +181,7 @@ def results_for(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage
 
 
 def results_in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the messages, each followed by the results of its calls in their order, as some servers require.
-
-    A later result of a call stands in the place of an earlier one, wherever it came.
-    """
+    """Move each result directly behind its call, as some servers require; of several results, the last counts."""
     results = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
     ordered: list[AnyMessage] = []
     for message in messages:
@@ -205,14 +201,14 @@ def _unique(wanted: str, used: Collection[str]) -> str:
 
 
 def result_of(finding: Finding | None) -> str:
-    """Return a finding as the orchestrator and the writer read it."""
+    """Return a finding as the orchestrator and the writer see it."""
     if finding is None:
         return INTERRUPTED
     if finding.is_withheld:
         return WITHHELD
     text = finding.text if finding.numbered is None else finding.numbered
     if (finding.failures or finding.is_excerpt) and text:
-        # It may consist of excerpts that no model has looked at.
+        # It may consist of raw excerpts that no model has read.
         text = fence(text, hashlib.sha256(finding.id.encode()).hexdigest()[:8])
     if finding.ended == "failed":
         return f"{FAILED}: {finding.reason}. Try another approach, or go on. {text}".strip()
@@ -220,7 +216,7 @@ def result_of(finding: Finding | None) -> str:
 
 
 def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Finding]) -> list[AnyMessage]:
-    """Return the transcript with the findings filled into their empty results."""
+    """Fill the findings into the transcript's empty results."""
     return [
         ToolMessage(result_of(findings.get(message.tool_call_id)), tool_call_id=message.tool_call_id)
         if isinstance(message, ToolMessage) and not message.content
@@ -230,29 +226,32 @@ def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Findi
 
 
 def research_calls(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the research calls with the places of their findings, and the user's messages, without thoughts."""
-    places = {one.tool_call_id: one for one in transcript if isinstance(one, ToolMessage) and not one.content}
+    """Return the research calls with the empty results for their findings, and the user's messages."""
+    pending = {
+        message.tool_call_id: message
+        for message in transcript
+        if isinstance(message, ToolMessage) and not message.content
+    }
     kept: list[AnyMessage] = []
     for message in transcript:
         if isinstance(message, HumanMessage):
             kept.append(message)
-        elif isinstance(message, AIMessage) and (calls := [one for one in message.tool_calls if one["id"] in places]):
-            # A server may want its reasoning back.
-            asked = message.model_copy(update={"content": "", "tool_calls": calls})
-            kept += [asked, *(places[str(one["id"])] for one in calls)]
+        elif isinstance(message, AIMessage):
+            calls = [call for call in message.tool_calls if call["id"] in pending]
+            if calls:
+                # A copy keeps the reasoning, which some servers expect to get back.
+                kept.append(message.model_copy(update={"content": "", "tool_calls": calls}))
+                kept += [pending[str(call["id"])] for call in calls]
     return kept
 
 
 def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]) -> dict[str, str]:
-    """Return the title of each task, by call id: the one that its call gives, or the first words that tell it apart.
-
-    Tasks of one round often begin with the same words.
-    """
+    """Return the title of each task by call id: from its call, or its first words that not all tasks share."""
     calls = [call for message in transcript if isinstance(message, AIMessage) for call in message.tool_calls]
     given = {call["id"]: call["args"].get("title") for call in calls}
     words = [text.split() for _, text in tasks]
     shared = (
-        sum(1 for _ in takewhile(lambda each: len(set(each)) == 1, zip(*words, strict=False))) if len(words) > 1 else 0
+        sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*words, strict=False))) if len(words) > 1 else 0
     )
     titles = dict[str, str]()
     for (call_id, text), own in zip(tasks, words, strict=True):
@@ -263,12 +262,12 @@ def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]
 
 
 def mark_withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
-    """Return the findings that a content filter refused (ids), marked so that no later call shows them."""
+    """Mark the findings that a content filter refused (ids), so that later calls leave them out."""
     return {key: findings[key].model_copy(update={"is_withheld": True}) for key in refused if key in findings}
 
 
 def count_withheld(notes: Sequence[AnyMessage]) -> int:
-    """Return how many results of a researcher's calls a content filter refused."""
+    """Count the results in a researcher's notes that a content filter refused."""
     return len({note.tool_call_id for note in notes if isinstance(note, ToolMessage) and note.text == WITHHELD})
 
 
@@ -285,70 +284,66 @@ def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[
 
 
 def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:
-    """Shorten results until the messages have at most about `tokens` tokens, all in proportion to their length.
+    """Shorten results, each in proportion to its length, until the messages have about `tokens` tokens.
 
-    Those of the newest round of work stay whole as long as `LEAST_SHARE` of the others is left. At last the assistant's
-    older reports are cut. The user's words stay whole, whatever the number of tokens.
+    Results of the newest round stay whole until the others are down to `LEAST_SHARE`. Finally, older reports of the
+    assistant are cut. The user's messages are never cut.
     """
     fitted = list(messages)
     if tokens_of(fitted) <= tokens:
         return fitted
-    newest = max((place for place, message in enumerate(fitted) if _works(message)), default=len(fitted))
-    results = [place for place, message in enumerate(fitted) if is_result(message)]
-    older = [place for place in results if place < newest]
+    newest = max((index for index, message in enumerate(fitted) if _works(message)), default=len(fitted))
+    results = [index for index, message in enumerate(fitted) if is_result(message)]
+    older = [index for index in results if index < newest]
     if shorten:
         _shorten(fitted, older, tokens, LEAST_SHARE, shorten)
         _shorten(fitted, results, tokens, 0.0, shorten)
-    for place, message in enumerate(fitted[:newest]):
-        if tokens_of(fitted) > tokens and isinstance(message, AIMessage) and message.text:
-            fitted[place] = message.model_copy(update={"content": _cut(message.text)})
+    for index, message in enumerate(fitted[:newest]):
+        if tokens_of(fitted) > tokens and isinstance(message, AIMessage) and len(message.text) > REPORT_CHARACTERS:
+            fitted[index] = message.model_copy(update={"content": f"{message.text[:REPORT_CHARACTERS]} […]"})
     return fitted
 
 
-def _shorten(fitted: list[AnyMessage], places: Sequence[int], tokens: int, least: float, shorten: Shorten) -> None:
-    """Shorten the results at these places alike, to this share at least, if all messages have more tokens than this."""
-    held = tokens_of([HumanMessage("".join(fitted[place].text for place in places))])
-    # What is left of each is rounded.
+def _shorten(fitted: list[AnyMessage], results: Sequence[int], tokens: int, least: float, shorten: Shorten) -> None:
+    """Shorten these results (indexes) to the same share, not below `least`, if the messages exceed `tokens`."""
+    result_tokens = tokens_of([HumanMessage("".join(fitted[index].text for index in results))])
     excess = tokens_of(fitted) - tokens
-    if excess <= 0 or not held:
+    if excess <= 0 or not result_tokens:
         return
-    share = max(least, 1 - (excess + 2 * len(places)) / held)
-    for place in places:
-        text = fitted[place].text
-        # The line that says how the research ended is kept.
+    # Two more tokens each, because shortened lengths are rounded.
+    share = max(least, 1 - (excess + 2 * len(results)) / result_tokens)
+    for index in results:
+        text = fitted[index].text
+        # Keep the line that says how the research ended.
         head, line_break, body = text.partition("\n") if text.startswith(INCOMPLETE) else ("", "", text)
         shorter = f"{head}{line_break}{shorten(body, share)}"
-        fitted[place] = fitted[place].model_copy(update={"content": shorter})
+        fitted[index] = fitted[index].model_copy(update={"content": shorter})
 
 
 def tokens_of(messages: Sequence[AnyMessage]) -> int:
-    """Estimate tokens: four characters each, and one for each character beyond ASCII."""
+    """Estimate the tokens: one for four characters, and one for each character beyond ASCII."""
     beyond = sum(len(text) - len(text.encode("ascii", "ignore")) for message in messages if (text := message.text))
     return int(count_tokens_approximately(messages) + beyond * 3 / 4)
 
 
 def _works(message: AnyMessage) -> bool:
-    """Whether the message asks for research or a tool of this question, not only for a thought or the report."""
+    """Whether the message calls for research or a tool in this question, not only for a thought or the report."""
     if not isinstance(message, AIMessage) or message.additional_kwargs.get(EARLIER):
         return False
     return any(call["name"] not in NO_WORK for call in message.tool_calls)
 
 
 def is_result(message: AnyMessage) -> bool:
-    """Whether it is a tool result with content from outside: what a document, a page or a researcher says."""
+    """Whether the message is a tool result with content of a document, a page or a researcher."""
     text = message.text
     return isinstance(message, ToolMessage) and not (text.startswith((FAILED, WITHHELD)) or is_status_text(text))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= REPORT_CHARACTERS else f"{text[:REPORT_CHARACTERS]} […]"
+def message_from_chunks(chunk: AIMessageChunk, text: str) -> AIMessage:
+    """Convert the merged chunks to a message with this text.
 
-
-def whole_message(chunk: AIMessageChunk, text: str) -> AIMessage:
-    """Return the message that the chunks add up to, with `text` as its content.
-
-    LangChain closes open brackets and quotes of arguments that were cut off, so that half a call looks like a whole
-    one. Here arguments that are not a JSON object make an invalid call.
+    LangChain completes truncated JSON arguments, so that half a call looks whole. Here, arguments that are not a JSON
+    object make the call invalid.
     """
     calls: list[ToolCall] = []
     broken: list[InvalidToolCall] = []
@@ -370,7 +365,7 @@ def whole_message(chunk: AIMessageChunk, text: str) -> AIMessage:
 
 
 def _read(arguments: str) -> dict[str, Any] | None:
-    """Return the object that the text holds; some servers send it as a JSON string once more."""
+    """Parse a JSON object, which some servers encode a second time as a JSON string; None for any other text."""
     try:
         value = json.loads(arguments, strict=False)
         value = json.loads(value, strict=False) if isinstance(value, str) else value

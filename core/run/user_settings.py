@@ -1,4 +1,4 @@
-"""What a user of the server may set: only what narrows the choices of its operator."""
+"""Settings for users of the server, who can only narrow what its operator allows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .errors import UnknownSetting
 from .limits import DEEP, KnownNames, Limits
 
 HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
-"""Limits that are narrowed by raising them."""
+"""Limits that become stricter when raised."""
 FORM_LIMITS = {
     "max_seconds": "Time of research (s)",
     "max_seconds_planned": "Time of planned research (s)",
@@ -28,11 +28,11 @@ FORM_LIMITS = {
     "max_tokens": "Tokens",
     "max_usd": "US dollars",
 }
-"""Limits that people set, with their titles; a form with all of them would hide these."""
+"""Limits shown in forms, with their titles; the full list would be too long."""
 USER = "{user}"
-"""What stands for the user's name in the paths of the operator's documents."""
+"""Placeholder for the user's name in the operator's document paths."""
 _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
-"""Names of users that are names of folders too, and lead nowhere else."""
+"""User names that are safe as the name of a folder."""
 
 
 @cache
@@ -42,34 +42,31 @@ def _no_limits() -> Limits:
 
 @cache
 def _operator() -> Context:
-    settings = with_whole_paths(Context())
+    settings = with_absolute_paths(Context())
     address = settings.server_address or os.environ.get("LANGGRAPH_API_URL", "")
     return settings.model_copy(update={"server_address": address})
 
 
-def with_whole_paths(settings: Context) -> Context:
-    """Return settings whose documents are named by absolute paths.
-
-    A relative path would be looked up at each run, which blocks a server.
-    """
+def with_absolute_paths(settings: Context) -> Context:
+    """Return settings with absolute document paths; resolving relative ones in each run would block a server."""
     return settings.model_copy(update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)})
 
 
 def _as_form(schema: dict[str, Any]) -> None:
-    """Make the schema a form: no choice between types, and of the limits those that people set."""
+    """Turn the schema into a form: one type per field, and only the limits in `FORM_LIMITS`."""
     fields, limits = schema["properties"], Limits.model_json_schema()["properties"]
     shown = {name: limits[name] | {"title": title} for name, title in FORM_LIMITS.items()}
     described = fields["limits"]["description"]
     fields["limits"] = {"title": "Limits", "type": "object", "description": described, "properties": shown}
     for field in (*fields.values(), *shown.values()):
-        # The first type is the plain one; what is not set is as the operator has set it.
+        # The first type is the plain one. Defaults are the operator's.
         field.update(field.pop("anyOf", [{}])[0])
         if field.get("default") is None or field in shown.values():
             field.pop("default", None)
 
 
 class UserSettings(KnownNames):
-    """A user's settings of a run on the server; what is left out is as the operator has set it."""
+    """A user's settings for a run on the server; the operator's settings apply to unset fields."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, use_attribute_docstrings=True, title="Settings", json_schema_extra=_as_form
@@ -80,43 +77,43 @@ class UserSettings(KnownNames):
     instructions: str = Field(default="", title="Report: instructions", max_length=4000)
     """Tone, length and audience of plan and report, after the operator's house rules."""
     verify: Literal["off", "check", "repair"] | None = Field(default=None, title="Report: check")
-    """Hold each sentence of the report against its sources: `off`, `check` (mark it) or `repair` (correct it)."""
+    """Check each sentence of the report against its sources: `off`, `check` (mark it) or `repair` (correct it)."""
     depth: Depth | None = Field(default=None, title="Research: depth")
-    """`quick` (one search, two calls of models), `standard`, `deep` (within the operator's limits) or `auto`."""
+    """`quick` (one search, two model calls), `standard`, `deep` (within the operator's limits) or `auto`."""
     clarify: Literal["ask", "assume", "off"] | None = Field(default=None, title="Research: unclear questions")
-    """`ask` back when a question is unclear, `assume` (state assumptions instead), or `off`."""
+    """`ask` the user, `assume` (state assumptions instead), or `off`."""
     review_plan: bool | None = Field(default=None, title="Research: review the plan")
     """Show the plan for approval before research starts."""
     models: str | dict[Role, str] | None = Field(default=None, title="Research: model")
-    """One of the models that the operator allows (`allow_models`) for all roles, or one by role."""
+    """One of the models that the operator allows (`allow_models`) for all roles, or one per role."""
     docs: tuple[str, ...] | None = Field(default=None, title="Sources: documents")
     """Names of the operator's folders and files, or of folders and files below them such as `handbook/2024`."""
     engines: tuple[str, ...] | None = Field(default=None, title="Sources: search engines")
-    """Some of the operator's engines; none to search the operator's documents only."""
+    """Some of the operator's engines; an empty list searches only the operator's documents."""
     earlier: bool = Field(default=False, title="Sources: earlier research")
-    """Search what your own finished runs have read, too."""
+    """Also search what your own finished runs have read."""
     domains_allow: tuple[str, ...] = Field(default=(), title="Sources: only these domains")
-    """Domains, with their subdomains, that the web is searched and read in."""
+    """Search and read only these domains and their subdomains."""
     domains_deny: tuple[str, ...] = Field(default=(), title="Sources: not these domains")
-    """Domains, with their subdomains, that are neither searched nor read."""
+    """Never search or read these domains and their subdomains."""
     published_after: date | None = Field(default=None, title="Sources: published after")
-    """Web results that are known to be older are left out."""
+    """Leave out web results known to be older."""
     tracing: bool = Field(default=True, title="Research: tracing")
-    """Have the run traced, if the operator has runs traced."""
+    """Trace the run if the operator has enabled tracing."""
     limits: Limits = Field(default_factory=_no_limits, title="Limits")
-    """Limits no wider than the operator's; beside those of the form, all others can be given by name."""
+    """Limits no wider than the operator's; limits that are not in the form can be set by name, too."""
 
     @property
     def operator(self) -> Context:
-        """Return the operator's settings, from the server's environment."""
+        """The operator's settings, from the server's environment."""
         return _operator()
 
     _by_user: dict[str, Context] = PrivateAttr(default_factory=dict)
 
     def context_of(self, user: str) -> Context:
-        """Return the settings of a run for this user, or for none if it is empty.
+        """Return the settings of a run for this user (may be empty); blocks, since it accesses files.
 
-        Raises `UnknownSetting` for a choice that the operator has not left open. Blocks: folders are looked up.
+        Raises `UnknownSetting` for a choice that the operator does not allow.
         """
         if user not in self._by_user:
             self._by_user[user] = self._context(user)
@@ -153,7 +150,7 @@ def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
     for name in [wanted] if isinstance(wanted, str) else wanted.values():
         if name not in operator.allow_models:
             raise UnknownSetting(
-                f"models: {name!r} is none of the models that may be chosen{_of(operator.allow_models)}."
+                f"models: {name!r} is not one of the models that you may choose{_of(operator.allow_models)}."
             )
     if isinstance(wanted, str) or operator.models is None:
         return wanted
@@ -162,35 +159,36 @@ def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
 
 
 def documents_below(roots: Sequence[Path], names: Sequence[str] | None) -> tuple[Path, ...]:
-    """Return the folders and files of these names below the operator's, all of his if there are no names.
+    """Return the named folders and files below the operator's roots, or the roots if `names` is None; blocks.
 
-    Blocks. Raises `UnknownSetting` for a name of which there is none.
+    Raises `UnknownSetting` for a name that does not exist there.
     """
     return tuple(roots) if names is None else tuple(_below(roots, name) for name in names)
 
 
 def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
-    """Return the names by which `documents_below` finds these folders and files; none if they are all there are."""
+    """Return the names of these folders and files for `documents_below`; None if they are exactly the roots."""
     paths = tuple(map(Path, docs))
     if paths == tuple(roots):
         return None
-    return [str(Path(root.name, one.relative_to(root))) for one in paths for root in roots if one.is_relative_to(root)]
+    pairs = ((path, root) for path in paths for root in roots if path.is_relative_to(root))
+    return [str(Path(root.name, path.relative_to(root))) for path, root in pairs]
 
 
 def _of_user(path: Path, user: str) -> Path:
-    """Return the path with the user's name in the place of `{user}`; raises `UnknownSetting` for one that leads out."""
+    """Replace `{user}` in a path with the user's name; raises `UnknownSetting` for a name unsafe as a folder."""
     if USER not in str(path):
         return path
     if not _FOLDER.fullmatch(user):
         raise UnknownSetting(
-            f"docs: {str(path)!r} is a folder of each user, and {user!r} is no name for one, which has letters, digits "
-            "and ._@+- without a dot at the beginning (DEEP_RESEARCH_DOCS)."
+            f"docs: {str(path)!r} is a folder per user, and {user!r} cannot be a folder name: only letters, digits and "
+            "._@+- are allowed, and no dot at the beginning (DEEP_RESEARCH_DOCS)."
         )
     return Path(str(path).replace(USER, user))
 
 
 def _below(roots: Sequence[Path], name: str) -> Path:
-    """Return the folder or file of this name below one of the operator's; links that lead out are not followed."""
+    """Return the named folder or file below one of the operator's; links that lead out are not followed."""
     first, *rest = Path(name).parts or ("",)
     for root in roots:
         if root.name == first:
@@ -200,35 +198,35 @@ def _below(roots: Sequence[Path], name: str) -> Path:
                 if path.exists() and path.resolve().is_relative_to(root.resolve()):
                     return path
     names = [root.name for root in roots]
-    raise UnknownSetting(f"docs: {name!r} is none of the folders and files that may be searched{_of(names)}.")
+    raise UnknownSetting(f"docs: {name!r} is not one of the folders and files that may be searched{_of(names)}.")
 
 
 def _engines(wanted: tuple[str, ...] | None, allowed: tuple[AnyEngine, ...] | None) -> tuple[AnyEngine, ...] | None:
     if wanted is None:
         return allowed
-    by_name = {engine_name(one): one for one in allowed or ()}
-    for one in wanted:
-        if one not in by_name:
-            raise UnknownSetting(f"engines: {one!r} is none of the engines that may be chosen{_of(by_name)}.")
-    return tuple(by_name[one] for one in wanted)
+    by_name = {engine_name(engine): engine for engine in allowed or ()}
+    for name in wanted:
+        if name not in by_name:
+            raise UnknownSetting(f"engines: {name!r} is not one of the engines that you may choose{_of(by_name)}.")
+    return tuple(by_name[name] for name in wanted)
 
 
 def _domains(wanted: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:
-    for one in wanted:
-        if allowed and not any(one == domain or one.endswith(f".{domain}") for domain in allowed):
-            raise UnknownSetting(f"domains_allow: {one!r} is outside the domains that may be read{_of(allowed)}.")
+    for name in wanted:
+        if allowed and not any(name == domain or name.endswith(f".{domain}") for domain in allowed):
+            raise UnknownSetting(f"domains_allow: {name!r} is outside the domains that may be read{_of(allowed)}.")
     return wanted or allowed
 
 
 def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:
-    """Return the operator's limits as narrowed by the user; `deep` widens them only where it is the operator's own."""
+    """Return the operator's limits, narrowed by the user; `deep` widens them only up to the operator's own depth."""
     ceilings = operator.at_depth().limits
     given = {name: getattr(wanted, name) for name in wanted.model_fields_set}
     for name, value in given.items():
         ceiling = getattr(ceilings, name)
         if not _is_within(value, ceiling, is_reversed=name in HIGHER_IS_NARROWER):
             raise UnknownSetting(f"limit {name}: {value} is wider than the operator of this server allows ({ceiling}).")
-    # What is set is not widened any more.
+    # Limits that are set explicitly are not widened by the depth.
     held = {name: getattr(ceilings, name) for name in DEEP} if depth == "deep" else {}
     return operator.limits.model_copy(update={**held, **given})
 
@@ -241,4 +239,4 @@ def _is_within(value: float | None, ceiling: float | None, *, is_reversed: bool)
 
 def _of(allowed: Iterable[str]) -> str:
     names = ", ".join(allowed)
-    return f" ({names})" if names else "; the operator of this server has named none"
+    return f" ({names})" if names else "; the operator of this server allows none"

@@ -1,5 +1,6 @@
-"""What models write and judge about text: forms, the report in parts, its language, its check and its correction.
+"""Everything that models write or judge: forms, the report, its language, grades, check and corrections.
 
-Given: the state of a run and the texts of its sources. Given back: a draft, filled-in forms, and the report as it is
-handed over. Begin with `write` for the draft and with `examination` for its check; `fill_in` asks for every form.
+Also here: shared code of nodes around a model call (`turn`), the user's answers to a paused run, the report's packets,
+parsing of the language setting, the facts for the extractive model, the results of steps, and the cost estimate from
+earlier runs. Start with `write` for the draft, `examination` for its check, and `fill_in` for forms.
 """

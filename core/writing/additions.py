@@ -1,4 +1,4 @@
-"""What a draft lacks of its checklist: which items are open, and how passages are added while the rest stays."""
+"""A draft's checklist: which requirements are open, and how to add passages without changing the rest."""
 
 from __future__ import annotations
 
@@ -15,42 +15,37 @@ from ..run.transcripts import CHARACTERS_PER_TOKEN
 from .forms import RequirementGrade
 
 _LINE = re.compile(r"\s*(?:[-*+•|]|\d{1,3}[.)]\s)")
-"""How an item of a list, or a row of a table, begins."""
+"""Matches the start of a list item or table row."""
 
 
 def merge_grades(requirements: Sequence[str], known: Iterable[Grade], given: Sequence[RequirementGrade]) -> list[Grade]:
-    """Return a grade for each requirement: the one that was given, else the one that is known, else "answered".
+    """Return a grade for each requirement: from `given`, else from `known`, else "answered".
 
-    The numbers of the given ones count, from 1, the requirements that were to be graded: all of them, or those that
-    are known to be open. What a model does not grade does not send anybody out.
+    Numbers in `given` count from 1 in the order of `to_grade`. The default prevents research on ungraded requirements.
     """
-    before = {grade.requirement: grade for grade in known}
-    asked = to_grade(requirements, before.values())
-    now = {
-        asked[one.number - 1]: Grade(
-            requirement=asked[one.number - 1],
-            verdict=one.verdict,
-            missing="" if one.verdict == "answered" else " ".join(one.missing.split()),
-            task="" if one.verdict == "answered" else " ".join(one.task.split()),
-            is_found=one.is_found and one.verdict != "answered",
-        )
-        for one in given
-        if 0 < one.number <= len(asked)
-    }
-    return [
-        now.get(one) or before.get(one) or Grade(requirement=one, verdict="answered")
-        for one in dict.fromkeys(requirements)
-    ]
+    grades = {grade.requirement: grade for grade in known}
+    asked = to_grade(requirements, grades.values())
+    for grade in given:
+        if 0 < grade.number <= len(asked):
+            requirement, is_open = asked[grade.number - 1], grade.verdict != "answered"
+            grades[requirement] = Grade(
+                requirement=requirement,
+                verdict=grade.verdict,
+                missing=" ".join(grade.missing.split()) if is_open else "",
+                task=" ".join(grade.task.split()) if is_open else "",
+                is_found=grade.is_found and is_open,
+            )
+    return [grades.get(text) or Grade(requirement=text, verdict="answered") for text in dict.fromkeys(requirements)]
 
 
 def to_grade(requirements: Sequence[str], known: Iterable[Grade]) -> list[str]:
-    """Return the requirements that are to be graded: all the first time, then those that are open."""
+    """Return the requirements to grade: all of them the first time, later only open ones."""
     answered = {grade.requirement for grade in known if grade.verdict == "answered"}
-    return [one for one in dict.fromkeys(requirements) if one not in answered]
+    return [requirement for requirement in dict.fromkeys(requirements) if requirement not in answered]
 
 
 def open_tasks(draft: Draft) -> list[tuple[str, str]]:
-    """Return the requirement and the task for each item that the draft leaves open, each task once."""
+    """Return (requirement, task) pairs for open requirements that need research, with each task once."""
     tasks = {
         grade.task: grade.requirement for grade in reversed(draft.open_grades) if grade.task and not grade.is_found
     }
@@ -58,18 +53,21 @@ def open_tasks(draft: Draft) -> list[tuple[str, str]]:
 
 
 def known_findings(state: ResearchState, tokens: int) -> str:
-    """Return the findings of the question and what its researchers have not found, fenced, in so many tokens."""
-    own = [one for one in state.findings.values() if one.question_id == state.run.id and one.text]
+    """Return the question's findings (at most `tokens`) and what its researchers did not find, fenced."""
+    own = [finding for finding in state.findings.values() if finding.question_id == state.run.id and finding.text]
     room = tokens * CHARACTERS_PER_TOKEN // max(1, len(own))
-    texts = [one.numbered or one.text for one in own if not one.is_withheld]
+    texts = [finding.numbered or finding.text for finding in own if not finding.is_withheld]
     shown = [text if len(text) <= room else cited_sentences(text, room / len(text)) for text in texts]
-    # What the orchestrator names at the end may be less exact than what its researchers looked for.
-    not_found = [*missing_of(state.run, own, state.memory.values()), *(gap for one in own for gap in one.missing)]
+    # The orchestrator's list of gaps may be less precise than those of the researchers.
+    not_found = [
+        *missing_of(state.run, own, state.memory.values()),
+        *(gap for finding in own for gap in finding.missing),
+    ]
     return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
 
 
 def blocks_of(text: str) -> list[str]:
-    """Return the paragraphs, headings, lists and tables of a text: what empty lines outside of code divide."""
+    """Split a text into blocks (paragraphs, headings, lists, tables) at empty lines outside code."""
     lines = text.split("\n")
     blocks, begun = list[str](), list[str]()
     for line, is_code in zip([*lines, ""], [*code_lines(lines), False], strict=True):
@@ -82,7 +80,7 @@ def blocks_of(text: str) -> list[str]:
 
 
 def passage_after(block: str, text: str, *, is_continued: bool) -> str:
-    """Return a passage with what sets it apart from the block before it: a space or a line break if it continues it."""
+    """Prefix a passage with its separator: a space or line break if it continues `block`, else an empty line."""
     first, text = block.lstrip()[:1], text.strip()
     if not is_continued or first in ("#", "`", "~") or text.startswith("#"):
         return f"\n\n{text}"
@@ -93,12 +91,11 @@ def passage_after(block: str, text: str, *, is_continued: bool) -> str:
 
 
 def insert_blocks(text: str, additions: Mapping[int, Sequence[str]]) -> str:
-    """Return a text with passages inserted behind those of its blocks with these numbers, from 1; 0: before all.
+    """Insert passages into a text after the blocks with these numbers (from 1; 0: at the start).
 
-    A passage begins with what sets it apart from the block; see `passage_after`. Nothing else changes: without the
-    passages the text is what it was.
+    Each passage starts with its separator (see `passage_after`). The rest of the text does not change.
     """
-    pieces, end = [f"{one.lstrip()}\n\n" for one in additions.get(0, ())], 0
+    pieces, end = [f"{passage.lstrip()}\n\n" for passage in additions.get(0, ())], 0
     for number, block in enumerate(blocks_of(text), 1):
         start = text.index(block, end)
         pieces += [text[end:start], block, *additions.get(number, ())]

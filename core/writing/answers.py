@@ -1,4 +1,4 @@
-"""What a waiting run asks, in the form of LangChain's human-in-the-loop middleware, and the answers that it takes."""
+"""Questions of a paused run and the user's answers, in the format of LangChain's human-in-the-loop middleware."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...state import ResearchState, StateUpdate
 from ..evidence.citations.labels import all_labels, labels
 from ..records.research import Plan
 from ..run.context import Context
-from ..run.conversation import clean, fault_in, marked
+from ..run.conversation import clean, marked, question_fault
 from ..run.errors import QuestionRefused
 from ..run.events.call import stop_packet
 from ..run.plan_text import join_plan, read_plan, split_plan
@@ -22,7 +22,7 @@ from .turn import begin_turn
 
 Decision = Literal["approve", "edit", "reject", "respond", "end"]
 END_RUN = {"action": "end"}
-"""The answer that ends a run, whatever it asks."""
+"""Answer that ends a run, whatever the question was."""
 NO_COMMENT = "Please make another plan."
 _NUMBER = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)、．]", re.MULTILINE)
 _PUNCTUATION = re.compile("[.,!¡。！،、]")
@@ -33,11 +33,11 @@ class UserDecision(NamedTuple):
 
     decision: Decision
     text: str = ""
-    """The user's words; for `edit` the whole plan."""
+    """The user's text; for `edit`, the whole plan."""
 
 
 def request(name: str, args: Mapping[str, str], description: str, allowed: Sequence[Decision]) -> dict[str, Any]:
-    """Return the fields by which chat clients show a form: one action, and the decisions that it allows."""
+    """Return the interrupt payload (an action and its allowed decisions) from which chat clients build a form."""
     return {
         "action_requests": [{"name": name, "args": dict(args), "description": description}],
         "review_configs": [{"action_name": name, "allowed_decisions": list(allowed)}],
@@ -45,11 +45,11 @@ def request(name: str, args: Mapping[str, str], description: str, allowed: Seque
 
 
 def ask(asked: Mapping[str, Any], max_characters: int) -> UserDecision:
-    """Pause until the user has answered; an answer that cannot be read is asked for again, with the reason."""
+    """Pause until the user answers; if the answer is invalid, ask again and say why."""
     allowed = asked["review_configs"][0]["allowed_decisions"]
     refused: dict[str, str] = {}
     while True:
-        # An error would not do: clients of a server lose the form with it.
+        # Do not raise an error: server clients would lose the form.
         try:
             return read_answer(interrupt({**asked, **refused}), allowed, max_characters)
         except QuestionRefused as fault:
@@ -57,9 +57,9 @@ def ask(asked: Mapping[str, Any], max_characters: int) -> UserDecision:
 
 
 def read_answer(reply: Any, allowed: Sequence[Decision], max_characters: int) -> UserDecision:
-    """Take words, `{"decisions": [{"type": …}]}`, or `{"action": …, "plan" | "comment" | "answer": …}`.
+    """Parse plain text, `{"decisions": [{"type": …}]}`, or `{"action": …, "plan" | "comment" | "answer": …}`.
 
-    Raises `QuestionRefused`.
+    Raises `QuestionRefused` if the answer is invalid.
     """
     given = reply if isinstance(reply, dict) else {"answer": reply}
     if "decisions" in given:
@@ -68,22 +68,22 @@ def read_answer(reply: Any, allowed: Sequence[Decision], max_characters: int) ->
         return UserDecision("end")
     decision = given.get("action", "respond")
     if decision not in allowed:
-        raise QuestionRefused(f"The decision {decision!r} is not one of those allowed here: {', '.join(allowed)}.")
+        raise QuestionRefused(f"The decision {decision!r} is not allowed here; choose from {', '.join(allowed)}.")
     if decision == "approve":
         return UserDecision("approve", "approve")
     text = given.get("plan") if decision == "edit" else given.get("comment", given.get("answer"))
     if text is None and decision == "reject":
         return UserDecision("reject")
     if not isinstance(text, str):
-        raise QuestionRefused(f"The decision {decision!r} needs its words as text, not {type(text).__name__}.")
+        raise QuestionRefused(f"The decision {decision!r} needs a text, not {type(text).__name__}.")
     text = clean(text).strip()
-    if fault := "" if decision == "reject" and not text else fault_in(text, max_characters):
+    if fault := "" if decision == "reject" and not text else question_fault(text, max_characters):
         raise QuestionRefused(fault)
     return UserDecision(decision, text)
 
 
 def _decided(decisions: Any) -> dict[str, Any]:
-    """Return a decision of LangChain's form in our own."""
+    """Convert a list with one decision from LangChain's format to ours."""
     if not isinstance(decisions, list) or len(decisions) != 1 or not isinstance(decisions[0], dict):
         raise QuestionRefused(f'"decisions" takes one decision, [{{"type": "approve"}}], not {decisions!r:.80}.')
     action = decisions[0].get("edited_action")
@@ -93,10 +93,10 @@ def _decided(decisions: Any) -> dict[str, Any]:
 
 
 def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
-    """Return the plan as the answer leaves it: approved, edited, or rejected with a comment.
+    """Return the plan after the user's answer: approved, edited, or rejected with a comment.
 
-    Of words, an approval approves, a numbered list is an edited plan, and anything else is a comment. An edited plan
-    without a title or a checklist keeps the one that it had.
+    Plain text is an approval, an edited plan (a numbered list), or otherwise a comment. An edited plan that lacks a
+    title or a checklist keeps the old one.
     """
     is_words, parts = answer.decision == "respond", split_plan(answer.text)
     if answer.decision == "edit" or (is_words and _is_list(parts.steps)):
@@ -109,7 +109,7 @@ def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
 
 
 def is_approval(words: str) -> bool:
-    """Whether words say yes to a plan, in any language that has labels."""
+    """Whether the text approves a plan, in any supported language."""
     return " ".join(_PUNCTUATION.sub(" ", words).lower().replace("’", "'").split()) in _approvals()
 
 
@@ -119,14 +119,14 @@ def _approvals() -> frozenset[str]:
 
 
 def _is_list(text: str) -> bool:
-    """Whether a text is a list of two steps or more, numbered from 1; a single one may comment on that step."""
+    """Whether a text lists at least two steps numbered from 1; a single number may be a comment on that step."""
     numbers = [int(number) for number in _NUMBER.findall(text)]
     return len(numbers) > 1 and numbers == [*range(1, len(numbers) + 1)] and bool(_NUMBER.match(text))
 
 
 async def end_run(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
-    """End a question that the user wants no answer to; the next message begins another."""
+    """End the run without an answer, as the user asked; the next message starts a new question."""
     turn = await begin_turn(state, runtime)
     update = turn.costs(status="ended")
-    turn.emit(stop_packet(update["run"], turn.place.turn_index))
+    turn.emit(stop_packet(update["run"], turn.placement.turn_index))
     return {**update, "messages": [marked(labels(state.run.language_code).ended, "ended")]}

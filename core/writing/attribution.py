@@ -1,6 +1,6 @@
-"""Adds citations that a text lacks, where a source says the same word for word, or with the same numbers and names.
+"""Adds missing citations to statements that a source makes verbatim, or with the same numbers and names.
 
-Small models often write what a source says and leave its number out; then everything would be called unfounded.
+Small models often state what a source says but omit its number, which would make every statement unsupported.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..evidence.text.quantities import Calculation, numbers_in
 from ..evidence.text.words import names
 
 SHARE = 0.5
-"""Share of a statement's words and figures that the place must hold where they do not stand there word for word."""
+"""Minimum share of a statement's words and figures in a passage that does not match verbatim."""
 
 
 def known_from(results: Iterable[Result]) -> dict[int, Known]:
-    """Return what results of tools say of each source, by number."""
+    """Return the texts of tool results, by source number."""
     found: dict[int, Known] = {}
     for result in results:
         known = found.get(result["document"], Known((), f"{result['title']} {result.get('date', '')}"))
@@ -29,10 +29,10 @@ def known_from(results: Iterable[Result]) -> dict[int, Known]:
 
 
 def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
-    """Return the text with the number of its source behind each statement without one whose source can be told.
+    """Cite the source of each uncited statement whose source can be identified; `sources` by number.
 
-    That is the first source that says it word for word, or the only one that has all its numbers, months and names in
-    one place, or two, and shares half of its words; at least one number or name has to be there. `sources` by number.
+    That is the first source with a verbatim match, or the only source that has all of the statement's numbers, months
+    and names and half of its words in one or two windows. A statement without numbers and names needs a verbatim match.
     """
     stated = (unit for unit in units_of(text, {}) if unit.kind == "statement" and not unit.is_cited)
     found = ((unit, _source_of(unit, sources)) for unit in stated)
@@ -43,20 +43,20 @@ def _source_of(unit: ReportUnit, sources: Mapping[int, Known]) -> int | None:
     for number, known in sources.items():
         if any(stands_in(unit.text.rstrip(" .!"), text.text) for text in known.texts):
             return number
-    own = names(unit.text)
-    if not (own or numbers_in(unit.text)):
+    own_names = names(unit.text)
+    if not (own_names or numbers_in(unit.text)):
         return None
-    holding = [number for number, known in sources.items() if _holds(unit, known, own)]
-    return holding[0] if len(holding) == 1 else None
+    matching = [number for number, known in sources.items() if _says(known, unit, own_names)]
+    return matching[0] if len(matching) == 1 else None
 
 
-def _holds(unit: ReportUnit, known: Known, own: list[str]) -> bool:
+def _says(known: Known, unit: ReportUnit, own_names: list[str]) -> bool:
+    wanted = words_and_figures(unit.text)
     for text in known.texts:
         windows = text.windows
-        wanted = words_and_figures(unit.text)
-        for places in (1, 2):
-            words = "\n".join(words for _, words in windows.runs(windows.best(unit.text, places)))
-            has_names = all(stands_in(name, f"{words} {known.about}") for name in own)
+        for most in (1, 2):
+            words = "\n".join(words for _, words in windows.runs(windows.best(unit.text, most)))
+            has_names = all(stands_in(name, f"{words} {known.about}") for name in own_names)
             shared = len(wanted & words_and_figures(words)) / max(1, len(wanted))
             if has_names and shared >= SHARE and not prove(unit, words, Calculation(), {"": known}).fault:
                 return True

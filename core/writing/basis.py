@@ -1,4 +1,4 @@
-"""What the writer of a planned research is shown: learnings by source, disagreements, the frame of the report."""
+"""Input of the report writer in planned research: learnings by source, disagreements, and the report's framing."""
 
 from __future__ import annotations
 
@@ -25,51 +25,51 @@ from ..run.transcripts import EARLIER
 from ..run.transcripts import WITHHELD as WITHHELD_RESULT
 
 ANALYSIS = "analysis"
-"""Id of the call whose result holds the thoughts."""
+"""Id of the tool call whose result is the analysis."""
 FIRST = 500
-"""Tokens of what was learned, of which the best stands in for a conclusion."""
+"""Token budget for selecting the most relevant learnings, the first of which replaces a missing conclusion."""
 
 
 def report_basis(state: ResearchState, refused: Collection[str]) -> list[AnyMessage]:
-    """Return a call and its result for each source in the order of their numbers, and one for all thoughts.
+    """Return tool calls and their results: one for each source, in the order of numbers, and one for the analysis.
 
-    Results that the provider's filter `refused` (ids of calls) are withheld.
+    Results that the provider's filter refused are withheld (`refused`: call ids).
     """
-    results = {
-        one.call_id: (one.task, WITHHELD_RESULT if one.call_id in refused else one.text) for one in _results(state)
-    }
+    results = [*_results(state)]
     if not results:
         return []
     calls = [
-        tool_call(name=tool_names.RESEARCH_AGENT, args={"task": task}, id=call_id)
-        for call_id, (task, _) in results.items()
+        tool_call(name=tool_names.RESEARCH_AGENT, args={"task": result.task}, id=result.call_id) for result in results
     ]
+    texts = [(WITHHELD_RESULT if result.call_id in refused else result.text, result.call_id) for result in results]
     return [
-        # The mark lets results be shortened where the prompt does not fit.
+        # Marked calls may have their results shortened if the prompt does not fit.
         AIMessage("", tool_calls=calls, additional_kwargs={EARLIER: True}),
-        *(ToolMessage(text, tool_call_id=call_id) for call_id, (_, text) in results.items()),
+        *(ToolMessage(text, tool_call_id=call_id) for text, call_id in texts),
     ]
 
 
 def withheld_notes(state: ResearchState, refused: Collection[str]) -> list[str]:
-    """Return notes for the reader on results that the provider's filter `refused` (ids of calls)."""
-    return [f"Found, but left out: {one.name}: {WITHHELD}." for one in _results(state) if one.call_id in refused]
+    """Return notes for the reader on results that the provider's filter refused (`refused`: call ids)."""
+    return [
+        f"Found, but left out: {result.name}: {WITHHELD}." for result in _results(state) if result.call_id in refused
+    ]
 
 
 def _texts(learnings: Sequence[Learning], noticed: Iterable[Observation]) -> list[str]:
     return [*(thought.text for thought in thoughts(learnings)), *(insight.text for insight in insights(noticed))]
 
 
-def _citation(state: ResearchState, fact: Fact) -> str:
-    return f"[{', '.join(str(state.sources[key].number) for key in fact.sources)}]"
+def _cited(state: ResearchState, fact: Fact) -> str:
+    return f"{fact.text} [{', '.join(str(state.sources[key].number) for key in fact.sources)}]"
 
 
 class _Result(NamedTuple):
     call_id: str
     task: str
-    """What a model is told of it; never the title of a source, which might instruct it."""
+    """Name shown to the model; never a source's title, which might contain instructions."""
     name: str
-    """The same for a reader."""
+    """Name shown to the reader."""
     text: str
 
 
@@ -77,51 +77,48 @@ def _results(state: ResearchState) -> Iterator[_Result]:
     learnings = list(state.learnings.values())
     merged = [(state.sources[key], facts) for key, facts in merged_by_source(learnings)]
     for source, facts in sorted(merged, key=lambda pair: pair[0].number):
-        number, lines = source.number, "\n".join(f"{fact.text} {_citation(state, fact)}" for fact in facts)
-        yield _Result(f"source-{number}", f"What source {number} says", f"What {source.title!r} says", lines)
+        number, text = source.number, "\n".join(_cited(state, fact) for fact in facts)
+        yield _Result(f"source-{number}", f"What source {number} says", f"What {source.title!r} says", text)
     own = list(dict.fromkeys(_texts(own_learnings(state), own_observations(state))))
     earlier = [text for text in dict.fromkeys(_texts(learnings, state.memory.values())) if text not in own]
     if own or earlier:
-        head = "Analysis, not a source and without a number:"
-        behind = (
-            ["Analysis for earlier questions, which what was found since may overrule:", *earlier] if earlier else []
-        )
-        text = "\n".join([head, *own, *behind])
-        yield _Result(ANALYSIS, "What follows from it", "What follows from it", text)
+        lines = ["Analysis, not a source and without a number:", *own]
+        if earlier:
+            lines += ["Analysis for earlier questions, which what was found since may overrule:", *earlier]
+        yield _Result(ANALYSIS, "What follows from it", "What follows from it", "\n".join(lines))
 
 
-def framing_packets(state: ResearchState, place: Placement) -> list[ReportFraming | Sources]:
-    """Return packets of the main message, unless nothing was learned, and of all sources that may be cited."""
+def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFraming | Sources]:
+    """Return the packets with the report's main message (if anything was learned) and all citable sources."""
     ordered = sorted(state.sources.values(), key=lambda source: (not source.number, source.number, source.key))
     documents = [final_document(source) for source in ordered]
     cited = [source.key for source in ordered if source.number]
     packets: list[ReportFraming | Sources] = []
     if concluded := _conclusions(state):
         message, *reasons = concluded
-        packets.append(ReportFraming(placement=place, main_message=message, reasoning=" ".join(reasons)))
-    return [*packets, Sources(placement=place, documents=documents, cited=cited)]
+        packets.append(ReportFraming(placement=placement, main_message=message, reasoning=" ".join(reasons)))
+    return [*packets, Sources(placement=placement, documents=documents, cited=cited)]
 
 
 def _conclusions(state: ResearchState) -> list[str]:
-    """Return the conclusions of the last analysis; else the insights, or the fact most relevant to the question."""
-    own = own_learnings(state)
-    thought = thoughts(own)
-    if thought:
-        return [one.text for one in thought if one.step == thought[-1].step]
-    about = state.brief.summary
-    noticed = sorted((one.text for one in insights(own_observations(state))), key=lambda text: -relevance(text, about))
-    return noticed or [one.text for one in fitting_learnings([own], state.brief.summary, FIRST)[:1]]
+    """Return the last analysis's conclusions, else the insights, else the fact most relevant to the question."""
+    own, about = own_learnings(state), state.brief.summary
+    if thought := thoughts(own):
+        return [conclusion.text for conclusion in thought if conclusion.step == thought[-1].step]
+    noticed = [insight.text for insight in insights(own_observations(state))]
+    noticed.sort(key=lambda text: -relevance(text, about))
+    return noticed or [learning.text for learning in fitting_learnings([own], about, FIRST)[:1]]
 
 
 def disagreement(state: ResearchState) -> list[ConfirmedPair]:
-    """Return the confirmed contradictions of the present question."""
+    """Return the confirmed contradictions of the current question."""
     return _confirmed(state, state.run.id)
 
 
 def disagreement_in_thread(state: ResearchState) -> list[ConfirmedPair]:
     """Return the confirmed contradictions of all questions of the thread."""
-    questions = dict.fromkeys(one.question_id for one in state.memory.values())
-    return [pair for one in questions for pair in _confirmed(state, one)]
+    questions = dict.fromkeys(observation.question_id for observation in state.memory.values())
+    return [pair for question_id in questions for pair in _confirmed(state, question_id)]
 
 
 def _confirmed(state: ResearchState, question_id: str) -> list[ConfirmedPair]:
@@ -131,18 +128,18 @@ def _confirmed(state: ResearchState, question_id: str) -> list[ConfirmedPair]:
 
 
 def disagreement_with(state: ResearchState, text: str) -> list[ConfirmedPair]:
-    """Return the contradictions that a report touches: a sentence of its text has half the words of a claim."""
-    said = [set(stems(sentence.text)) for sentence in sentences_of(text)]
+    """Return the contradictions relevant to a report: one of its sentences has at least half of a claim's words."""
+    sentences = [set(stems(sentence.text)) for sentence in sentences_of(text)]
 
-    def is_said(claim: str) -> bool:
+    def is_stated(claim: str) -> bool:
         words = set(stems(claim))
-        return any(2 * len(words & one) >= len(words) for one in said)
+        return any(2 * len(words & sentence) >= len(words) for sentence in sentences)
 
-    return [pair for pair in disagreement(state) if any(map(is_said, pair.claims))]
+    return [pair for pair in disagreement(state) if any(map(is_stated, pair.claims))]
 
 
 def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]:
-    """Return what the sources of a report disagree on, by its check too."""
+    """Return the contradictions between a report's sources: from its audit, or computed if it was not checked."""
     if report.audit is None:
         return disagreement_with(state, report.text)
     return [
@@ -151,8 +148,8 @@ def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]
     ]
 
 
-def disagreement_packets(pairs: list[ConfirmedPair], place: Placement) -> list[ContradictionsFound]:
-    """Return the packet of these contradictions; nothing if there are none."""
+def disagreement_packets(pairs: list[ConfirmedPair], placement: Placement) -> list[ContradictionsFound]:
+    """Return a list with the packet of these contradictions, or an empty list."""
     shown = [
         Contradiction(
             claim=pair.claims[0],
@@ -163,15 +160,14 @@ def disagreement_packets(pairs: list[ConfirmedPair], place: Placement) -> list[C
         )
         for pair in pairs
     ]
-    return [ContradictionsFound(placement=place, contradictions=shown)] if shown else []
+    return [ContradictionsFound(placement=placement, contradictions=shown)] if shown else []
 
 
 async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages: Pages) -> dict[str, list[SourceText]]:
-    """Return by key the text of each source, if it was read, and its excerpts in search results."""
+    """Return the stored texts of these sources by key: the text that was read, and excerpts from search results."""
     texts: dict[str, list[SourceText]] = {}
     for key in filter(None, keys):
         source = sources[key]
         hashes = dict.fromkeys(name for name in (source.content_hash, *source.excerpts) if name)
-        kept = [(name, await pages.text(name)) for name in hashes]
-        texts[key] = [SourceText(name, text) for name, text in kept if text]
+        texts[key] = [SourceText(name, text) for name in hashes if (text := await pages.text(name))]
     return texts

@@ -1,4 +1,4 @@
-"""Prose that goes on where its stream broke: a plan, or a finding."""
+"""Continues the prose of a plan or finding after its stream broke."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .write import go_on
 
 
 class ContinuedEvents(ProseEvents):
-    """Emits prose; what a continuation repeats of it is not shown again."""
+    """Emits prose, dropping text that a continuation repeats."""
 
-    def __init__(self, emitter: Emitter, place: Placement) -> None:
-        super().__init__(emitter, place)
+    def __init__(self, emitter: Emitter, placement: Placement) -> None:
+        super().__init__(emitter, placement)
         self._seam: Continuation | None = None
 
     @abstractmethod
@@ -34,7 +34,7 @@ class ContinuedEvents(ProseEvents):
             self.show(new)
 
     def begin_rest(self, text: str) -> None:
-        """Begin a continuation of the text."""
+        """Begin a continuation of this text."""
         self._seam = Continuation(text)
 
     def end_rest(self) -> None:
@@ -45,7 +45,7 @@ class ContinuedEvents(ProseEvents):
 
 
 async def ask_for_prose(request: Request, context: Context, events: ContinuedEvents) -> Reply:
-    """Return the whole answer; one whose stream breaks is continued once."""
+    """Return the whole answer; if its stream breaks, continue it once."""
     begun = await ask_model(request._replace(keeps_broken=True), context, events)
     if not broke_off(begun.message):
         return begun

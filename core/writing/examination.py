@@ -1,4 +1,4 @@
-"""Examines a report unit by unit, and has the writer's model correct what its sources do not support."""
+"""Checks a report unit by unit, and asks the writer's model to correct statements that its sources do not support."""
 
 from __future__ import annotations
 
@@ -26,55 +26,49 @@ from ..records.sources import Source
 from ..run.context import Context
 from .fill_in import Filler
 from .forms import RewriteSentences
-from .judging import MORE, Evidence, Key, UnitJudgement, Verdict, judge, judgement_on_corrected, key_of
-from .trial import is_sound
+from .judging import MORE, Evidence, Key, UnitJudgement, Verdict, is_sound, judge, judgement_on_corrected, key_of
 
 SENTENCES = 40
-"""Sentences of one call."""
+"""Maximum number of sentences to correct in one call."""
 _FOREIGN = re.compile(r"`|^\s{0,3}#")
 _BARS = re.compile(r"(?<!\\)\|")
 KEPT = 4
-"""One in so many calls of the verifier's model is kept for corrected sentences."""
+"""Every `KEPT`-th call of the verifier's model is reserved for corrected sentences."""
 EVERYWHERE = 3
-"""Fewer statements that are not verified are marked, however short the report is."""
+"""If fewer statements than this are unverified, they are always marked, however short the report is."""
 ROUNDS = 2
-"""Times that sentences are corrected: first heads and labels of tables, then the cells that do not fit them."""
+"""Number of correction rounds: first table heads and labels, then the cells that do not match them."""
 PASSAGE = 600
-"""Maximum number of characters of a passage that holds several places on which a statement rests."""
+"""Maximum characters of a passage that joins several quotations used as proof."""
 _NAMES = frozenset({"heading", "intro", "label", "head"})
-"""Kinds of units that often state nothing: they are wrong only if sources say something else, or lack their number."""
+"""Kinds of units that often state nothing; wrong only if sources contradict them or lack their number."""
 
 
 class Fault(NamedTuple):
-    """A sentence, or the row of a table, of which a part is wrong."""
+    """A sentence or table row that is partly wrong."""
 
     raw: str
-    """As it stands in the report."""
+    """Its text as in the report."""
     start: int
-    """Where it begins."""
+    """Its offset in the report."""
     wrong: tuple[tuple[ReportUnit, UnitJudgement], ...]
-    """Its units that are wrong, and what was said of them."""
-
-    @property
-    def end(self) -> int:
-        """Where it ends."""
-        return self.start + len(self.raw)
+    """Its wrong units with their judgements."""
 
 
 class Rewrite(NamedTuple):
-    """What is to take the place of a sentence."""
+    """A new sentence that replaces a faulty one."""
 
     fault: Fault
     raw: str
-    """The new sentence with its markers."""
+    """The new sentence with its citation markers."""
 
 
-async def ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Rewrite]:
-    """Ask the writer's model for new sentences, in at most `calls` calls; return those that keep what was right."""
+async def _ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Rewrite]:
+    """Ask the writer's model for new sentences in at most `calls` calls; return those that keep the right parts."""
     found: dict[int, Rewrite] = {}
     for start in range(0, min(len(faults), calls * SENTENCES), SENTENCES):
-        some = faults[start : start + SENTENCES]
-        shown = [_shown(number, fault, evidence) for number, fault in enumerate(some, 1)]
+        asked = faults[start : start + SENTENCES]
+        shown = [_shown(number, fault, evidence) for number, fault in enumerate(asked, 1)]
         form = await filler.ask_if_possible(
             RewriteSentences,
             "writer",
@@ -83,24 +77,25 @@ async def ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Fill
             asked="sentences",
             knowledge=fenced_knowledge(sentences=shown),
         )
-        for one in form.sentences if form else ():
-            if 0 < one.number <= len(some) and (raw := _in_place(some[one.number - 1], one.text, evidence.numbers)):
-                found[some[one.number - 1].start] = Rewrite(some[one.number - 1], raw)
+        for sentence in form.sentences if form else ():
+            fault = asked[sentence.number - 1] if 0 < sentence.number <= len(asked) else None
+            if fault and (raw := _replacement(fault, sentence.text, evidence.numbers)):
+                found[fault.start] = Rewrite(fault, raw)
     return list(found.values())
 
 
-def kind_of(before: str, after: str) -> Repair:
-    """Return what was done to a sentence, by its plain words."""
+def _kind_of(before: str, after: str) -> Repair:
+    """Return how a sentence was repaired, by comparing the words before and after."""
     if tokens(before) == tokens(after):
         return "cited anew"
     return "hedged" if UNSURE & set(tokens(after)) - set(tokens(before)) else "rewritten"
 
 
 def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
-    wrong = [_said(unit, said, evidence, fault.raw) for unit, said in fault.wrong]
+    wrong = [_objection(unit, said, evidence, fault.raw) for unit, said in fault.wrong]
     around = next((unit.around for unit, _ in fault.wrong if unit.rests_on or unit.kind == "intro"), "")
-    # Where the judge has named neither the words nor what is right, the passages have to tell.
-    blind = [unit for unit, said in fault.wrong if not (said.places or said.right)]
+    # The writer needs passages for units for which the judge gave neither a quotation nor a correction.
+    blind = [unit for unit, said in fault.wrong if not (said.passages or said.right)]
     keys = {key: None for unit in blind for key in evidence.keys_for(unit, is_second_look=True)}
     passages = evidence.shown([(unit, list(keys)) for unit in blind], MORE)
     return {
@@ -112,17 +107,18 @@ def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _said(unit: ReportUnit, said: UnitJudgement, evidence: Evidence, sentence: str) -> dict[str, Any]:
-    sources = dict.fromkeys(evidence.numbers[one.source] for one in said.places if one.source in evidence.numbers)
+def _objection(unit: ReportUnit, said: UnitJudgement, evidence: Evidence, sentence: str) -> dict[str, Any]:
+    keys = dict.fromkeys(passage.source for passage in said.passages)
+    sources = [evidence.numbers[key] for key in keys if key in evidence.numbers]
     return {
         **({"words": unit.raw} if unit.raw != sentence else {}),
         **({"right": said.right} if said.right else {"verdict": said.verdict}),
-        **({"source_says": said.words, "sources": [*sources]} if said.places else {}),
+        **({"source_says": said.words, "sources": sources} if said.passages else {}),
     }
 
 
-def _in_place(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
-    """Return the new sentence as it can take the place of the old one; empty if it cannot."""
+def _replacement(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
+    """Return the cleaned new sentence, or an empty string if it must not replace the old one."""
     old, line = fault.raw, " ".join(text.split())
     found = LINE_MARK.match(old)
     line = (found.group() if found else "") + LINE_MARK.sub("", line)
@@ -134,12 +130,12 @@ def _in_place(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
 
 
 def _keeps(fault: Fault, line: str) -> bool:
-    """Whether all that was not wrong still stands there, in its order."""
-    right, place = list[str](), 0
+    """Whether the new sentence still has all words that were not wrong, in order."""
+    right, end = list[str](), 0
     for unit, _ in sorted(fault.wrong, key=lambda pair: pair[0].start):
-        right += _spoken(fault.raw[place : unit.start - fault.start])
-        place = unit.end - fault.start
-    right += _spoken(fault.raw[place:])
+        right += _spoken(fault.raw[end : unit.start - fault.start])
+        end = unit.end - fault.start
+    right += _spoken(fault.raw[end:])
     following = iter(_spoken(line))
     return all(word in following for word in right)
 
@@ -149,7 +145,7 @@ def _spoken(raw: str) -> list[str]:
 
 
 def _cites(fault: Fault, line: str, numbers: Mapping[str, int]) -> bool:
-    """Whether it cites as many sources as before, none where there was none; fewer only with fewer words."""
+    """Whether the new sentence cites as many sources as before, or fewer if it has fewer words."""
     before, after = _markers(fault.raw), _markers(line)
     if not any(unit.is_cited for unit, _ in fault.wrong):
         return before == after
@@ -161,28 +157,29 @@ def _markers(raw: str) -> list[int]:
     return [number for part in scan(raw) if isinstance(part, Marker) for number in part.numbers]
 
 
-def keeps_citations(units: Sequence[ReportUnit], fault: Fault, new: Sequence[ReportUnit]) -> bool:
-    """Whether each unit of a sentence that was right still cites what it cited; `units` are those of the report."""
+def _keeps_citations(units: Sequence[ReportUnit], fault: Fault, new: Sequence[ReportUnit]) -> bool:
+    """Whether each right unit of a sentence still has its citations; `units` are those of the whole report."""
     wrong = {unit.start for unit, _ in fault.wrong}
-    right = [one for one in units if one.sentence_start == fault.start and one.is_cited and one.start not in wrong]
-    # Beside another label, the words of a cell are still the same.
-    left = {(tuple(tokens(one.raw_words)), frozenset(one.sources)) for one in new}
-    return all((tuple(tokens(one.raw_words)), frozenset(one.sources)) in left for one in right)
+    right = [unit for unit in units if unit.sentence_start == fault.start and unit.is_cited and unit.start not in wrong]
+    # A cell keeps its words when its label changes.
+    left = {(tuple(tokens(unit.raw_words)), frozenset(unit.sources)) for unit in new}
+    return all((tuple(tokens(unit.raw_words)), frozenset(unit.sources)) in left for unit in right)
 
 
 def _with(rewrites: Sequence[Rewrite], text: str) -> str:
-    return with_edits(text, [Edit(one.fault.start, one.fault.end, one.raw) for one in rewrites])
+    pairs = [(rewrite.fault, rewrite.raw) for rewrite in rewrites]
+    return with_edits(text, [Edit(fault.start, fault.start + len(fault.raw), raw) for fault, raw in pairs])
 
 
-def new_units(rewrite: Rewrite, text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
-    """Return the units of a new sentence in its place in the report.
+def _new_units(rewrite: Rewrite, text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
+    """Return the units (checkable statements) of a rewritten sentence, parsed in the context of the report.
 
-    Those that cite nothing are compared with what decided on the old ones, too.
+    Uncited ones are also compared with the sources quoted when the original sentence was judged.
     """
     fault = rewrite.fault
-    changed = text[: fault.start] + rewrite.raw + text[fault.end :]
+    changed = _with([rewrite], text)
     end = fault.start + len(rewrite.raw)
-    decided = [one.source for _, said in fault.wrong for one in said.places]
+    decided = [passage.source for _, said in fault.wrong for passage in said.passages]
     units = [unit for unit in units_of(changed, sources) if fault.start <= unit.start < end]
     return [
         unit if unit.sources else unit._replace(nearby=(*dict.fromkeys([*decided, *unit.nearby]),)) for unit in units
@@ -190,31 +187,31 @@ def new_units(rewrite: Rewrite, text: str, sources: Mapping[int, str]) -> list[R
 
 
 class Examined(NamedTuple):
-    """A report that was examined."""
+    """Result of an examination."""
 
     text: str
-    """Its body, with `[0]` where a citation named no source."""
+    """Body of the report, with `[0]` for citations of unknown sources."""
     keys: Mapping[int, str]
     """Keys of the cited sources by their numbers."""
     claims: tuple[ClaimCheck, ...]
-    """What was found about its parts."""
+    """Checks of the report's claims, with passages."""
     verdicts: tuple[UnitVerdict, ...]
-    """What became of each unit of the draft."""
+    """Outcome for each unit of the draft."""
     was_judged: bool
-    """Whether a model has judged any."""
+    """Whether a model has judged any unit."""
     undecided: int
-    """Units of the draft that only a source which could not be read could decide."""
+    """Number of the draft's units that depend on an unreadable source."""
 
     @property
     def is_unverified(self) -> bool:
-        """Whether a model has judged the report and more than half of it is not verified: then nothing is marked."""
-        stated = [one.shown for one in self.verdicts if one.shown != "reasoning"]
+        """Whether more than half of a judged report is not verified, in which case no statement is marked."""
+        stated = [verdict.shown for verdict in self.verdicts if verdict.shown != "reasoning"]
         unverified = stated.count("not_verified") - self.undecided
         return self.was_judged and unverified >= EVERYWHERE and unverified > len(stated) / 2
 
 
 class Examination:
-    """One report under examination."""
+    """Examines one report."""
 
     def __init__(
         self,
@@ -227,17 +224,17 @@ class Examination:
         language_code: str,
         calculations: Sequence[str] = (),
     ) -> None:
-        """Take a report with markers by the numbers of its sources.
+        """Prepare the examination of a report.
 
         Args:
-            text: The report.
-            cited: Keys of its sources by their numbers.
-            texts: What was read of the sources that it cites or may cite, by key.
-            sources: The sources by key.
+            text: The report, which cites sources by number.
+            cited: Keys of the cited sources by number.
+            texts: Stored texts of the sources that the report cites or may cite, by key.
+            sources: All sources by key.
             context: The settings.
             filler: Asks the models.
-            language_code: Language of the report (ISO 639-1); empty if it is not known.
-            calculations: What researchers have calculated, a line each.
+            language_code: Language of the report (ISO 639-1); empty if unknown.
+            calculations: Calculations by the researchers, one line each.
         """
         self._verifier, self._context, self._filler = Verifier(texts), context, filler
         self._language_code = language_code
@@ -247,51 +244,51 @@ class Examination:
         shown = {key: texts.get(key, ()) for key in self._sources.values()}
         self._evidence = Evidence(shown, sources, self._sources, calculations)
         self._judged: dict[Key, UnitJudgement] = {}
-        # Judgements that a source which could not be read may turn round are dropped.
+        # Units whose judgement was dropped because an unreadable source may overturn it.
         self._undecided = set[Key]()
         self._is_sound: bool | None = None
         self._repairs: dict[str, Repair] = {}
-        # What a model was asked to judge, and to correct; it is not asked again.
+        # Units that a model was asked to judge or correct, to avoid asking again.
         self._put_to_judge, self._put_to_writer = set[Key](), set[Key]()
-        self._opinions, self._rewrites_left = context.limits.max_opinions, context.limits.max_rewrites
+        self._judge_calls_left, self._rewrites_left = context.limits.max_opinions, context.limits.max_rewrites
 
     async def examine(self) -> Examined:
-        """Judge every unit; if that is wanted, have wrong ones corrected once and judge them again."""
+        """Judge every unit; with `verify="repair"`, have wrong ones corrected and judge those again."""
         is_repaired = self._context.verify == "repair" and not is_extractive("writer", self._context)
-        kept = self._opinions // KEPT if is_repaired else 0
+        reserved = self._judge_calls_left // KEPT if is_repaired else 0
         draft = self._units()
-        await self._judge(draft, self._opinions - kept)
+        await self._judge(draft, self._judge_calls_left - reserved)
         for number in range(ROUNDS if is_repaired else 0):
             await self._rewrite(is_last=number == ROUNDS - 1)
         verdicts = await asyncio.to_thread(self._verdicts, draft)
         self._text, self._sources = await asyncio.to_thread(known_citations, self._text, self._sources)
         was_judged = bool(self._judged or self._undecided) or self._is_sound is False
-        checks = tuple(await asyncio.to_thread(self._checks))
+        checks = await asyncio.to_thread(self._checks)
         undecided = sum(key_of(unit) in self._undecided for unit in draft)
         return Examined(self._text, self._sources, checks, verdicts, was_judged, undecided)
 
     def looked_up(self) -> str:
-        """Return how many sentences with a number or quotation have it from the sources that they cite, in words."""
+        """Say for how many cited sentences their sources contain the sentence's numbers and quotations."""
         units = [unit for unit in self._units() if unit.sources and has_something_to_look_up(unit)]
         found = sum(not not_stated(unit, self._evidence.known(unit.sources)) for unit in units)
         return f"Numbers and quotations looked up in the sources cited: {found} found, {len(units) - found} not found."
 
     @property
     def notices(self) -> list[str]:
-        """What the reader should know of the model that judged."""
+        """Notices for the reader if the verifier's model failed its trial."""
         if self._is_sound is not False:
             return []
         name = profile_of("verifier", self._context).name
         return [
-            f"The statements were looked up word for word, without the verifier's model {name!r}: it could not tell "
-            "right from wrong when it was tried. Another can be named (setting models, role verifier)."
+            f"The statements were looked up word for word, without the verifier's model {name!r}: in a test, it could "
+            "not tell right from wrong. You can choose another model (setting models, role verifier)."
         ]
 
     def _units(self) -> list[ReportUnit]:
         return units_of(self._text, self._sources)
 
     async def _judge(self, units: Sequence[ReportUnit], calls: int) -> None:
-        """Have a model judge units, in at most `calls` calls; a unit quoted word for word needs no judgement."""
+        """Have a model judge units in at most `calls` calls; skip verbatim quotations."""
         if calls < 1 or is_extractive("verifier", self._context):
             return
         left = [unit for unit in units if key_of(unit) not in self._put_to_judge]
@@ -312,16 +309,16 @@ class Examination:
         self._judged |= again
         self._undecided |= {key for key, said in self._judged.items() if not self._is_decided(key, said)}
         self._judged = {key: said for key, said in self._judged.items() if key not in self._undecided}
-        self._opinions -= made + more
+        self._judge_calls_left -= made + more
 
     def _is_decided(self, key: Key, said: UnitJudgement) -> bool:
-        """Whether a judgement holds whatever a cited source says that could not be read."""
-        if said.verdict in ("supported", "reasoning") or (said.verdict == "contradicted" and said.places):
+        """Whether a judgement is final, that is, no unread source cited by the unit could overturn it."""
+        if said.verdict in ("supported", "reasoning") or (said.verdict == "contradicted" and said.passages):
             return True
-        return all(one.texts for one in self._evidence.known(key[1]).values())
+        return all(known.texts for known in self._evidence.known(key[1]).values())
 
     def _doubtful(self, units: Sequence[ReportUnit]) -> dict[Key, UnitJudgement]:
-        """Return the judgements that a second look may change: what was not found or not proved."""
+        """Return the judgements "not found" and "unproved" that a second look may change."""
         held, doubtful = self._held(self._units()), dict[Key, UnitJudgement]()
         for unit in units:
             if said := self._judged.get(key_of(unit)):
@@ -336,193 +333,184 @@ class Examination:
             bool(unit.sources) and any(self._verifier.is_quoted(unit, key) for key in unit.sources)
         )
 
-    def _checks(self) -> list[ClaimCheck]:
+    def _checks(self) -> tuple[ClaimCheck, ...]:
         units = self._units()
         held = self._held(units)
-        return [check for unit in units if (check := self._check(unit, held))]
+        return tuple(check for unit in units if (check := self._check(unit, held)))
 
     def _verdicts(self, draft: Sequence[ReportUnit]) -> tuple[UnitVerdict, ...]:
         units = self._units()
         left, held = {key_of(unit): unit for unit in units}, self._held(units)
-        # Below a corrected head or label, the words of a cell are the same.
-        cells = ([unit for unit in some if unit.kind == "cell"] for some in (draft, units))
+        # A cell keeps its words when its head or label is corrected.
+        cells = ([unit for unit in each if unit.kind == "cell"] for each in (draft, units))
         kept = {key_of(old): new for old, new in zip(*cells, strict=False) if old.raw == new.raw}
         return tuple(self._verdict(unit, {**kept, **left}.get(key_of(unit)), held) for unit in draft)
 
     def _verdict(self, draft: ReportUnit, unit: ReportUnit | None, held: str) -> UnitVerdict:
-        """Return what became of a unit of the draft; `unit`: the same as it stands now, none if it was corrected."""
+        """Return the outcome for a unit of the draft; `unit` is its current form, or None if it was corrected."""
         if unit is None:
             return UnitVerdict(text=draft.text, shown="corrected")
         said = self._judged.get(key_of(unit))
         if said is None:
             unjudged: Shown = "reasoning" if unit.kind in _NAMES else "not_verified"
-            # It cites a source that does not exist.
+            # The unit cites a source that does not exist.
             unjudged = "marked" if unit.is_cited and not unit.sources else unjudged
             return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else unjudged)
         said = _founded(unit, said, held)
-        # A head or a label that names something, and is not wrong, needs no source.
+        # A table head or label that is not wrong needs no source.
         unproved: Shown = "not_verified" if is_wrong(unit, said) else "reasoning"
         shown: dict[Verdict, Shown] = {"supported": "supported", "unproved": unproved}
         return UnitVerdict(
             text=unit.text,
             shown=shown.get(said.verdict, "marked" if is_wrong(unit, said) else "reasoning"),
             words=said.words,
-            source=next((one.source for one in said.places), ""),
+            source=next((passage.source for passage in said.passages), ""),
             operation="; ".join(said.calculation.lines),
         )
 
     def _held(self, units: Sequence[ReportUnit]) -> str:
-        """Return what a conclusion may rest on: what was read, and what the report states that is supported."""
-        return " ".join([self._evidence.reading, *(unit.text for unit in units if self._holds(unit))])
-
-    def _holds(self, unit: ReportUnit) -> bool:
-        said = self._judged.get(key_of(unit))
-        return said.verdict == "supported" if said else self._is_settled(unit)
+        """Return the possible premises of conclusions: facts about the sources, and supported statements."""
+        pairs = [(unit, self._judged.get(key_of(unit))) for unit in units]
+        held = [unit for unit, said in pairs if (said.verdict == "supported" if said else self._is_settled(unit))]
+        return " ".join([self._evidence.reading, *(unit.text for unit in held)])
 
     def _check(self, unit: ReportUnit, held: str) -> ClaimCheck | None:
-        """Return the check of a unit; none if it needs no source. `held`: what a conclusion may rest on."""
+        """Return the check of a unit, or None if it needs no source; `held` are the premises of conclusions."""
         said = self._judged.get(key_of(unit))
         if said is None:
             if unit.kind in _NAMES or not (unit.is_cited or states_figures(unit.text)):
                 return None
             check = self._verifier.check(unit).model_copy(update={"repair": self._repairs.get(unit.text)})
-            # Without a judge to trust, only what a source says word for word is supported.
+            # If the model is not trusted, only verbatim quotations count as supported.
             is_doubtful = self._is_sound is False and not self._is_settled(unit)
             return check.model_copy(update={"verdict": "unsupported"}) if is_doubtful else check
         said = _founded(unit, said, held)
         if not is_wrong(unit, said) and (said.verdict != "supported" or not unit.is_cited):
             return None
         passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
-        # What decides is what the reader is shown.
-        places = sorted(said.places, key=lambda one: _shared(unit.text, one.words))
-        passages |= {one.source: self._verifier.at(_joined(one, places)) for one in places if one.content_hash}
+        # Show the reader the quotations that prove the verdict.
+        proofs = sorted(said.passages, key=lambda proof: _shared(unit.text, proof.words))
+        passages |= {proof.source: self._verifier.at(_joined(proof, proofs)) for proof in proofs if proof.content_hash}
         is_supported = said.verdict == "supported"
-        proved = {one.source for one in said.places}
+        proved = {proof.source for proof in proofs}
         judge_name = profile_of("verifier", self._context).name
 
-        def shown(one: CitedPassage) -> CitedPassage:
+        def shown(passage: CitedPassage) -> CitedPassage:
             verdict: SupportVerdict = "unsupported"
             if is_supported:
-                verdict = "supported" if one.source in proved else "unchecked"
-            return one.model_copy(update={"verdict": verdict, "judge": judge_name, "reasons": _reasons(said)})
+                verdict = "supported" if passage.source in proved else "unchecked"
+            return passage.model_copy(update={"verdict": verdict, "judge": judge_name, "reasons": _reasons(said)})
 
         return ClaimCheck(
             start=unit.start,
             end=unit.end,
             verdict="supported" if is_supported else "unsupported",
-            passages=tuple(shown(one) for key, one in passages.items() if key in unit.sources),
+            passages=tuple(shown(passage) for key, passage in passages.items() if key in unit.sources),
             repair=self._repairs.get(unit.text),
         )
 
     async def judge_parts(self, units: Sequence[ReportUnit]) -> Mapping[Key, UnitJudgement]:
-        """Return what the model says of these units of the report alone."""
-        await self._judge(units, self._opinions - self._opinions // KEPT)
+        """Judge only these units; return all judgements so far."""
+        await self._judge(units, self._judge_calls_left - self._judge_calls_left // KEPT)
         return dict(self._judged)
 
     async def _rewrite(self, *, is_last: bool) -> None:
         faults = _faults(self._units(), self._judged)
-        faults = [one for one in faults if not all(key_of(unit) in self._put_to_writer for unit, _ in one.wrong)]
+        faults = [fault for fault in faults if not all(key_of(unit) in self._put_to_writer for unit, _ in fault.wrong)]
         faults = faults if is_last else _first(faults)
-        self._put_to_writer |= {key_of(unit) for one in faults for unit, _ in one.wrong}
+        self._put_to_writer |= {key_of(unit) for fault in faults for unit, _ in fault.wrong}
         self._text = _with(await self._rewrites(faults), self._text)
-        # A cell whose head was corrected, and whose label was not.
-        await self._judge(self._units(), self._opinions)
+        # A cell's head may be corrected but not its label.
+        await self._judge(self._units(), self._judge_calls_left)
 
     async def _rewrites(self, faults: Sequence[Fault]) -> list[Rewrite]:
-        """Have the writer's model correct what is wrong; a new sentence is taken only if it is judged right."""
+        """Have the writer's model correct faults; return the new sentences that are judged right."""
         if not faults:
             return []
-        handed_in = await ask_rewrites(faults, self._evidence, self._filler, self._rewrites_left)
+        rewrites = await _ask_rewrites(faults, self._evidence, self._filler, self._rewrites_left)
         self._rewrites_left -= -(-len(faults) // SENTENCES)
-        new = {one.fault.start: new_units(one, self._text, self._sources) for one in handed_in}
-        await asyncio.to_thread(self._settle, handed_in, new)
+        pairs = [(rewrite, _new_units(rewrite, self._text, self._sources)) for rewrite in rewrites]
+        await asyncio.to_thread(self._settle, pairs)
         before = self._units()
         known = {key_of(unit) for unit in before}
-        # Below another head or label, a cell says something else.
-        changed = [unit for unit in units_of(_with(handed_in, self._text), self._sources) if key_of(unit) not in known]
-        await self._judge([*changed, *(unit for units in new.values() for unit in units)], self._opinions)
+        # A cell with another head or label makes another statement.
+        changed = [unit for unit in units_of(_with(rewrites, self._text), self._sources) if key_of(unit) not in known]
+        await self._judge([*changed, *(unit for _, units in pairs for unit in units)], self._judge_calls_left)
         taken, present = list[Rewrite](), {unit.text for unit in before}
-        for one in handed_in:
-            units = new[one.fault.start]
-            is_whole = keeps_citations(before, one.fault, units)
-            if is_whole and self._is_right(one, units) and self._is_new(one, units, present):
-                taken.append(one)
+        for rewrite, units in pairs:
+            is_whole = _keeps_citations(before, rewrite.fault, units)
+            if is_whole and self._is_right(rewrite, units) and self._is_new(rewrite, units, present):
+                taken.append(rewrite)
                 present |= {unit.text for unit in units}
-                self._note(one, units)
+                self._note(rewrite, units)
         return taken
 
-    def _settle(self, rewrites: Sequence[Rewrite], new: Mapping[int, Sequence[ReportUnit]]) -> None:
-        """Judge new units by what was said of the old ones, where that proves them."""
-        for one in rewrites:
-            for unit in new[one.fault.start]:
-                for before, said in () if self._is_settled(unit) else one.fault.wrong:
+    def _settle(self, pairs: Sequence[tuple[Rewrite, Sequence[ReportUnit]]]) -> None:
+        """Derive judgements on rewritten units from those on the old ones, where possible."""
+        for rewrite, units in pairs:
+            for unit in units:
+                for before, said in () if self._is_settled(unit) else rewrite.fault.wrong:
                     if follows := judgement_on_corrected(unit, before, said, self._evidence):
                         self._judged[key_of(unit)] = follows
 
     def _is_right(self, rewrite: Rewrite, units: Sequence[ReportUnit]) -> bool:
         if is_written_in(rewrite.raw, self._language_code) is False:
             return False
-        # The cells of a row whose label was corrected are judged with it, and corrected next.
+        # If a row's label was corrected, its cells are judged with it and corrected in the next round.
         kinds = {unit.kind for unit, _ in rewrite.fault.wrong}
         own = [unit for unit in units if unit.kind in kinds or not kinds <= {"label"}]
-        return all(self._is_settled(unit) and not self._is_faulty(unit) for unit in own)
-
-    def _is_faulty(self, unit: ReportUnit) -> bool:
-        said = self._judged.get(key_of(unit))
-        return said is not None and is_wrong(unit, said)
+        pairs = [(unit, self._judged.get(key_of(unit))) for unit in own]
+        return all(self._is_settled(unit) and not (said and is_wrong(unit, said)) for unit, said in pairs)
 
     @staticmethod
     def _is_new(rewrite: Rewrite, units: Sequence[ReportUnit], present: Collection[str]) -> bool:
-        """Whether nothing in it stands elsewhere in the report already."""
-        own = {unit.text for unit, _ in rewrite.fault.wrong}
-        within = rewrite.fault.raw
-        return all(unit.text in own or unit.text not in present or unit.raw in within for unit in units)
+        """Whether the new sentence repeats nothing from elsewhere in the report."""
+        wrong, old = {unit.text for unit, _ in rewrite.fault.wrong}, rewrite.fault.raw
+        return all(unit.text in wrong or unit.text not in present or unit.raw in old for unit in units)
 
     def _note(self, rewrite: Rewrite, units: Sequence[ReportUnit]) -> None:
-        """Remember how the units of a sentence were corrected."""
+        """Record how the units of a sentence were corrected."""
         wrong = [unit for unit, _ in rewrite.fault.wrong]
         before, known = " ".join(unit.text for unit in wrong), {key_of(unit) for unit in wrong}
         for unit in units:
             if key_of(unit) not in known and unit.raw not in rewrite.fault.raw:
-                self._repairs[unit.text] = kind_of(before, unit.text)
+                self._repairs[unit.text] = _kind_of(before, unit.text)
 
 
-def _joined(place: ProofPassage, places: Iterable[ProofPassage]) -> ProofPassage:
-    """Return a place that reaches to the others in its text, as far as a passage may."""
-    start, end = place.start, place.end
-    for other in places:
-        bounds = min(start, other.start), max(end, other.end)
-        if (other.source, other.content_hash) == (place.source, place.content_hash) and bounds[1] - bounds[
-            0
-        ] <= PASSAGE:
-            start, end = bounds
-    return place._replace(start=start, end=end)
+def _joined(passage: ProofPassage, others: Iterable[ProofPassage]) -> ProofPassage:
+    """Extend a passage to include others in the same text, up to the maximum length."""
+    start, end = passage.start, passage.end
+    for other in others:
+        is_same_text = (other.source, other.content_hash) == (passage.source, passage.content_hash)
+        if is_same_text and max(end, other.end) - min(start, other.start) <= PASSAGE:
+            start, end = min(start, other.start), max(end, other.end)
+    return passage._replace(start=start, end=end)
 
 
 def _shared(text: str, words: str) -> tuple[int, int]:
-    """Return how many figures of a text some words have, and how many of its words."""
+    """Return the number of figures and the number of words that two texts share."""
     return len(figures_of(text) & figures_of(words)), len(words_and_figures(text) & words_and_figures(words))
 
 
 def is_wrong(unit: ReportUnit, said: UnitJudgement) -> bool:
-    """Whether a unit must not stand as it is."""
+    """Whether a unit needs to be corrected or marked."""
     if said.verdict in ("supported", "reasoning"):
         return False
-    has_number = said.verdict == "unproved" and bool(said.places) and bool(numbers_in(unit.text))
+    has_number = said.verdict == "unproved" and bool(said.passages) and bool(numbers_in(unit.text))
     return said.verdict in ("contradicted", "wrong_source") or unit.kind not in _NAMES or has_number
 
 
 def _founded(unit: ReportUnit, said: UnitJudgement, held: str) -> UnitJudgement:
-    """Return the judgement; a conclusion whose numbers its premises do not hold is not proved."""
+    """Return the judgement, changed to "unproved" for a conclusion with a number that its premises lack."""
     if said.verdict != "reasoning" or said.is_absence:
         return said
-    premises = " ".join(f"{one.words} {one.above}" for one in said.places)
+    premises = " ".join(f"{passage.words} {passage.above}" for passage in said.passages)
     fault = unproved(unit, premises if unit.is_cited else f"{premises} {held}", said.calculation)
     return said._replace(verdict="unproved", fault=fault) if fault else said
 
 
 def _faults(units: Sequence[ReportUnit], judged: Mapping[Key, UnitJudgement]) -> list[Fault]:
-    """Return the sentences and rows with units that can be corrected: what is not proved may well be right."""
+    """Return the sentences and rows with wrong units; unproved ones are excluded, since they may be right."""
     by_sentence: dict[int, list[tuple[ReportUnit, UnitJudgement]]] = {}
     for unit in units:
         said = judged.get(key_of(unit))
@@ -532,7 +520,7 @@ def _faults(units: Sequence[ReportUnit], judged: Mapping[Key, UnitJudgement]) ->
 
 
 def _first(faults: Sequence[Fault]) -> list[Fault]:
-    """Return the faults without cells and labels that stand below or beside a wrong head or label."""
+    """Return the faults, except cells and labels that depend on a wrong head or label."""
     wrong = {unit.start for fault in faults for unit, _ in fault.wrong}
     left = [
         fault._replace(wrong=tuple(pair for pair in fault.wrong if wrong.isdisjoint(pair[0].rests_on)))
@@ -542,7 +530,7 @@ def _first(faults: Sequence[Fault]) -> list[Fault]:
 
 
 def _reasons(said: UnitJudgement) -> tuple[str, ...]:
-    """Return what speaks against a unit, in words for the reader."""
+    """Return why a unit is not supported, for the reader."""
     if said.verdict == "supported":
         return ()
     if said.verdict == "contradicted":

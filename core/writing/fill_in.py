@@ -1,4 +1,4 @@
-"""Has a model fill in a form, and once more if what it wrote cannot be read."""
+"""Asks a model to fill in a form; retries once if the answer cannot be parsed."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ NOTHING = Facts()
 
 
 class Filler:
-    """Asks the models of a run, for one question and with one listener."""
+    """Asks a run's models to fill in forms, for the run or one of its tasks."""
 
-    def __init__(self, context: Context, asked_by: Run | Task, events: CallEvents, place: Placement) -> None:
-        """Ask for a run or for one of its tasks; failures are emitted at `place`."""
-        self._context, self._events, self._place = context, events, place
+    def __init__(self, context: Context, asked_by: Run | Task, events: CallEvents, placement: Placement) -> None:
+        """`events` observes the calls; failures are emitted as packets at `placement`."""
+        self._context, self._events, self._placement = context, events, placement
         self._question_id = asked_by.question_id if isinstance(asked_by, Task) else asked_by.id
         self._always = {"date": asked_by.date, "language": asked_by.language}
         self.failures: list[str] = []
-        """The failures, as they were emitted."""
+        """The failures that were emitted."""
         self.unfilled: set[str] = set()
-        """Names of the forms that a model could not fill in."""
+        """Names of the forms that a model failed to fill in."""
 
     def without_model(self, role: Role) -> Filler:
-        """Return one that has a role played by the model that quotes, and keeps its failures in the same place."""
+        """Return a filler that uses the extractive model for a role but shares the list of failures."""
         other = copy(self)
         other._context = with_model(role, EXTRACTIVE, self._context)
         return other
@@ -60,11 +60,10 @@ class Filler:
         facts: Facts = NOTHING,
         **values: Any,
     ) -> Filled:
-        """Have the model of a role fill in a form, and return it.
+        """Have the role's model fill in a form, and return the form.
 
-        `said` are messages between the system prompt and the reminder; `values` fill in the prompt.
-
-        Raises `ModelFailed` if the model cannot fill it in, and what a failed call raises.
+        `said` are messages between the system prompt and the reminder; `values` are for the prompt template. Raises
+        `ModelFailed` if the model cannot fill it in, or the error of a failed call.
         """
         values = {**self._always, **values}
         before: list[AnyMessage] = [SystemMessage(render(prompt, "system", **values)), *said]
@@ -90,20 +89,20 @@ class Filler:
         facts: Facts = NOTHING,
         **values: Any,
     ) -> Filled | None:
-        """Do as `ask`; return none if that fails, and emit why. Raises what stops the whole run."""
+        """Like `ask`, but on failure emit the reason and return None. Raises only errors that stop the whole run."""
         try:
             return await self.ask(form, role, prompt, said, facts=facts, **values)
         except GraphBubbleUp:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a model raises costs this form alone
-            log_failure(__name__, error, "The form %s was not filled in; the run goes on without it", form_name(form))
+        except Exception as error:  # noqa: BLE001 - any error of a model costs only this form
+            log_failure(__name__, error, "The form %s was not filled in; the run continues without it", form_name(form))
             self.fail(failure_of(error))
             return None
 
     def fail(self, reason: str) -> None:
-        """Emit a failure and remember it."""
+        """Emit a failure and record it."""
         self.failures.append(reason)
-        self._events.emit(step_failed(self._place, reason))
+        self._events.emit(step_failed(self._placement, reason))
 
     async def _ask(self, form: type[Form], role: Role, messages: Sequence[AnyMessage], facts: Facts) -> Calls:
         most = self._context.limits.form_tokens
@@ -118,7 +117,7 @@ class Filler:
 
 
 def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:
-    """Return the form without secrets, or what is wrong with it."""
+    """Return the form with secrets masked, or an error message about the calls."""
     if not calls.accepted:
         return calls.refused[0].reason.removeprefix(NOT_RUN).strip(" .") if calls.refused else "no tool was called"
     try:
@@ -128,7 +127,7 @@ def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:
 
 
 def _mended(calls: Calls, faults: str) -> list[AnyMessage]:
-    """Return the messages that show the model what could not be read in its answer."""
+    """Return messages that show the model the errors in its answer."""
     if not calls.message.tool_calls:
         return [HumanMessage(f"<reminder>\n{faults[:1].upper()}{faults[1:]}.\n</reminder>")]
     ids = call_ids([calls.message])

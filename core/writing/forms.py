@@ -1,4 +1,7 @@
-"""Forms that models fill in: each is a tool whose call is the answer. The last ones are of a report's check."""
+"""Forms that models fill in: each is a tool, and the call of the tool is the answer.
+
+The docstrings and the strings below fields are part of the prompt.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ UnitVerdict = Literal["supported", "contradicted", "not_found", "reasoning"]
 
 
 class Form(BaseModel):
-    """Something to fill in; what a model adds beside it is left out."""
+    """Base of all forms; fields that a model adds are ignored."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, coerce_numbers_to_str=True)
 
@@ -300,10 +303,10 @@ class RewriteSentences(Form):
 
 @cache
 def form_name(form: type[Form]) -> str:
-    """Return the name of the tool by which a model hands in a form: `MakePlan` is `make_plan`."""
+    """Return the name of a form's tool: `make_plan` for `MakePlan`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", form.__name__).lower()
 
 
 def form_schema(form: type[Form]) -> dict[str, Any]:
-    """Return what a model is told of a form."""
+    """Return the tool schema of a form."""
     return tool_schema(form_name(form), form)

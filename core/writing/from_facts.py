@@ -1,4 +1,4 @@
-"""Has a report written from lists of facts, for a model that is asked for little at once."""
+"""Requests for a small model to write a report from lists of facts, one topic at a time."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ..run.conversation import text_only
 from .facts import facts_of_run
 
 AT_ONCE = 12
-"""Facts that are written about in one call."""
+"""Maximum number of facts to write about in one call."""
 MOST_OTHERS = 3
-"""Quotations of sources that a list of facts does not cite, and facts that an answer leaves out, at most."""
+"""Maximum number of quotations to add from uncited sources, and of facts to add that an answer left out."""
 _MARKER = re.compile(r"\[[\d, ]+\]")
 HEADING = 80
-"""Characters of a heading."""
-NOTICE = "The writer's model was asked for little at once: it wrote from lists of facts (setting small)."
+"""Maximum length of a heading in characters."""
+NOTICE = "The writer's model was given small tasks: it wrote from lists of facts (setting small)."
 
 
 def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
-    """Return a list of facts, with quotations of sources that it does not cite: small models overlook a second source.
+    """Add quotations from sources that a list of facts does not cite, since small models overlook a second source.
 
-    `quoted` is what the model that quotes writes, `known` are the numbers of sources.
+    `quoted` is the extractive model's text; `known` are source numbers.
     """
     own = {*cited_numbers(text, known)}
     others = [line for line in quoted.split("\n") if (cited := cited_numbers(line, known)) and not own & {*cited}]
@@ -39,31 +39,31 @@ def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
 
 
 def left_out(facts: Mapping[str, Sequence[str]], text: str) -> str:
-    """Return, as list items, facts whose figures the text lacks: small models skip facts that contradict others."""
+    """List facts whose figures are missing from the text, since small models skip facts that contradict others."""
     said, lines = figures_of(text), [line for each in facts.values() for line in each]
     found = [line for line in lines if not figures_of(_MARKER.sub("", line)) <= said][:MOST_OTHERS]
     return "\n".join(f"- {LINE_MARK.sub('', line)}" for line in found)
 
 
-def noted_by_topic(state: ResearchState) -> dict[str, str]:
-    """Return what was noted for the present question with a citation, by task or step: findings, or learnings."""
+def _notes_by_topic(state: ResearchState) -> dict[str, str]:
+    """Return the current question's cited notes: findings by task, or learnings by step title."""
     known, noted = by_number(state.sources.values()), dict[str, str]()
     if state.has_typed_plan:
         numbers = {source.key: number for number, source in known.items()}
         titles = {step.id: step.title for step in state.steps}
-        for one in own_learnings(state):
-            if one.source in numbers:
-                title = titles.get(one.step, "")
-                noted[title] = f"{noted.get(title, '')}\n- {one.text} [{numbers[one.source]}]".strip()
+        for learning in own_learnings(state):
+            if learning.source in numbers:
+                title = titles.get(learning.step, "")
+                noted[title] = f"{noted.get(title, '')}\n- {learning.text} [{numbers[learning.source]}]".strip()
         return noted
-    own = [one for one in state.findings.values() if one.question_id == state.run.id]
-    return {one.task: one.numbered for one in own if one.numbered and cited_numbers(one.numbered, known)}
+    own = [finding for finding in state.findings.values() if finding.question_id == state.run.id]
+    return {finding.task: finding.numbered for finding in own if finding.numbered}
 
 
 def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
-    """Return the distinct noted lines that cite a source, by topic."""
+    """Return the distinct notes that cite a source, by topic."""
     known, seen, facts = by_number(state.sources.values()), set[str](), dict[str, list[str]]()
-    for topic, text in noted_by_topic(state).items():
+    for topic, text in _notes_by_topic(state).items():
         lines = [line.strip() for line in text.split("\n") if cited_numbers(line, known)]
         if new := [line for line in dict.fromkeys(lines) if line not in seen]:
             facts[" ".join(topic.split())[:HEADING]] = new
@@ -72,7 +72,7 @@ def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
 
 
 def facts_request(state: ResearchState, context: Context, heading: str, *, is_again: bool) -> Request:
-    """Return the call that answers from all facts, or writes the section under a heading from those of its topic."""
+    """Return the request for an answer from all facts, or for a section from the facts on its topic (`heading`)."""
     run, facts = state.run, facts_by_topic(state)
     lines = facts.get(heading) or [line for each in facts.values() for line in each]
     said = text_only(state.messages[: state.progress.opening or len(state.messages)])

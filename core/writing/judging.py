@@ -1,4 +1,7 @@
-"""Has the verifier's model judge the units of a report, and proves what it says by the words that it names."""
+"""Asks the verifier's model to judge a report's units, and proves its verdicts with the words that it quotes.
+
+A model has to pass a trial once before it is trusted, since some call everything supported.
+"""
 
 from __future__ import annotations
 
@@ -12,64 +15,68 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.proof import Known, ProofPassage, prove, stands_in
+from ..evidence.checking.proof import Known, Proof, ProofPassage, prove, stands_in
 from ..evidence.checking.source_text import SourceText, Windows
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.quantities import Calculation
 from ..evidence.text.words import tokens
-from ..models.resolve import output_tokens, profile_of
+from ..models.abilities import judges_soundly, remember_judging
+from ..models.resolve import is_named, output_tokens, profile_of
 from ..records.sources import Extent, Source
 from ..run.context import Context
+from ..run.errors import ToolsMissing
 from .fill_in import Filler
 from .forms import JudgedUnit, JudgeUnits, form_name
 
 UNIT_TOKENS = 100
-"""Tokens of a verdict at most, on average; those of the form decide how many units one call judges."""
+"""Expected tokens per verdict; a call gets as many units as fit the model's output limit."""
 FEW, FEW_SOURCES, SMALL_WINDOW = 8, 2, 32_000
-"""Units of one call, and sources that they cite, for a model with a smaller window (tokens), or that cannot do more."""
+"""Maximum units per call and sources that they cite, for a model with a smaller window (tokens) or that failed."""
 SHOWN, MORE = 3, 8
-"""Windows of a source that are shown for a unit, and for one that was not found in them or not proved."""
+"""Number of windows of a source to show for a unit, at the first look and at the second."""
 NEAREST = 3
-"""Sources that are shown for a unit that cites none, or where those that it cites do not say it."""
+"""Number of uncited sources to show for a unit that cites none or that its cited sources do not support."""
 SEEN: Mapping[Extent, str] = {"part": "its beginning", "excerpt": "search excerpt", "not opened": "search excerpt"}
-"""What a model is told of a source that was not read to its end."""
+"""Descriptions, for the model, of sources that were not read completely."""
 SHARE = 0.5
-"""Share of a unit's words that a window of such a source must hold."""
+"""Minimum share of a unit's words in a window of an uncited source that is shown."""
 Verdict = Literal["supported", "contradicted", "not_found", "reasoning", "wrong_source", "unproved"]
-"""What is held of a unit: `wrong_source`, a source says it that it does not cite; `unproved`, a model calls it
-supported, and what it names does not prove it."""
+"""Outcome for a unit: `wrong_source` if only an uncited source says it; `unproved` if a model calls it supported but
+its quotations do not prove that."""
 Key = tuple[str, tuple[str, ...]]
-"""What a judgement is about: the words of a unit, and the sources that it cites."""
+"""Key of a judgement: the unit's words, and the keys of the sources that it cites."""
+LEAST_ACCEPTED = 3
+"""Minimum true statements of the trial that a model must call supported; it must not call any wrong one supported."""
 
 
 class UnitJudgement(NamedTuple):
-    """A model's verdict on a unit, kept only as far as code could prove it."""
+    """A model's verdict on a unit, after code has checked its quotations."""
 
     verdict: Verdict
-    places: tuple[ProofPassage, ...] = ()
-    """Where the deciding words stand, if they stand in a source."""
+    passages: tuple[ProofPassage, ...] = ()
+    """The quoted words that were found in sources."""
     right: str = ""
-    """What the unit should say; empty if it is right, or nothing is known."""
+    """What the unit should say; empty if it is right or the correction is unknown."""
     calculation: Calculation = Calculation()
-    """How its numbers follow from others."""
+    """How its numbers are calculated from others."""
     is_absence: bool = False
-    """Whether it says that something is not stated or not there."""
+    """Whether the unit says that something is not stated or does not exist."""
     fault: str = ""
-    """Why it is not proved, for the reader."""
+    """Why it is unproved, for the reader."""
 
     @property
     def words(self) -> str:
-        """The deciding words."""
-        return " … ".join(dict.fromkeys(one.words for one in self.places))
+        """The quoted words of all passages."""
+        return " … ".join(dict.fromkeys(passage.words for passage in self.passages))
 
 
 def key_of(unit: ReportUnit) -> Key:
-    """Return under what the judgement on a unit is kept."""
+    """Return the key of a unit's judgement."""
     return unit.text, unit.sources
 
 
 class Evidence:
-    """The sources of a report, as they are shown to the models that check it."""
+    """The sources of a report, as shown to the models that check it."""
 
     def __init__(
         self,
@@ -78,33 +85,30 @@ class Evidence:
         keys: Mapping[int, str],
         calculations: Sequence[str] = (),
     ) -> None:
-        """`texts` and `sources` by key; `keys`: the keys by their numbers.
-
-        `calculations` that researchers have made may lead to a number, as those that the judge names.
-        """
+        """`texts` and `sources` by key; `keys` by number; `calculations` by researchers, one line each."""
         self.calculations = tuple(calculations)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self._sources = sources
         self.numbers = {key: number for number, key in keys.items() if key in texts}
-        """The numbers under which they are shown."""
+        """Source numbers by key."""
 
     @cached_property
     def _windows(self) -> dict[str, list[Windows]]:
-        return {key: [one.windows for one in own] for key, own in self._texts.items()}
+        return {key: [text.windows for text in own] for key, own in self._texts.items()}
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was kept of any source."""
+        """Whether no source has a stored text."""
         return not any(self._texts.values())
 
-    def nearest(self, unit: ReportUnit) -> list[str]:
-        """Return the keys of the sources that a unit does not cite and that may say what it says, the best first."""
+    def _nearest(self, unit: ReportUnit) -> list[str]:
+        """Return the keys of uncited sources that may support a unit, best first."""
         others = [key for key in self._windows if key not in unit.sources]
-        shares = {key: max((one.share(unit.text) for one in self._windows[key]), default=0.0) for key in others}
+        shares = {key: max((text.share(unit.text) for text in self._windows[key]), default=0.0) for key in others}
         return sorted((key for key in others if shares[key] >= SHARE), key=lambda key: -shares[key])[:NEAREST]
 
     def shown(self, units: Iterable[tuple[ReportUnit, Sequence[str]]], most: int) -> list[dict[str, Any]]:
-        """Return the sources with the passages that say most about the units that are compared with them."""
+        """Return the sources of these units as JSON, each with the passages most relevant to its units."""
         wanted: dict[str, list[ReportUnit]] = defaultdict(list)
         for unit, keys in units:
             for key in keys:
@@ -115,8 +119,8 @@ class Evidence:
         source = self._sources[key]
         passages = [
             passage
-            for one in self._windows[key]
-            for passage in one.shown(number for unit in units for number in one.best(_statement(unit), most))
+            for windows in self._windows[key]
+            for passage in windows.shown(number for unit in units for number in windows.best(_statement(unit), most))
         ]
         seen = {"seen": SEEN[source.extent]} if source.extent in SEEN else {}
         date = {"date": source.date} if source.date else {}
@@ -125,26 +129,25 @@ class Evidence:
     def keys_for(self, unit: ReportUnit, *, is_second_look: bool) -> list[str]:
         """Return the keys of the sources that a unit is compared with.
 
-        These are the sources that the unit cites, or else its sentence or what is around it. The nearest others are
-        added where it cites none itself, and at a second look.
+        These are the sources cited by the unit, or else by its sentence or the surrounding text. If the unit cites
+        none, and at a second look, the nearest uncited sources are added.
         """
-        near = self.nearest(unit) if is_second_look or not unit.sources else ()
-        return list(dict.fromkeys([*(unit.sources or unit.of_sentence or unit.nearby), *near]))
+        near = self._nearest(unit) if is_second_look or not unit.sources else ()
+        return list(dict.fromkeys([*_cited_near(unit), *near]))
 
     def has_more(self, unit: ReportUnit) -> bool:
-        """Whether a second look would be shown more than the first one."""
-        cited = unit.sources or unit.of_sentence or unit.nearby
-        has_windows = any(len(one.windows) > SHOWN for key in cited for one in self._windows.get(key, ()))
-        return has_windows or (bool(unit.sources) and bool(self.nearest(unit)))
+        """Whether a second look shows more passages than the first."""
+        has_windows = any(len(text.windows) > SHOWN for key in _cited_near(unit) for text in self._windows.get(key, ()))
+        return has_windows or (bool(unit.sources) and bool(self._nearest(unit)))
 
     @property
     def reading(self) -> str:
-        """How many sources there are, and their dates: what a report may say of its own reading."""
+        """Number and dates of the sources: facts about the research that a report may state without a citation."""
         read = [self._sources[key] for key in self.numbers if key in self._sources]
-        return " ".join([f"{len(read)} sources:", *(one.date for one in read)])
+        return " ".join([f"{len(read)} sources:", *(source.date for source in read)])
 
     def known(self, keys: Iterable[str]) -> dict[str, Known]:
-        """Return the texts, titles and dates of these sources."""
+        """Return the texts, titles and dates of these sources, by key."""
         return {
             key: Known(self._texts[key], f"{self._sources[key].title} {self._sources[key].date}")
             for key in keys
@@ -152,12 +155,17 @@ class Evidence:
         }
 
 
+def _cited_near(unit: ReportUnit) -> tuple[str, ...]:
+    return unit.sources or unit.of_sentence or unit.nearby
+
+
 def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Sequence[SourceText]:
-    """Return the text of a page that was read to its end, without its excerpts, and those of a document that differ."""
+    """Drop excerpts of a page that was read completely, and texts of a document that are contained in another."""
     if source and source.kind == "document":
-        return [one for one in texts if not any(one.text in other.text for other in texts if other is not one)]
-    whole = [one for one in texts if source and one.content_hash == source.content_hash and source.extent not in SEEN]
-    return whole or texts
+        return [text for text in texts if not any(text.text in other.text for other in texts if other is not text)]
+    if source is None or source.extent in SEEN:
+        return texts
+    return [text for text in texts if text.content_hash == source.content_hash] or texts
 
 
 def _statement(unit: ReportUnit) -> str:
@@ -172,10 +180,10 @@ async def judge(
     context: Context,
     before: Mapping[Key, UnitJudgement] = MappingProxyType({}),
 ) -> tuple[dict[Key, UnitJudgement], int]:
-    """Return the judgements on units and the number of calls made, at most `calls`; other units have none.
+    """Judge units in at most `calls` calls; return judgements by key and the number of calls made.
 
-    With what was said of them `before`, they are judged by more passages. A model that cannot fill in the form for many
-    units, or has a small window, is given few at once.
+    With earlier judgements (`before`), more passages are shown. A model that fails with many units, or has a small
+    window, gets few units per call.
     """
     many = max(FEW, (output_tokens("verifier", context.limits.form_tokens, context) or 0) // UNIT_TOKENS)
     is_small = profile_of("verifier", context).window < SMALL_WINDOW
@@ -191,12 +199,12 @@ async def judge(
 
 
 def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
-    """Cut units into calls, in the order of the report: what one is about is often said by the one before."""
-    once = {key_of(unit): unit for unit in units}.values()
-    # As many calls as it takes, and equally many units in each.
-    size = -(-len(once) // -(-len(once) // most)) if once else most
+    """Split units into calls, in report order, since a unit is often unclear without the previous one."""
+    distinct = {key_of(unit): unit for unit in units}.values()
+    # As few calls as possible, with equally many units in each.
+    size = -(-len(distinct) // -(-len(distinct) // most)) if distinct else most
     batches, cited = list[list[ReportUnit]](), set[str]()
-    for unit in once:
+    for unit in distinct:
         keys = {*(unit.sources or unit.of_sentence or unit.nearby[:1])}
         has_others = most == FEW and cited and len(cited | keys) > FEW_SOURCES
         if not batches or len(batches[-1]) >= size or has_others:
@@ -210,32 +218,40 @@ def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
 async def _judge(
     units: Sequence[ReportUnit], evidence: Evidence, filler: Filler, before: Mapping[Key, UnitJudgement]
 ) -> dict[Key, UnitJudgement]:
-    """Judge units in one call; `before`: what the first call said of them, none if this is the first."""
+    """Judge units in one call; `before` has the earlier judgements and is empty at the first look."""
     against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
-    knowledge = fenced_knowledge(sources=sources, units=shown)
     if not sources:
         return {}
-    form = await filler.ask_if_possible(
-        JudgeUnits, "verifier", "verify_report", (), asked="verdicts", knowledge=knowledge
-    )
-    judged = {one.unit: one for one in form.verdicts} if form else {}
-    pairs = [(unit, judged[number], keys) for number, (unit, keys) in enumerate(against, 1) if number in judged]
-    # What is shown for one unit may decide on another.
-    everything = list(dict.fromkeys(key for _, keys in against for key in keys))
-    return await asyncio.to_thread(
-        lambda: {
-            key_of(unit): _read(unit, one, evidence, list(dict.fromkeys([*keys, *everything])))
-            for unit, one, keys in pairs
+    form = await _ask_verdicts(filler, sources, shown)
+    verdicts = {verdict.unit: verdict for verdict in form.verdicts} if form else {}
+    # A source shown for one unit may also decide about another.
+    all_keys = [key for _, keys in against for key in keys]
+
+    def read() -> dict[Key, UnitJudgement]:
+        return {
+            key_of(unit): _read(unit, verdicts[number], evidence, list(dict.fromkeys([*keys, *all_keys])))
+            for number, (unit, keys) in enumerate(against, 1)
+            if number in verdicts
         }
+
+    return await asyncio.to_thread(read)
+
+
+async def _ask_verdicts(
+    filler: Filler, sources: Sequence[Mapping[str, Any]], units: Sequence[Mapping[str, Any]]
+) -> JudgeUnits | None:
+    knowledge = fenced_knowledge(sources=[*sources], units=[*units])
+    return await filler.ask_if_possible(
+        JudgeUnits, "verifier", "verify_report", (), asked="verdicts", knowledge=knowledge
     )
 
 
 def _prepare(
     units: Sequence[ReportUnit], evidence: Evidence, before: Mapping[Key, UnitJudgement]
 ) -> tuple[list[tuple[ReportUnit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the units with the keys of the sources that they are compared with, and both as models are shown them."""
+    """Return (units with the keys of their sources, the sources as shown to a model, the units as shown)."""
     against = [(unit, evidence.keys_for(unit, is_second_look=bool(before))) for unit in units]
-    # What stands around several units is shown once.
+    # Show the text around several units only once.
     pairs = pairwise([None, *units])
     shown = [_shown(number, unit, last, evidence, before) for number, (last, unit) in enumerate(pairs, 1) if unit]
     return against, evidence.shown(against, MORE if before else SHOWN), shown
@@ -256,37 +272,100 @@ def _shown(
 def judgement_on_corrected(
     unit: ReportUnit, before: ReportUnit, said: UnitJudgement, evidence: Evidence
 ) -> UnitJudgement | None:
-    """Return the judgement that follows from the one on what stood there before, if that proves the new words.
+    """Derive the judgement on a corrected unit from that on the old one; None if a model has to judge again.
 
-    They are the judge's own and take the place of one stretch of words, or the unit only cites the source that says so.
-    Returns none where a model has to judge again.
+    This is possible if the judge's own words replaced one stretch of words, or if only the citation was corrected.
     """
     old, new = tokens(before.text), tokens(unit.text)
     edits = [edit for edit in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if edit[0] != "equal"]
     replaced, by = (old[edits[0][1] : edits[-1][2]], new[edits[0][3] : edits[-1][4]]) if edits else ([], [])
     is_right = stands_in(said.right, unit.text) and f" {' '.join(by)} " in f" {' '.join(tokens(said.right))} "
-    # Where words were lost beside those that were replaced, one may have been "not".
+    # If more words were removed than replaced, one of them may have been "not".
     is_whole = len(replaced) <= len(by) or new == tokens(said.right)
     is_as_named = is_right and is_whole if edits else said.verdict == "wrong_source"
     if unit.kind != before.kind or not is_as_named:
         return None
-    known = evidence.known(one.source for one in said.places)
-    proof = prove(unit, "\n".join(one.words for one in said.places), said.calculation, known)
-    is_cited = not unit.is_cited or any(one.source in unit.sources for one in proof.places)
-    is_proved = is_cited and not proof.fault
-    return UnitJudgement("supported", proof.places, calculation=said.calculation) if is_proved else None
+    known = evidence.known(passage.source for passage in said.passages)
+    proof = prove(unit, "\n".join(passage.words for passage in said.passages), said.calculation, known)
+    if proof.fault or not _is_by_cited(unit, proof):
+        return None
+    return UnitJudgement("supported", proof.passages, calculation=said.calculation)
+
+
+def _is_by_cited(unit: ReportUnit, proof: Proof) -> bool:
+    """Whether a source cited by the unit proves it; for a unit without citations, any source may."""
+    return not unit.is_cited or any(passage.source in unit.sources for passage in proof.passages)
 
 
 def _read(unit: ReportUnit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> UnitJudgement:
-    """Return the judgement with what proves it; words that no source has are left out."""
+    """Return the judgement with its proof, dropping quoted words that are in no source."""
     calculation = Calculation((*judged.calculations, *evidence.calculations))
     proof = prove(unit, judged.words, calculation, evidence.known(keys))
     verdict: Verdict = judged.verdict
     if verdict == "supported":
-        is_cited = any(one.source in unit.sources for one in proof.places)
-        verdict = "unproved" if proof.fault else "supported" if is_cited or not unit.is_cited else "wrong_source"
+        verdict = "unproved" if proof.fault else "supported" if _is_by_cited(unit, proof) else "wrong_source"
     elif verdict == "reasoning" and unit.is_cited and not unit.sources:
-        # It was to be the words of a source that does not exist.
+        # The unit cites a source that does not exist.
         verdict = "not_found"
     fault = proof.fault if verdict == "unproved" else ""
-    return UnitJudgement(verdict, proof.places, judged.right, calculation, judged.is_absence, fault)
+    return UnitJudgement(verdict, proof.passages, judged.right, calculation, judged.is_absence, fault)
+
+
+class TrialStatement(NamedTuple):
+    """A statement about a source in the trial."""
+
+    says: str
+    source: int
+    is_right: bool
+
+
+TRIAL_SOURCES = (
+    {
+        "source": 1,
+        "title": "The mill at Halbeck",
+        "passages": [
+            "The mill ground 340 tonnes of rye in 1911. Its owner, Ilse Brandt, sold it to the parish in 1920."
+        ],
+    },
+    {
+        "source": 2,
+        "title": "Survey of the Torne bridge",
+        "passages": [
+            "The bridge is 84 metres long. Lorries may no longer use it. Its repair is planned but not yet paid for."
+        ],
+    },
+)
+TRIAL = (
+    TrialStatement("In 1911 the mill ground 340 tonnes of rye.", 1, is_right=True),
+    TrialStatement("Ilse Brandt bought the mill in 1920.", 1, is_right=False),
+    TrialStatement("Until 1920 the mill belonged to Ilse Brandt.", 1, is_right=True),
+    TrialStatement("The Torne bridge is 84 metres long.", 2, is_right=True),
+    TrialStatement("The Torne bridge is 48 metres wide, and its repair is paid for.", 2, is_right=False),
+    TrialStatement("Lorries are not allowed on the bridge.", 2, is_right=True),
+)
+
+
+async def is_sound(context: Context, filler: Filler) -> bool:
+    """Whether the verifier's model passes the trial; the result is stored with the model's other abilities.
+
+    Model instances passed by an app are trusted without a trial.
+    """
+    if context.trust_verifier or not is_named("verifier", context):
+        return True
+    if (known := await judges_soundly("verifier", context)) is not None:
+        return known
+    numbered = list(enumerate(TRIAL, 1))
+    units = [{"unit": number, "says": stated.says, "cites": [stated.source]} for number, stated in numbered]
+    try:
+        form = await _ask_verdicts(filler, TRIAL_SOURCES, units)
+    except ToolsMissing:
+        # An unjudged report is better than none.
+        return False
+    if form is None:
+        return True
+    accepted = {verdict.unit for verdict in form.verdicts if verdict.verdict == "supported"}
+    right = [number in accepted for number, stated in numbered if stated.is_right]
+    wrong = [number in accepted for number, stated in numbered if not stated.is_right]
+    sound = sum(right) >= LEAST_ACCEPTED and not any(wrong)
+    await remember_judging("verifier", context, sound=sound)
+    return sound

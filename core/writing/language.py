@@ -1,4 +1,4 @@
-"""The language of a report: decided before it is written, and restored in sections that have drifted from it."""
+"""The report's language: decided before writing, and restored in sections written in another language."""
 
 from __future__ import annotations
 
@@ -32,40 +32,39 @@ from ..run.logs import log_failure
 from .write import write_silently
 
 COVERING = {"nb": "no", "fil": "tl"}
-"""Codes that another one stands for."""
+"""Language codes of variants, with the codes that we use instead."""
 FURTHER_NAMES = {"bahasa": "id", "castellano": "es", "farsi": "fa", "hochdeutsch": "de", "mandarin": "zh"}
-"""Names in use that babel does not have."""
+"""Common language names that babel lacks."""
 NO_LANGUAGE = {"mul", "und", "zxx"}
-"""Codes for several languages, for an unknown one and for none."""
+"""Codes that mean several languages, an unknown one, or none."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
 LONGEST = 80
-"""Characters of a heading, or of a beginning, that name a part in a notice."""
+"""Maximum characters of a section's heading or first words in a notice."""
 
 
 class Language(NamedTuple):
-    """A language, as prompts and checks know it."""
+    """A language, for prompts and checks."""
 
     name: str
-    """In English, where it is known: "German"."""
+    """English name if known, such as "German"."""
     code: str
-    """ISO 639-1: "de"; empty if the language has none, or is not known."""
+    """ISO 639-1 code such as "de"; empty if the language has none or is unknown."""
 
 
 def named_language(words: str) -> Language:
-    """Return the language of a code ("de", "zh-Hans") or of a name in any language; raises `UnknownSetting`.
+    """Find a language by code ("de", "zh-Hans") or by name in any language; raises `UnknownSetting`.
 
-    Several words that name no language ("plain English for children") are taken as they are, without a code: a prompt
-    can carry them, a check cannot. A single word has to be a code or a name. The first name that is not English takes a
-    second or two.
+    A single word must be a code or a name; several words ("plain English for children") may also be free text for the
+    prompts, which has no code. The first lookup of a non-English name takes a second or two.
     """
     wanted = " ".join(words.split())
     language = _by_code(wanted) or _by_name(wanted.casefold())
-    # Scripts without spaces do not tell whether these are several words.
+    # Words cannot be counted in scripts without spaces.
     if language is None and " " not in wanted and not _UNSPACED.search(wanted):
         raise UnknownSetting(
-            f"{wanted!r} is no language that is known (setting language): give a code or a name, such as 'de' or "
-            "'German', or say in several words what is wanted, such as 'plain English for children'."
+            f"{wanted!r} is not a known language (setting language): give a code or a name, such as 'de' or 'German', "
+            "or describe the language in several words, such as 'plain English for children'."
         )
     return language or Language(wanted, "")
 
@@ -98,7 +97,7 @@ def _english() -> dict[str, str]:
 
 @cache
 def _names() -> dict[str, str]:
-    """Return codes by the names that languages have in any language; of two with one name, its speakers' own wins."""
+    """Return language codes by name in any language; native names (*Deutsch*) take precedence."""
     names, own = dict[str, str](), dict[str, str]()
     for code in (known for known in localedata.locale_identifiers() if len(known) == 2):
         languages = Locale(code).languages
@@ -110,32 +109,29 @@ def _names() -> dict[str, str]:
 
 
 UNDECIDED = Language("the language of the request", "")
-"""Where names alone, or too few words, tell no language: a model reads the request itself."""
+"""Used if the request is too short to detect its language, so the model decides."""
 
 
 def check_language(wanted: str) -> tuple[str, ...]:
-    """Refuse a setting that names no language, before any model is called; returns what the reader should know.
-
-    Raises `UnknownSetting`.
-    """
+    """Return warnings about the setting `language`; raise `UnknownSetting` if it is not a language."""
     language = named_language(wanted) if wanted.strip() else None
     if language is None or language.code:
         return ()
     return (
-        f"The models are told to write in {language.name!r}; nothing checks that they do, and headings such as that of "
-        "the sources are in English.",
+        f"The models are asked to write in {language.name!r}, but the result is not checked, and fixed headings (such "
+        "as that of the list of sources) are in English.",
     )
 
 
 async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run) -> Language:
-    """Return the `wanted` language; without one, that of the question, if its words show it.
+    """Return the `wanted` language, or else the question's language if it can be detected.
 
-    Else it is that of all that the user said since the last report, or that of the thread's run `before`.
+    Fallbacks: the language of the user's text since the last report, that of the thread's last run, `UNDECIDED`.
     """
     said = words_since_report(messages)
-    # A message that answers a question back belongs to the question before it.
+    # A reply to a clarifying question is in the language of the user's first message.
     texts = [said[0 if entry == "answer" else -1], "\n".join(said)]
-    # Both libraries read their data from the disk.
+    # In a thread, because both libraries read data from disk.
     language = await asyncio.to_thread(_language, wanted, texts)
     return language or (Language(before.language, before.language_code) if before.id else UNDECIDED)
 
@@ -148,35 +144,28 @@ def _language(wanted: str, texts: Sequence[str]) -> Language | None:
 
 
 async def rewrite_section(section: str, run: Run, context: Context, events: CallEvents) -> str | None:
-    """Return the section in the run's language; none if that cannot be had, so that the draft stays.
+    """Ask a model once to rewrite a section in the run's language, without emitting it; None if that fails.
 
-    It is asked for once, and nothing is shown while it is written; its costs go on the bill of `events`. The result is
-    taken only if it is in the language and has the citations and all figures of the draft. A model that only quotes is
-    not asked.
+    The result must be in that language and have the same citations and all figures. Adds costs to the bill of `events`.
     """
-    if is_extractive("writer", context):
-        return None
-    most = context.limits.report_tokens
-    system, reminder = (
-        render("_rewrite_section", block, language=run.language, section=section.strip())
-        for block in ("system", "reminder")
-    )
+    most, values = context.limits.report_tokens, {"language": run.language, "section": section.strip()}
+    system, reminder = (render("_rewrite_section", block, **values) for block in ("system", "reminder"))
     request = Request("writer", run.id, [SystemMessage(system), HumanMessage(reminder)], max_tokens=most, is_long=True)
     try:
         text, was_cut = await write_silently(request, context, events)
     except GraphBubbleUp:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a model raises costs this section alone
-        log_failure(__name__, error, "A section could not be rewritten in %s and stays as it is", run.language)
+    except Exception as error:  # noqa: BLE001 - any error of a model costs only this section
+        log_failure(__name__, error, "A section could not be rewritten in %s and is left unchanged", run.language)
         return None
     text = text.strip()
     if was_cut or _citations(text) != _citations(section) or not _figures(text) >= _figures(section):
         return None
     if settle_fences(text) != text or await asyncio.to_thread(sanitized, text) != text:
         return None
-    is_ours = await asyncio.to_thread(is_written_in, text, run.language_code)
-    # What stands around it is set apart as it was.
-    return section.replace(section.strip(), text) if is_ours else None
+    is_right_language = await asyncio.to_thread(is_written_in, text, run.language_code)
+    # Keep the blank lines around the section.
+    return section.replace(section.strip(), text) if is_right_language else None
 
 
 def _citations(text: str) -> set[int]:
@@ -184,30 +173,30 @@ def _citations(text: str) -> set[int]:
 
 
 def _figures(text: str) -> set[str]:
-    """Return the numbers of a text as digits, without separators of thousands and decimals."""
+    """Return the numbers in a text as digits only, without separators."""
     words = "".join(part for part in scan(text) if isinstance(part, str))
     return {"".join(filter(str.isdigit, figure)) for figure in _FIGURE.findall(words)}
 
 
 class Unified(NamedTuple):
-    """A text, as far as it could be brought into one language."""
+    """A text after rewriting sections in another language."""
 
     text: str
     notices: tuple[str, ...]
-    """Which parts are in another, in words for the reader."""
+    """Notices for the reader about sections that are still in another language."""
 
 
 async def into_one_language(text: str, run: Run, context: Context, events: CallEvents) -> Unified:
-    """Have at most `max_rewrites` sections that are in another language than the run's rewritten, if that is wanted.
+    """With `verify="repair"`, rewrite up to `max_rewrites` sections that are not in the run's language.
 
-    A report that only quotes stays as it is without a notice: its sentences are in the languages of the documents.
+    Reports by the extractive model are not changed, since they quote documents in their own languages.
     """
     if is_extractive("writer", context):
         return Unified(text, ())
     edits, notices = list[Edit](), list[str]()
     foreign = await asyncio.to_thread(foreign_sections, text, run.language_code)
-    for place, section in enumerate(foreign):
-        is_asked = context.verify == "repair" and place < context.limits.max_rewrites
+    for index, section in enumerate(foreign):
+        is_asked = context.verify == "repair" and index < context.limits.max_rewrites
         new = await rewrite_section(section.text, run, context, events) if is_asked else None
         if new is None:
             notices.append(f"This part is not in {run.language}: {_name(section)}")

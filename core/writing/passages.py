@@ -1,4 +1,4 @@
-"""Passages of what the thread has read: those that findings rest on, and those that bear on a further question."""
+"""Passages of sources that the thread has read: those behind its learnings, and those for a follow-up question."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .basis import source_texts
 MOST_TOKENS = 12_000
 """Maximum length of all passages, in tokens."""
 SHARE = 0.25
-"""Maximum share of the writer's window that they take."""
+"""Maximum share of the writer's window for all passages."""
 FEWER = (100, 12, 6, 3, 1)
-"""Statements of each source whose passages are shown; the first number is used with which all passages fit."""
+"""Numbers of learnings per source to show passages for, tried in order until all passages fit."""
 RECALLED = 4
-"""Passages of each source that bear on a further question, at most."""
+"""Maximum number of passages per source for a follow-up question."""
 
 
 class SourcePassage(NamedTuple):
@@ -34,9 +34,9 @@ class SourcePassage(NamedTuple):
 
 
 async def recalled_passages(question: str, state: ResearchState, pages: Pages, characters: int) -> list[SourcePassage]:
-    """Return passages of the sources that the thread has numbered, those first that hold most words of a question.
+    """Return passages of the thread's numbered sources for a follow-up question, best source first.
 
-    They have at most so many characters together. Empty if no text is kept.
+    Their total length is at most `characters`. The list is empty if no texts are stored.
     """
     keys = [key for key, source in state.sources.items() if source.number]
     texts = await source_texts(state.sources, keys, pages)
@@ -45,7 +45,7 @@ async def recalled_passages(question: str, state: ResearchState, pages: Pages, c
 
 def _recalled(question: str, texts: Mapping[str, Sequence[SourceText]], characters: int) -> list[SourcePassage]:
     windows = {key: own[0].windows for key, own in texts.items() if own}
-    shares = {key: one.share(question) for key, one in windows.items()}
+    shares = {key: own.share(question) for key, own in windows.items()}
     found = list[SourcePassage]()
     for key in sorted((key for key in windows if shares[key]), key=lambda key: -shares[key]):
         for text in windows[key].shown(windows[key].best(question, RECALLED)):
@@ -57,12 +57,13 @@ def _recalled(question: str, texts: Mapping[str, Sequence[SourceText]], characte
 
 
 async def deciding_passages(state: ResearchState, pages: Pages, window: int) -> str:
-    """Return for each source the passages that its statements rest on, fenced, with its number in the thread.
+    """Return fenced JSON with the passages behind each source's learnings, and the source's number in the thread.
 
-    They take at most a share of the `window` (input tokens of the writer's model). Empty if no text is kept.
+    They take at most a share of `window` (input tokens of the writer's model). Empty if no texts are stored or fit.
     """
-    learnings = [one for one in state.learnings.values() if one.source and state.sources[one.source].number]
-    texts = await source_texts(state.sources, dict.fromkeys(one.source for one in learnings), pages)
+    cited = [learning for learning in state.learnings.values() if learning.source]
+    learnings = [learning for learning in cited if state.sources[learning.source].number]
+    texts = await source_texts(state.sources, dict.fromkeys(learning.source for learning in learnings), pages)
     room = int(min(MOST_TOKENS, SHARE * window) * CHARACTERS_PER_TOKEN)
     return await asyncio.to_thread(_chosen, state, learnings, texts, room)
 
@@ -70,7 +71,8 @@ async def deciding_passages(state: ResearchState, pages: Pages, window: int) -> 
 def _chosen(
     state: ResearchState, learnings: Iterable[Learning], texts: Mapping[str, Sequence[SourceText]], room: int
 ) -> str:
-    by_source = {key: own for key, own in grouped(learnings, lambda one: one.source).items() if texts.get(key)}
+    by_source = grouped(learnings, lambda learning: learning.source)
+    by_source = {key: own for key, own in by_source.items() if texts.get(key)}
     in_order = sorted(by_source, key=lambda key: state.sources[key].number)
     for most in FEWER:
         shown = [
@@ -84,5 +86,5 @@ def _chosen(
 
 
 def _passages(source: SourceText, learnings: Iterable[Learning]) -> list[str]:
-    """Return the window of the text that says most about each statement, neighbours joined."""
-    return source.windows.shown(number for one in learnings for number in source.windows.best(one.text, 1))
+    """Return the best window of the text for each learning, joining adjacent windows."""
+    return source.windows.shown(number for learning in learnings for number in source.windows.best(learning.text, 1))

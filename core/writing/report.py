@@ -1,4 +1,4 @@
-"""A report on its way to the reader: what is emitted while it is written and checked, its audit, its message."""
+"""Delivers a report: packets and stream while it is written and checked, its audit, and its message."""
 
 from __future__ import annotations
 
@@ -47,59 +47,59 @@ from .basis import disagreement_of, disagreement_with
 from .examination import Examined
 
 
-def piece_packets(piece: Piece, place: Placement) -> Iterator[CitationInfo | MessageDelta]:
-    """Return the packets of a piece of the draft; the first citation of a source is announced."""
+def piece_packets(piece: Piece, placement: Placement) -> Iterator[CitationInfo | MessageDelta]:
+    """Yield the packets of a piece of the draft; a source's first citation is preceded by its `CitationInfo`."""
     if not isinstance(piece, Cited):
-        yield MessageDelta(placement=place, content=piece.text)
+        yield MessageDelta(placement=placement, content=piece.text)
         return
     if piece.is_first:
-        yield CitationInfo(placement=place, citation_number=piece.number, document_id=piece.key)
-    yield MessageDelta(placement=place, content=f"[{piece.number}]")
+        yield CitationInfo(placement=placement, citation_number=piece.number, document_id=piece.key)
+    yield MessageDelta(placement=placement, content=f"[{piece.number}]")
 
 
-def report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | ReportAudited]:
-    """Return packets of the final report, if it is not the draft, and of its notes and its audit."""
-    place, draft, report = Placement(turn_index=state.progress.turn), state.draft, state.report
+def _report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | ReportAudited]:
+    """Yield the packets of the final report (if it differs from the draft), its notes and its audit."""
+    placement, draft, report = Placement(turn_index=state.progress.turn), state.draft, state.report
     assert draft is not None and report is not None
     if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
         citations = [ReportCitation(citation_number=number, document_id=key) for number, key in report.keys.items()]
-        yield ReportRevised(placement=place, content=plain_citations(report.text), citations=citations)
+        yield ReportRevised(placement=placement, content=plain_citations(report.text), citations=citations)
     notes, words = notes_of(state), labels(state.run.language_code)
     above = said_above(report, words, was_researched=bool(state.sources))
     if notes or above:
-        yield NotesAdded(placement=place, notes=notes, above=above)
+        yield NotesAdded(placement=placement, notes=notes, above=above)
     if report.audit:
-        yield ReportAudited(placement=place, audit=report.audit)
+        yield ReportAudited(placement=placement, audit=report.audit)
 
 
 def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
-    """Return the packets that hand over the report, and the end of the run; the check is the turn that is under way."""
-    packets = list[Packet](report_packets(state))
+    """Return the packets of the report and of the end of the run; the current turn is the check's."""
+    packets = list[Packet](_report_packets(state))
     return [*packets, stop_packet(state.run, state.progress.turn - (not packets and not was_checked))]
 
 
 class ReportEvents(ProseEvents):
-    """Resolves the citations of the words that come in, shows them and keeps the text, however many calls it takes.
+    """Resolves citations in streamed words, emits the words and keeps the text, across several model calls.
 
-    Between two calls `settle` is called, so that what the next one repeats is not shown twice.
+    Call `settle` between two calls, so that text repeated by the next one is not shown twice.
     """
 
     def __init__(
-        self, sources: Mapping[str, Source], emitter: Emitter, place: Placement, seconds: float, title: str = ""
+        self, sources: Mapping[str, Source], emitter: Emitter, placement: Placement, seconds: float, title: str = ""
     ) -> None:
-        """Take the thread's sources, the place, the active seconds before the report, and its title."""
-        super().__init__(emitter, place)
+        """`sources`: the thread's sources; `seconds`: active time before the report; `title`: the report's title."""
+        super().__init__(emitter, placement)
         self.sources, self.seconds_before, self._title = sources, seconds, title_line(title)
         keys = {number: source.key for number, source in by_number(sources.values()).items()}
         self.citations = CitationStream(keys)
         self.message_id = f"report-{uuid.uuid4()}"
-        """Id of the report in the conversation, under which LangGraph's `messages` mode streams its words."""
+        """Id of the report's message, used in LangGraph's `messages` mode too."""
         self.written = ""
-        """The text as it was shown, without its links."""
+        """The text as shown, but without links."""
         self.raw = ""
-        """The text as the model wrote it, as far as it was shown."""
+        """The part of the model's text that was shown."""
         self.draft = ""
-        """The same, with the heading of the section that is being written."""
+        """Like `raw`, but including the heading of a section that has no words yet."""
         self._heading = ""
         self._seam = Continuation("")
 
@@ -114,12 +114,12 @@ class ReportEvents(ProseEvents):
         self._take(self._seam.feed(words))
 
     def settle(self) -> None:
-        """End a call; what comes next continues the text."""
+        """Mark the end of a model call; the next one continues the text."""
         self._take(self._seam.finish())
         self._seam = Continuation(self.draft)
 
     def begin_section(self, heading: str) -> None:
-        """Begin a section with this heading, which is shown if it says anything that the text so far does not."""
+        """Begin a section; its heading is shown with its first words."""
         breaks = len(self.raw) - len(self.raw.rstrip("\n"))
         gap = "\n" * max(0, 2 - breaks) if self.raw else ""
         self._heading = f"{gap}## {heading}\n\n"
@@ -127,12 +127,12 @@ class ReportEvents(ProseEvents):
         self._seam = Continuation(self.draft)
 
     def finish(self) -> None:
-        """Emit what is still held back of the report, at its end."""
+        """Emit the buffered rest at the end of the report."""
         self._take(self._seam.finish())
         self._show(self.citations.finish())
 
     def stream(self, words: str) -> None:
-        """Add words to the report in LangGraph's `messages` mode; its events of version 3 hold the draft as a whole."""
+        """Stream words in LangGraph's `messages` mode; version 3 events contain the whole draft instead."""
         if words and not get_config()["configurable"].get("__pregel_stream_messages_v2"):
             push_message(AIMessageChunk(content=words, id=self.message_id), state_key=None)
 
@@ -155,28 +155,32 @@ class ReportEvents(ProseEvents):
 
 
 def draft_message(state: ResearchState, draft: Draft, reader: str | None, events: ReportEvents) -> AIMessage:
-    """Return the draft as a message, under the id under which it was streamed."""
+    """Return the draft as a message with the id used in its stream."""
     thought = events.thoughts.strip() or state.progress.thought
     return _message(state, unchecked(draft), reader, DRAFT, thought).model_copy(update={"id": events.message_id})
 
 
 def changed_draft_messages(state: ResearchState, draft: Draft, reader: str | None) -> list[BaseMessage]:
-    """Return the message of a draft that was added to, in the place of the draft before."""
-    before = next((message for message in reversed(state.messages) if mark_of(message) == DRAFT), None)
+    """Return the message with the extended draft, which replaces the old draft's, or an empty list."""
+    before = _draft_in(state)
     if before is None:
         return []
     thought = str(before.additional_kwargs.get(REASONING, ""))
     return [_message(state, unchecked(draft), reader, DRAFT, thought).model_copy(update={"id": before.id})]
 
 
-def report_messages(state: ResearchState, report: Report, reader: str | None) -> list[BaseMessage]:
-    """Return the change of the conversation that hands over the report; `state` has the run as it ends.
+def _draft_in(state: ResearchState) -> BaseMessage | None:
+    return next((message for message in reversed(state.messages) if mark_of(message) == DRAFT), None)
 
-    The report takes the place of its draft, but stands behind what the user has said since.
+
+def report_messages(state: ResearchState, report: Report, reader: str | None) -> list[BaseMessage]:
+    """Return the update that adds the report to the conversation; `state` contains the finished run.
+
+    The report replaces its draft, or moves to the end if the user has sent messages since.
     """
-    draft = next((message for message in reversed(state.messages) if mark_of(message) == DRAFT), None)
+    draft = _draft_in(state)
     if draft is None:
-        # The run was stored when drafts were no messages.
+        # The run was stored by a version that did not add drafts as messages.
         return [_message(state, report, reader, "report", state.progress.thought)]
     message = _message(state, report, reader, "report", str(draft.additional_kwargs.get(REASONING, "")))
     if draft is state.messages[-1]:
@@ -194,13 +198,13 @@ def _message(state: ResearchState, report: Report, reader: str | None, mark: str
 
 
 def reader_of(context: Context, pages: Pages) -> str | None:
-    """Return the beginning of the addresses at which the server shows the documents of a thread; see `links_of`."""
+    """Return the URL prefix under which the server shows a thread's documents; see `links_of`."""
     address = context.server_address
     return f"{address.rstrip('/')}/#/run/{quote(pages.thread, safe='')}/source/" if address else address
 
 
 def unchecked(draft: Draft) -> Report:
-    """Return the draft as the report, without a check."""
+    """Return the draft as an unchecked report."""
     return Report(
         text=sanitized(without_unknown(draft.text)), sources=draft.sources, numbers=draft.numbers, grades=draft.grades
     )
@@ -209,12 +213,12 @@ def unchecked(draft: Draft) -> Report:
 def audit_of(
     state: ResearchState, report: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Audit:
-    """Return the audit of an examined report; `texts` by the key of the source, `state` with all costs of the run."""
+    """Return the audit of an examined report; `texts` by source key; `state` must include all costs of the run."""
     run, draft, claims, spent = state.run, state.draft, report.claims, total(state.spending)
     assert draft is not None
     cited = [*report.keys.values()]
     groups = reprints({key: own[0].text for key in cited if (own := texts.get(key))})
-    shown, marked = Counter(one.shown for one in report.verdicts), sum(claim.is_marked for claim in claims)
+    shown, marked = Counter(unit.shown for unit in report.verdicts), sum(claim.is_marked for claim in claims)
     found = [key for action in own_actions(state) for key in action.found]
     return Audit(
         checked=shown.total(),

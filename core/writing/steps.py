@@ -1,4 +1,4 @@
-"""What a step of a typed plan knows, asks its model and comes back with."""
+"""A step of a typed plan: its knowledge, its requests to the model, and its result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggest
 from ..records.research import Finding, Value
 from ..records.sources import short_hash
 from ..run import tool_names
-from ..run.branches import Judgement, StepState, StepTask, assignment_of, new_observation, place_of
+from ..run.branches import Judgement, StepState, StepTask, assignment_of, new_observation, placement_of
 from ..run.concurrency import Failed
 from ..run.context import Context
 from ..run.errors import DeepResearchError, failure_of
@@ -45,18 +45,18 @@ from .turn import AnyTurn, BranchTurn
 from .write import write_silently
 
 INSIGHT_CONFIDENCE = 0.8
-"""Confidence of an insight: it is noted only where the step's results are sure enough."""
+"""Confidence of insights, which are recorded only if the step's results have enough confidence."""
 NOTHING = "Nothing that bears on this was found."
 
 
 def sources_of(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
-    """Return the sources of learnings as a model reads them, with the numbers of the thread."""
-    keys = dict.fromkeys(one.source for one in learnings if one.source)
+    """Return the sources of learnings for a prompt, with their numbers in the thread."""
+    keys = dict.fromkeys(learning.source for learning in learnings if learning.source)
     return as_sources((state.sources[key] for key in keys), _numbers(state))
 
 
 def with_numbers(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
-    """Return learnings as a model reads them, each fact once, with the numbers of the thread."""
+    """Return learnings for a prompt, each fact once, with the sources' numbers in the thread."""
     return as_learned(facts_of(learnings), _numbers(state))
 
 
@@ -65,20 +65,20 @@ def _numbers(state: ResearchState) -> dict[str, int]:
 
 
 def gaps_of(state: StepState) -> list[Observation]:
-    """Return the open questions of the step: those it was given and noticed, less those it has answered."""
+    """Return the step's open questions: those from its task and those noticed, unless answered."""
     return open_gaps([*state.task.gaps, *state.memory.values()])
 
 
-def given_to(task: StepTask) -> str:
-    """Return what a step was given when it was sent out, as a model reads it; empty if that is nothing."""
-    keys = dict.fromkeys(one.source for one in task.known if one.source)
+def _given_to(task: StepTask) -> str:
+    """Return a step's initial knowledge for a prompt; empty if there is none."""
+    keys = dict.fromkeys(learning.source for learning in task.known if learning.source)
     numbers = {key: number for number, key in enumerate(keys, 1)}
     learned, elements = as_learned(facts_of(task.known), numbers), as_elements(task.elements)
     return fenced_knowledge(fence_name=short_hash(task.question_id, task.id)[:8], learnings=learned, elements=elements)
 
 
 def knowledge_of(state: StepState, limits: Limits) -> str:
-    """Return all that a step knows by now, as a model reads it."""
+    """Return the step's current knowledge for a prompt."""
     step = state.task.step
     learnings = fitting_learnings([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
     return fenced_knowledge(
@@ -92,43 +92,43 @@ def knowledge_of(state: StepState, limits: Limits) -> str:
 
 
 class StepTurn(BranchTurn[SilentEvents]):
-    """A turn of a node of a step."""
+    """A turn of a node within a step."""
 
     def __init__(self, state: StepState, runtime: Runtime[Context]) -> None:
         super().__init__(state.task, state.seconds, state.turn, runtime, SilentEvents)
         self._most = state.task.seconds
 
     async def in_time(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
-        """Return what the work brings in the time that is left to the step; raises what stops the whole run."""
-        brought = await self.attempt(work, self._most - self.seconds)
-        if isinstance(brought, Failed) and not brought.is_late:
-            # A store that cannot write down what the calls have cost, say.
-            self.filler.fail(brought.reason)
-        return brought
+        """Await the work within the step's remaining time; raise only errors that stop the whole run."""
+        result = await self.attempt(work, self._most - self.seconds)
+        if isinstance(result, Failed) and not result.is_late:
+            # For example, a store that cannot record the costs of the calls.
+            self.filler.fail(result.reason)
+        return result
 
 
 class NewKnowledge(NamedTuple):
-    """Learnings and observations that a round of results adds."""
+    """Learnings and observations from one round of results."""
 
     learnings: dict[str, Learning]
-    """The learnings, by id."""
+    """Learnings by id."""
     memory: dict[str, Observation]
-    """The gaps that they answer, and what of them contradicts each other, by key."""
+    """Closed gaps, and contradictions, by key."""
 
 
 async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRound | None:
-    """Have the form of a round filled in, in the one conversation of the step; return none if that fails.
+    """Have the model fill in the form for a round within the step's conversation; None if that fails.
 
-    Until something was searched, the form says only what to search for first.
+    Before the first search, the form contains only queries.
     """
     context, limits, task = turn.context, turn.context.limits, state.task
     notes = await turn.pages.fill_in(state.notes)
-    opening = [HumanMessage(text) for text in (task.step.task, given_to(task)) if text]
+    opening = [HumanMessage(text) for text in (task.step.task, _given_to(task)) if text]
     said = behind_documents(opening, notes)
     listed = list[LearnedFact]()
     if is_small("researcher", context):
         listed = await _listed(state, turn, filler, said, notes) if state.has_results else []
-        # What to search for, and what else the sources say, goes by rules.
+        # The extractive model chooses the queries and adds facts from other sources.
         filler = filler.without_model("researcher")
     form = await filler.ask_if_possible(
         RecordRound,
@@ -156,7 +156,7 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
 async def _listed(
     state: StepState, turn: AnyTurn, filler: Filler, said: Sequence[AnyMessage], notes: Sequence[AnyMessage]
 ) -> list[LearnedFact]:
-    """Have the facts in the results listed, a line each."""
+    """Have a small model list the facts in the results, one per line."""
     task, context = state.task, turn.context
     asked_for = {"task": task.step.task, "language": task.language, "is_small": True, "again": False}
     messages = [
@@ -179,74 +179,71 @@ async def _listed(
 
 
 def asked(form: RecordRound, call_id: str) -> AIMessage:
-    """Return the form as the model's message; the next results become its result."""
+    """Return the form as a tool call by the model; the next search results become the call's result."""
     said = form.model_dump(exclude_defaults=True)
     return AIMessage("", tool_calls=[tool_call(name=tool_names.RECORD_ROUND, args=said, id=call_id)])
 
 
 def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[str, ...]:
-    """Return the queries that were not asked before."""
-    before = {query.casefold() for iteration in state.iterations for query in iteration.queries}
-    before |= {query.casefold() for query in state.queries}
-    lines: list[str] = as_lines(list(queries))
-    return tuple(query for query in dict.fromkeys(lines) if query.casefold() not in before)[:most]
+    """Return at most `most` queries that are new."""
+    asked_before = [*state.queries, *(query for iteration in state.iterations for query in iteration.queries)]
+    before = {query.casefold() for query in asked_before}
+    return tuple(query for query in dict.fromkeys(as_lines(list(queries))) if query.casefold() not in before)[:most]
 
 
 def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> NewKnowledge:
-    """Return what is new, and the gaps answered by now; facts of documents that were not `shown` are left out."""
+    """Return new learnings, contradictions and closed gaps; drop facts from documents that were not `shown`."""
     task, open_now, numbers = state.task, gaps_of(state), set(shown)
     noted = [*task.gaps, *state.memory.values()]
-    # What an earlier question has learned is learned for this one, too, where its sources say it again.
-    given = [one for one in task.known if one.question_id == task.question_id]
-    before = {(learning.source, _plain(learning.text)) for learning in (*given, *state.learnings.values())}
-    pairs = [
-        (one.claim, one.other) for one in form.contradictions if {one.claim.document, one.other.document} <= numbers
-    ]
+    # Learnings from earlier questions may be recorded again for this question.
+    known = [learning for learning in task.known if learning.question_id == task.question_id]
+    before = {(learning.source, _plain(learning.text)) for learning in (*known, *state.learnings.values())}
+    found = [(contradiction.claim, contradiction.other) for contradiction in form.contradictions]
+    pairs = [pair for pair in found if {fact.document for fact in pair} <= numbers]
     facts = [fact for fact in form.learnings if fact.document in numbers]
     learnings: dict[str, Learning] = {}
-    for one in (one for fact in (*facts, *chain.from_iterable(pairs)) for one in _learned(fact, state, numbers)):
-        if one.text and (one.source, _plain(one.text)) not in before:
-            before.add((one.source, _plain(one.text)))
-            learnings[one.id] = one
+    for fact in (*facts, *chain.from_iterable(pairs)):
+        for learning in _learned(fact, state, numbers):
+            if learning.text and (learning.source, _plain(learning.text)) not in before:
+                before.add((learning.source, _plain(learning.text)))
+                learnings[learning.id] = learning
     memory: dict[str, Observation] = {}
     for claim, other in ((_learned(claim, state)[0], _learned(other, state)[0]) for claim, other in pairs):
         if claim.source != other.source and claim.text and other.text:
             said = new_observation(state, "contradiction", claim.text, 0.0, (claim.id, other.id), other.text)
             memory[said.key] = said
-    # Only something that was learned can answer.
+    # Close gaps only if something was learned.
     for number in form.answered_gaps if facts else ():
         if 0 < number <= len(open_now):
             closed = close_gap(open_now[number - 1], noted, task.cycle, task.step.id, state.iteration)
-            memory |= {one.key: one for one in closed}
+            memory |= {gap.key: gap for gap in closed}
     return NewKnowledge(learnings, memory)
 
 
 def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence: float) -> dict[str, Observation]:
-    """Return the form's gaps, and its insights if what they rest on (ids of learnings) is sure enough."""
-    found: list[Observation] = []
+    """Return the form's gaps, and its insights if `confidence` suffices and there are learnings (ids `rests_on`)."""
     learnings = tuple(sorted(rests_on))
-    for insight in form.insights if learnings and is_confident(confidence) else ():
-        if text := " ".join(insight.split()):
-            found.append(new_observation(state, "insight", text, INSIGHT_CONFIDENCE, learnings))
-    for gap in form.gaps:
-        if text := " ".join(gap.question.split()):
-            found.append(new_observation(state, "gap", text, gap.relevance))
-    return {one.key: one for one in found}
+    insights = form.insights if learnings and is_confident(confidence) else ()
+    found = [
+        *(new_observation(state, "insight", text, INSIGHT_CONFIDENCE, learnings) for text in as_lines([*insights])),
+        *(new_observation(state, "gap", text, gap.relevance) for gap in form.gaps for text in as_lines([gap.question])),
+    ]
+    return {observation.key: observation for observation in found}
 
 
 def judged_by(form: Judged) -> Judgement:
     """Return the form's judgement of the step."""
     suggestions = tuple(
-        Suggestion(title=one.title.strip(), task=one.rationale.strip(), requires_search=one.requires_search)
-        for one in form.next_steps
+        Suggestion(title=step.title.strip(), task=step.rationale.strip(), requires_search=step.requires_search)
+        for step in form.next_steps
     )
     return Judgement(completeness=form.completeness, quality=form.quality, suggestions=suggestions)
 
 
 def _learned(fact: LearnedFact, state: StepState, shown: Collection[int] = ()) -> list[Learning]:
-    """Return the fact as a learning of its source, and of the others that say so and were `shown`."""
+    """Return the fact as learnings: one for its source, and one for each other `shown` source that states it."""
     task, text = state.task, without_markers(fact.text)
-    documents = dict.fromkeys([fact.document, *(one for one in fact.also if one in shown)])
+    documents = dict.fromkeys([fact.document, *(number for number in fact.also if number in shown)])
     keys = [state.keys[number - 1] for number in documents]
     return [Learning(text=text, source=key, step=task.step.id, question_id=task.question_id) for key in keys]
 
@@ -256,7 +253,7 @@ def _plain(text: str) -> str:
 
 
 def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Finding:
-    """Return what was learned as a finding, one fact a line; `failures`: all that went wrong; `seconds`: time taken."""
+    """Return the step's learnings as a finding with one fact per line."""
     numbers = state.numbers
     lines = [
         " ".join([fact.text, *(f"[{numbers[key]}]" for key in fact.sources)])
@@ -280,15 +277,14 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
 
 
 def outcome_of(state: StepState) -> StepOutcome:
-    """Return the iterations of the step, for its plan."""
+    """Return the step's iterations, for the plan."""
     return StepOutcome(step=state.task.step.id, iterations=tuple(state.iterations))
 
 
 def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
-    """Return the gap left by an incomplete step, unless it failed, or its model has declared what is open.
+    """Return the gap left by an incomplete step, unless it failed or its model has already named an open gap.
 
-    A step that found nothing new may have found what was known. Whether other steps have learned what it was to find is
-    for the final check to say.
+    A step that found only known facts is complete. The final check decides whether other steps filled the gap.
     """
     verdict = last_verdict(state.iterations)
     is_complete = bool(state.learnings) if verdict is None else verdict.is_complete
@@ -307,5 +303,7 @@ def ended_step(step: PlanStep, finding: Finding) -> PlanStep:
 
 
 def emit_end(emitter: Emitter, finding: Finding, task: StepTask) -> None:
-    """Emit that the step is over."""
-    emitter.emit(step_done(ended_step(task.step, finding), place_of(task)), SectionEnd(placement=place_of(task)))
+    """Emit the packets that end the step."""
+    emitter.emit(
+        step_done(ended_step(task.step, finding), placement_of(task)), SectionEnd(placement=placement_of(task))
+    )

@@ -1,4 +1,4 @@
-"""Has a report, or a part of it, written in as many calls as its model needs."""
+"""Writes a report or a part of it in one or more model calls."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import plain_prose
 from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
 from ..evidence.origin import origin_of
-from ..evidence.text.continuation import join_continuation
-from ..evidence.text.repetition import without_loop
+from ..evidence.text.continuation import join_continuation, without_loop
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import ask_model
 from ..models.ladder.reply import split
@@ -52,36 +51,34 @@ _SEEN = {
     "not opened": "could not be opened, only a search excerpt was read",
 }
 TITLE = 100
-"""Characters of a source's title."""
-
-
+"""Maximum characters of a source's title."""
 CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
-UNCITED = "The report names none of the sources that were read."
+UNCITED = "The report cites none of the sources that were read."
 STANDS_IN = (
-    "The writer's model named none of the sources that were read. Quotations stand in for its report; another "
+    "The writer's model cited none of the sources that were read. Its report is replaced by quotations; another "
     "model may do better (models)."
 )
 LAST_CHARACTERS = 60
-"""How much of a text a model is reminded of that is to continue it."""
+"""Number of characters from the end of a text to repeat to the model that continues it."""
 
 
 class Asked(NamedTuple):
-    """What is to be written now."""
+    """The part of the report to write now."""
 
     part: Literal["report", "continuation", "section"]
-    """The whole report, the continuation of one that was cut off, or one section."""
+    """The whole report, the continuation of a cut-off report, or one section."""
     is_again: bool = False
     """Whether the last answer was empty."""
     heading: str = ""
-    """Heading of the section that is written, or continued."""
+    """Heading of the section to write or continue."""
 
 
 def report_request(
     state: ResearchState, context: Context, asked: Asked, draft: str, refused: Collection[str], passages: str = ""
 ) -> Request:
-    """Return the call that writes this part after the `draft`; findings that were `refused` (ids) are withheld.
+    """Return the request for this part, to follow `draft`; withhold findings whose ids are in `refused`.
 
-    `passages` are those that the findings rest on, as they are shown.
+    `passages` is fenced text with the passages behind the findings.
     """
     run, limits = state.run, context.limits
     findings = {**state.findings, **mark_withheld(state.findings, refused)}
@@ -110,10 +107,7 @@ def report_request(
 
 
 def first_passages(text: str, share: float) -> str:
-    """Return fenced passages up to about this share of the text, the best of which come first.
-
-    Of a finding, its first sentences with a citation are returned.
-    """
+    """Shorten a result to about this share: of passages keep the first (best), of a finding the cited sentences."""
     if not text.startswith("<data-"):
         return cited_sentences(text, share)
     opening, *lines, closing = text.split("\n")
@@ -144,7 +138,7 @@ def _reminder(state: ResearchState, asked: Asked, draft: str, passages: str, *, 
         # The plan may have been adapted since it was shown.
         plan="\n".join(f"{step.id}. {step.title}" for step in state.steps)
         or (split_plan(state.plan.text).steps if state.plan else ""),
-        requirements="\n".join(f"- {one}" for one in state.plan.requirements) if state.plan else "",
+        requirements="\n".join(f"- {requirement}" for requirement in state.plan.requirements) if state.plan else "",
         has_analysis=state.has_typed_plan,
         summary=state.brief.summary if state.has_typed_plan and state.brief.summary.strip() != run.question else "",
         passages=passages,
@@ -156,11 +150,11 @@ def _reminder(state: ResearchState, asked: Asked, draft: str, passages: str, *, 
 
 
 def describe_sources(state: ResearchState) -> str:
-    """Return what a reader should know of each source that findings cite: its title, its date, and what it is worth."""
+    """Return fenced text with a line on each source that findings cite: its title, date, kind and status."""
     text = "\n".join(finding.numbered or "" for finding in state.findings.values())
-    learned = {one.source for one in state.learnings.values()}
+    learned = {learning.source for learning in state.learnings.values()}
     numbered = by_number(state.sources.values())
-    cited = {*cited_numbers(text, numbered), *(number for number, one in numbered.items() if one.key in learned)}
+    cited = {*cited_numbers(text, numbered), *(number for number, source in numbered.items() if source.key in learned)}
     lines = [f"[{number}] {_describe(numbered[number])}" for number in sorted(cited)]
     return fence("\n".join(lines)) if lines else ""
 
@@ -188,45 +182,45 @@ def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:
 
 
 class TextWriter:
-    """Has the report of a run written; a call that is cut off is continued."""
+    """Writes the report of a run; continues answers that are cut off."""
 
     def __init__(self, state: ResearchState, context: Context, events: ReportEvents, passages: str) -> None:
         self._state, self._context, self._events, self._passages = state, context, events, passages
         self._is_quick = state.run.is_quick
         self._facts = facts_by_topic(state) if is_small("writer", context) and not self._is_quick else {}
-        # What breaks is continued once, but by a further call.
+        # A broken stream is continued once; a quick answer is never continued.
         self._is_answered, self._has_broken = False, self._is_quick
         self.refused: set[str] = set()
-        """Findings that the model was not let read (ids)."""
+        """Ids of the findings that the provider's filter refused."""
         self.notices: list[str] = []
-        """What the reader has to know of how the report was written."""
+        """Notices for the reader about how the report was written."""
         self.shortened = 0
-        """How many findings did not fit its window whole."""
+        """Number of findings shortened to fit the window."""
 
     async def write(self) -> str:
-        """Write it; return what cut it off, empty if nothing did. Raises what fails before an answer has come."""
+        """Write the report; return why it is cut off, or an empty text. Raises only if the first call fails."""
         try:
             return await self._write()
         except DeepResearchError as error:
             if not self._is_answered:
                 raise
-            log_failure(__name__, error, "The report was cut off, and going on with it failed")
-            # What was paid for is worth more than an error.
-            return f"{CUT_OFF}, and going on with it failed: {str(error).rstrip('.')}"
+            log_failure(__name__, error, "The report was cut off, and continuing it failed")
+            # Keep the part that was paid for.
+            return f"{CUT_OFF}, and continuing it failed: {str(error).rstrip('.')}"
 
     async def cited(self, known: Mapping[int, Source], pages: Pages) -> str:
-        """Return what was written, with all its citations as `[n]`; `known` are the sources by their numbers.
+        """Return the text with all citations as `[n]`; `known` are the sources by number.
 
-        A text without citations gets those of the sources that say the same, or is requested once more.
+        If there are none, add citations of sources that say the same, ask the model once more, or use quotations.
         """
-        # That the report begins within a thought shows when the thought ends, after its words were streamed.
+        # A thought without an opening tag is recognised only at its end, when its words were already streamed.
         text = without_loop(plain_prose(split(self._events.raw).text.strip(), known))
         state, refused = self._state, frozenset(self.refused)
         findings = {**state.findings, **mark_withheld(state.findings, refused)}.values()
         if not known or cited_numbers(text, known) or not (self._is_quick or _has_findings(state, findings)):
             return text
-        texts = await source_texts(state.sources, [one.key for one in known.values()], pages)
-        shown = {number: Known(texts[one.key], f"{one.title} {one.date}") for number, one in known.items()}
+        texts = await source_texts(state.sources, [source.key for source in known.values()], pages)
+        shown = {number: Known(texts[source.key], f"{source.title} {source.date}") for number, source in known.items()}
         text = await asyncio.to_thread(with_found_citations, text, shown)
         if cited_numbers(text, known):
             return text
@@ -240,7 +234,7 @@ class TextWriter:
         return quoted if stands_in else text
 
     async def _quoted(self) -> str:
-        """Return a report of quotations, as it is written without a language model."""
+        """Return the extractive model's report, which consists of quotations."""
         context = with_model("writer", EXTRACTIVE, self._context)
         request = await asyncio.to_thread(
             report_request, self._state, context, Asked("report"), "", frozenset(self.refused)
@@ -255,7 +249,7 @@ class TextWriter:
         return CUT_OFF if await self._passage(Asked("report")) else ""
 
     async def _write_from_facts(self) -> str:
-        """Write the answer from all facts; below it, a section on each topic of many, or those left out."""
+        """Write an answer from all facts, then a section per topic; if there are few facts, append omitted ones."""
         self.notices = [NOTICE]
         is_much = len(self._facts) > 1 and sum(map(len, self._facts.values())) > AT_ONCE
         cut = [await self._passage(Asked("report"))]
@@ -269,9 +263,9 @@ class TextWriter:
         return CUT_OFF if any(cut) else ""
 
     async def _passage(self, asked: Asked) -> bool:
-        """Have a part written; return whether it is still cut off after all continuations.
+        """Write a part; return whether it is cut off even after all continuations.
 
-        An empty answer is asked for once more, and one whose stream breaks is continued once in the whole report.
+        An empty answer is retried once; a broken stream is continued once per report.
         """
         left = self._context.limits.max_continuations
         while True:
@@ -289,7 +283,7 @@ class TextWriter:
                 asked = asked._replace(part="continuation", is_again=False)
 
     async def _ask(self, asked: Asked) -> AIMessage:
-        """Make one call; return its answer, which may be broken off the first time."""
+        """Make one call and return its answer; once per report, the answer may be broken off."""
         request = (await self._request(asked))._replace(keeps_broken=not self._has_broken)
         try:
             reply = await ask_model(request, self._context, self._events)
@@ -297,38 +291,34 @@ class TextWriter:
             self._events.settle()
         is_broken = broke_off(reply.message)
         self._has_broken |= is_broken
-        self._is_answered |= self._has_draft and not is_broken
+        self._is_answered |= bool(self._events.draft.strip()) and not is_broken
         self.refused |= set(reply.refused)
         self.shortened = max(self.shortened, reply.shortened)
         return reply.message
 
-    @property
-    def _has_draft(self) -> bool:
-        return bool(self._events.draft.strip())
-
     async def _request(self, asked: Asked, draft: str | None = None) -> Request:
-        """Return the call for a part; reading all findings for their citations takes a while."""
+        """Return the request for a part, built in a thread because it parses the citations of all findings."""
         draft = self._events.draft if draft is None else draft
         state, context = self._state, self._context
         if self._facts and asked.part != "continuation":
             return await asyncio.to_thread(facts_request, state, context, asked.heading, is_again=asked.is_again)
-        # What a filter refused to read in a finding, it would refuse in its passages.
+        # A filter that refused a finding would refuse its passages too.
         passages = "" if self.refused else self._passages
         return await asyncio.to_thread(report_request, state, context, asked, draft, frozenset(self.refused), passages)
 
 
 class WrittenText(NamedTuple):
-    """A text by a model, and whether it was cut off."""
+    """A text written by a model."""
 
     text: str
     was_cut: bool
-    """Whether it is cut off, continued though it was as often as it may be."""
+    """Whether it is cut off even after all continuations."""
 
 
 async def write_silently(request: Request, context: Context, events: CallEvents) -> WrittenText:
-    """Return what the model writes, continued where it is cut off, without emitting it.
+    """Return the model's text without emitting it, continuing it if it is cut off.
 
-    Its costs go on the bill of `events`. Raises what a failed call raises.
+    Adds costs to the bill of `events`. Raises the error of a failed call.
     """
     quiet, text, was_cut = SilentEvents(events.emitter, events.placement), "", True
     quiet.bill = events.bill
@@ -343,26 +333,23 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
 
 
 async def ask_to_cite(request: Request, text: str, known: Collection[int], context: Context, events: CallEvents) -> str:
-    """Request a text once more that cites none of the `known` sources; return the answer if it cites, else the text.
-
-    The answer is not emitted.
-    """
+    """Ask once for a version of `text` that cites `known` sources (not emitted); return `text` if that fails."""
     messages = [*request.messages, AIMessage(text), HumanMessage(render("_cite", "reminder"))]
     try:
         again = await write_silently(request._replace(messages=messages, tool_choice="none"), context, events)
     except DeepResearchError as error:
-        log_failure(__name__, error, "A text that cites nothing stays so: asking once more failed")
+        log_failure(__name__, error, "A text has no citations, and asking for them failed")
         return text
     cited = plain_prose(again.text.strip(), known)
     return cited if cited_numbers(cited, known) and not again.was_cut else text
 
 
 def last_words(text: str) -> str:
-    """Return the end of a text that a model is to continue, from a whole word on."""
+    """Return the end of a text that a model has to continue, starting at a word."""
     end = text[-LAST_CHARACTERS:]
     return end if len(text) <= LAST_CHARACTERS else end.partition(" ")[2] or end
 
 
 def go_on(text: str) -> list[AnyMessage]:
-    """Return the messages that have a model continue its text."""
+    """Return the messages that make a model continue its text."""
     return [AIMessage(text), HumanMessage(render("_continue", "reminder", last_words=last_words(text)))]

@@ -15,9 +15,9 @@ def rebuild(lines: Iterable[str]) -> dict[str, Any]:
     agents: dict[tuple[int, int], dict[str, Any]] = {}
     documents: dict[str, Any] = {}
     for packet in map(json.loads, lines):
-        place = packet["placement"]
-        turn, branch = place["turn_index"], (place["turn_index"], place["tab_index"])
-        agent, number = agents.get(branch, {}), place["sub_turn_index"]
+        placement = packet["placement"]
+        turn, branch = placement["turn_index"], (placement["turn_index"], placement["tab_index"])
+        agent, number = agents.get(branch, {}), placement["sub_turn_index"]
         step = {} if number is None else agent["steps"].setdefault(number, {})
         match packet["type"]:
             case "deep_research_plan_start":

@@ -1,6 +1,6 @@
-"""What `aegra.json` names: users by token and what they may do, and both graphs over the project's own PostgreSQL.
+"""The objects in `aegra.json`: users by token and their permissions, and both graphs on the project's PostgreSQL.
 
-Aegra keeps the lists of threads and runs, streams, and restarts the runs of a process that was killed.
+Aegra lists threads and runs, streams, and restarts the runs of a killed process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
 from deep_research.core.run.limits import DATABASE
 from deep_research.core.run.registered import load_all
-from deep_research.core.run.store.database import open_database, place_of_runs
+from deep_research.core.run.store.database import open_database, runs_location
 from deep_research.core.run.store.saver import RunSaver
 from deep_research.core.run.user_settings import UserSettings
 from deep_research.tools.run_engines import load_engines
@@ -41,12 +41,12 @@ load_all()
 
 auth = Auth()
 opened = AsyncExitStack()
-"""Keeps the database open until the process ends: Aegra drains its runs after all else has shut down."""
+"""Keeps the database open until the process ends, because Aegra drains its runs last."""
 
 
 @auth.authenticate
 async def authenticate(headers: dict[str, str]) -> Auth.types.MinimalUserDict:
-    """Return the user whose token a request carries; the guard has refused all others."""
+    """Return the user of a request's token; the guard has refused other requests."""
     user = user_of(headers, "")
     if user is None:
         _refuse("A token is needed.", 401)
@@ -55,20 +55,20 @@ async def authenticate(headers: dict[str, str]) -> Auth.types.MinimalUserDict:
 
 @auth.on
 async def allowed(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG001 - the server passes them by name
-    """Let users see the graphs and use their threads; refuse the store, schedules and assistants of their own."""
-    # Aegra looks for a user's threads among theirs only.
+    """Let users see the graphs and use their threads; refuse store, schedules and custom assistants."""
+    # Aegra only searches a user's own threads.
     return ctx.resource == "threads" or (ctx.resource == "assistants" and ctx.action in ("read", "search"))
 
 
 @auth.on.threads.create
 async def new_threads(ctx: Auth.types.AuthContext, value: Any) -> None:
-    """Let users make threads, but none by the id of a run that somebody else has in the database."""
+    """Let users create threads, but not with the id of another user's run."""
     await check_unclaimed(ctx.user.identity, value)
 
 
 @auth.on.threads.create_run
 async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> None:
-    """Let users run a graph on their own threads, one run at a time, with the settings that are left to them."""
+    """Let users run a graph on their own threads, one run at a time, with the settings that they may change."""
     user, thread, config = ctx.user.identity, value.get("thread_id"), value.get("config") or {}
     if "method" in value:
         _refuse("A run is created by POST /threads/ID/runs.", 403)
@@ -77,7 +77,7 @@ async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> None:
     holders = [holder for holder in (value.get("input"), (value.get("command") or {}).get("update")) if holder]
     sent = [holder.get("messages") for holder in holders]
     await check_run(user, run)
-    # What is taken out of `value` is not taken out of the run.
+    # Removing keys from `value` does not remove them from the run.
     if any(isinstance(old, list) and len(old) > len(new["messages"]) for old, new in zip(sent, holders, strict=True)):
         _refuse("messages: send new ones alone, the thread keeps the others.", 422)
     for given in (config.get("configurable") or {}, value.get("checkpoint") or {}):
@@ -101,35 +101,35 @@ def _refuse(words: str, status: int) -> NoReturn:
 
 
 class ServedGraph(LeasedGraph):
-    """A graph whose runs belong to a user, and go on where another process has left them."""
+    """A graph whose runs belong to a user, and continue where another process stopped."""
 
     async def astream(self, input: Any, config: Any = None, **settings: Any) -> AsyncGenerator[Any, None]:
-        """Stream as `LeasedGraph` does; a run that has begun elsewhere goes on from its last checkpoint."""
+        """Stream like `LeasedGraph`; a run that began elsewhere continues from its last checkpoint."""
         given = dict(config["configurable"])
-        # Under this name the owner of a checkpoint stands beside it, and the user's account is found.
+        # Checkpoints store their owner under this name, which also selects the user's account.
         given["langgraph_auth_user_id"] = given.pop("langgraph_auth_user").identity
         config = {**config, "configurable": given}
         saver: Any = self.checkpointer
         stored = await saver.aget_tuple({"configurable": {"thread_id": given["thread_id"]}})
         has_begun = bool(stored and stored.metadata.get("run_id") == given["run_id"])
-        # Checkpoints are written at once, so that a kill repeats nothing but the calls under way.
+        # Checkpoints are written immediately, so that a kill repeats only the calls in progress.
         settings["durability"] = "sync"
         async for part in super().astream(None if has_begun else input or None, config, **settings):
             yield part
 
 
 def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
-    """Return the function that Aegra calls for a graph at its start, before it runs any."""
+    """Return the function that Aegra calls for a graph at its start."""
 
     async def graph() -> Any:
-        # Folders are looked up here, once.
+        # Resolve directories once, here.
         await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
-        place = place_of_runs(Context().data_dir)
-        if not isinstance(place, str):
+        path = runs_location(Context().data_dir)
+        if not isinstance(path, str):
             raise UnknownSetting(f"{DATABASE}: name the PostgreSQL database that all processes use.")
         os.umask(0o077)
         if not isinstance(db_manager._checkpointer, RunSaver):
-            db_manager._checkpointer, db_manager._store = await opened.enter_async_context(open_database(place))
+            db_manager._checkpointer, db_manager._store = await opened.enter_async_context(open_database(path))
         return ServedGraph.of(compile_graph(strategy), context_schema=UserSettings)
 
     return graph
@@ -139,10 +139,10 @@ deep_research, planned_research = served("orchestrated"), served("planned")
 
 
 async def ok() -> dict[str, bool]:
-    """Say that the process answers."""
+    """Health check."""
     return {"ok": True}
 
 
 app = FastAPI(middleware=[Middleware(AllowedOrigins), Middleware(Guard)], docs_url=None, redoc_url=None)
-"""Aegra puts its routes into this app, behind its middleware."""
+"""Aegra adds its routes to this app, behind its middleware."""
 app.add_api_route("/ok", ok)

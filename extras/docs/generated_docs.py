@@ -134,7 +134,7 @@ def _options(command: click.Command) -> str:
 class _OnTheWire(GenerateJsonSchema):
     """Every field is always sent, those with a default too."""
 
-    def field_is_required(self, *_: Any) -> bool:
+    def field_is_required(self, *_: Any, **__: Any) -> bool:
         return True
 
 

@@ -62,11 +62,11 @@ def plain(text):
 def numbers(text):
     """[(value, value of its last digit)] of the numbers in a text, in figures and in words."""
     words = re.findall(r"[^\W\d_]+", text.lower())
-    found = [(float(SMALL[word]), 1.0) for word, next_one in zip(words, [*words[1:], ""]) if word in SMALL and next_one not in PARTS]
-    for one in re.finditer(r"([€£$]?) ?(?<![\w.])(\d+(?:[.,]\d+)*) ?(k|m|bn|thousand|tausend|million|millionen|mio|billion|mrd)?\b", text, re.I):
-        figure = re.sub(r"[.,](?=\d{3}(?!\d))", "", one[2]) if not one[2].startswith("0") else one[2]
+    found = [(float(SMALL[word]), 1.0) for word, following in zip(words, [*words[1:], ""]) if word in SMALL and following not in PARTS]
+    for match in re.finditer(r"([€£$]?) ?(?<![\w.])(\d+(?:[.,]\d+)*) ?(k|m|bn|thousand|tausend|million|millionen|mio|billion|mrd)?\b", text, re.I):
+        figure = re.sub(r"[.,](?=\d{3}(?!\d))", "", match[2]) if not match[2].startswith("0") else match[2]
         figure = figure.replace(",", ".")
-        scale = SCALES.get((one[3] or "").lower(), 1) if len(one[3] or "") > 1 or one[1] else 1
+        scale = SCALES.get((match[3] or "").lower(), 1) if len(match[3] or "") > 1 or match[1] else 1
         whole, _, rest = figure.partition(".")
         step = 10.0 ** -len(rest) if rest else 10.0 ** (len(whole) - len(whole.rstrip("0") or "0"))
         if figure.count(".") < 2:
@@ -184,18 +184,18 @@ class Judge:
         best = max(shares, key=lambda key: shares[key])
         return [best] if shares[best] > 0.9 else []
 
-    def place_of(self, sentence, passage):
+    def location_of(self, sentence, passage):
         """The document of a passage; if the same words stand in several, that which the sentence has to do with."""
-        places = self.documents(passage)
-        if len(places) < 2:
-            return places[0] if places else None
+        locations = self.documents(passage)
+        if len(locations) < 2:
+            return locations[0] if locations else None
         units = [unit for unit, *_ in self.units_in(sentence)]
 
-        def fit(place):
-            mine = [u for u in units if u["corpus"] == place[0]]
-            return (bool(mine), any(place[1] in u["cited"] for u in mine), any(place[1] == e["doc"] for u in mine for e in u["evidence"]))
+        def fit(location):
+            mine = [u for u in units if u["corpus"] == location[0]]
+            return (bool(mine), any(location[1] in u["cited"] for u in mine), any(location[1] == e["doc"] for u in mine for e in u["evidence"]))
 
-        return max(places, key=fit)
+        return max(locations, key=fit)
 
     def units_in(self, text, corpus=None):
         """The units that a text holds, each with the share of its own words and of its right words; `corpus` if it is known."""
@@ -208,21 +208,21 @@ class Judge:
             return [(alone[0], *self.shares(alone[0], words))]
 
         def near(key):
-            return max(SequenceMatcher(None, words, one, autojunk=False).ratio() for one in (self.words[key], self.right[key]))
+            return max(SequenceMatcher(None, words, form, autojunk=False).ratio() for form in (self.words[key], self.right[key]))
 
         likely = sorted(known, key=lambda key: -len(set(words) & (set(self.words[key]) | set(self.right[key]))))[:12]
         best = max(likely, key=near)
         # Where sentences were not parted, a text holds several.
-        place = self.sentences[best][0]["corpus"]
+        location = self.sentences[best][0]["corpus"]
         keys = [
             key for key in known
-            if key == best or (self.sentences[key][0]["corpus"] == place and len(self.words[key]) > 4 and held(self.words[key], words) > 0.99)
+            if key == best or (self.sentences[key][0]["corpus"] == location and len(self.words[key]) > 4 and held(self.words[key], words) > 0.99)
         ]
         found = [(unit, *self.shares(unit, words)) for key in keys for unit in self.sentences[key]]
-        found = [one for one in found if max(one[1:]) >= 0.75]
+        found = [candidate for candidate in found if max(candidate[1:]) >= 0.75]
         if near(best) < 0.6:
             # A clause or a cell by itself: the sentence as a whole is far from it.
-            found = [one for one in found if max(one[1:]) > 0.95]
+            found = [candidate for candidate in found if max(candidate[1:]) > 0.95]
         return found
 
     @staticmethod
@@ -242,33 +242,33 @@ class Judge:
 
     def verdict(self, sentence, passage):
         """"yes", "part" or "no" for a pair."""
-        place = self.place_of(sentence, passage)
+        location = self.location_of(sentence, passage)
         if self.yes:
             return "yes"
-        right = self._verdict_in_places(sentence, passage, place) if place and any("place" in u for u in self.by_corpus.get(place[0], ())) else self._verdict(sentence, passage, place)
+        right = self._verdict_in_places(sentence, passage, location) if location and any("place" in u for u in self.by_corpus.get(location[0], ())) else self._verdict(sentence, passage, location)
         if self.noise:
-            seed = f"{self.seed}|{' '.join(plain(sentence))}|{place}".encode()
+            seed = f"{self.seed}|{' '.join(plain(sentence))}|{location}".encode()
             if int(hashlib.sha256(seed).hexdigest()[:8], 16) / 2**32 < self.noise:
                 return "no" if right == "yes" else "yes"
         return right
 
-    def _verdict_in_places(self, sentence, passage, place):
-        parts = self.parts_in(sentence, sentence, place[0])
+    def _verdict_in_places(self, sentence, passage, location):
+        parts = self.parts_in(sentence, sentence, location[0])
         if any(is_wrong for _, is_wrong in parts):
             return "no"
         facts = [unit for unit, _ in parts if unit["label"] not in ("conclusion", "gap_statement", "no_claim")]
-        good = [u for u in facts if place[1] in {one["doc"] for one in u["evidence"]} and (not self.by_passage or self.is_shown(u, [passage]))]
+        good = [u for u in facts if location[1] in {evidence["doc"] for evidence in u["evidence"]} and (not self.by_passage or self.is_shown(u, [passage]))]
         if len(good) == len(facts):
             return "yes"
         return "no" if not good else "part" if self.strict else "yes"
 
-    def _verdict(self, sentence, passage, place):
-        found = self.units_in(sentence, place[0] if place else None)
-        if not place or not found:
+    def _verdict(self, sentence, passage, location):
+        found = self.units_in(sentence, location[0] if location else None)
+        if not location or not found:
             return "no"
-        name, good, bad, elsewhere = place[1], 0, [], 0
+        name, good, bad, elsewhere = location[1], 0, [], 0
         for unit, wrong, right in found:
-            deciding = {one["doc"] for one in unit["evidence"]}
+            deciding = {evidence["doc"] for evidence in unit["evidence"]}
             if name not in deciding | set(unit["cited"]):
                 elsewhere += bool(unit["cited"])
             elif self.is_wrong(unit, wrong, right):
@@ -277,8 +277,8 @@ class Judge:
                 else:
                     bad.append(unit["label"])
             elif unit["label"] not in ("conclusion", "gap_statement", "no_claim"):
-                shown = [one["passage"] for one in unit["evidence"] if one["doc"] == name]
-                if self.by_passage and shown and max(held(plain(one), plain(passage)) for one in shown) < 0.5:
+                shown = [evidence["passage"] for evidence in unit["evidence"] if evidence["doc"] == name]
+                if self.by_passage and shown and max(held(plain(text), plain(passage)) for text in shown) < 0.5:
                     bad.append("not shown")
                 else:
                     good += 1
@@ -298,7 +298,7 @@ class Judge:
             if unit["label"] not in BAD:
                 continue
             if unit["kind"] == "table_cell":
-                # A cell by its place among the units of its row: the first that still reads wrong.
+                # A cell by its position among the units of its row: the first that still reads wrong.
                 text = text.replace(f"| {unit['text']} |", f"| {unit['true_text']} |", 1)
             elif plain(unit["true_text"]):
                 text = text.replace(unit["text"], unit["true_text"], 1)
@@ -309,8 +309,8 @@ class Judge:
     def rewrite(self, item):
         """The sentence as it should stand, with the numbers that were shown; empty if it cannot be cited."""
         shown = [*item.get("cited", ()), *item.get("others", ())]
-        places = {one["source"]: self.place_of(item["sentence"], one["says"]) for one in shown}
-        corpus = next((place[0] for place in places.values() if place), None)
+        locations = {quoted["source"]: self.location_of(item["sentence"], quoted["says"]) for quoted in shown}
+        corpus = next((location[0] for location in locations.values() if location), None)
         found = self.units_in(item["sentence"], corpus)
         if not found:
             return ""
@@ -320,7 +320,7 @@ class Judge:
         for unit in units:
             for n, name in zip(map(int, CITE.findall(unit.get("true_text", unit["text"]))), unit.get("true_cited", unit["cited"])):
                 numbers[n] = name
-        by_name = {place[1]: source for source, place in places.items() if place}
+        by_name = {location[1]: source for source, location in locations.items() if location}
 
         def cite(match):
             source = by_name.get(numbers.get(int(match[1])))
@@ -334,10 +334,10 @@ class Judge:
 
     def corpus_of(self, sources, *texts):
         """The corpus that a request is about: by the titles and passages of its sources, else by its words."""
-        votes = [place for one in sources for place in self.titles.get(one.get("title", ""), ())]
-        votes = votes or [place for one in sources for text in one.get("passages", ())[:1] for place in self.documents(text)]
+        votes = [location for source in sources for location in self.titles.get(source.get("title", ""), ())]
+        votes = votes or [location for source in sources for text in source.get("passages", ())[:1] for location in self.documents(text)]
         if votes:
-            names = [place[0] for place in votes]
+            names = [location[0] for location in votes]
             return max(set(names), key=names.count)
         words = set(plain(" ".join(texts)))
         return max(self.by_corpus, key=lambda name: sum(len(words & set(plain(u["sentence"]))) / (1 + len(set(plain(u["sentence"])))) for u in self.by_corpus[name]))
@@ -352,7 +352,7 @@ class Judge:
             rights += [unit["true_claim"]] if unit.get("true_claim") else []
         else:
             claim, rights = unit["text"], [unit["true_text"]] if "edit" in unit else []
-        return [(plain(claim), bad), *((plain(one), False) for one in rights if plain(one) != plain(claim))]
+        return [(plain(claim), bad), *((plain(right), False) for right in rights if plain(right) != plain(claim))]
 
     def parts_in(self, says, within, corpus):
         """[(unit, whether it stands there wrong)] of all units that a text holds, or that hold the text."""
@@ -381,7 +381,7 @@ class Judge:
         # Cells under a wrong head are right where the right head is shown with them.
         right_heads = {key for key, (unit, is_wrong) in found.items() if unit["kind"] == "table_header" and not is_wrong}
         found = {key: (unit, is_wrong and unit.get("of") not in right_heads) for key, (unit, is_wrong) in found.items()}
-        kept = [one for one in found.values() if not self._is_part_of_another(one[0], found.values())]
+        kept = [claim for claim in found.values() if not self._is_part_of_another(claim[0], found.values())]
         if kept:
             return kept
         near = [(unit, self.is_wrong(unit, wrong, right)) for unit, wrong, right in self.units_in(says, corpus) if unit["label"] != "dependent"]
@@ -394,7 +394,7 @@ class Judge:
             return False
         own = [f" {' '.join(plain(text))} " for text in (unit["text"], unit.get("true_text", "")) if plain(text)]
         longer = (f" {' '.join(plain(text))} " for other, _ in found if other["sentence_id"] != unit["sentence_id"] for text in (other["text"], other.get("true_text", "")))
-        return any(len(one) > max(map(len, own)) and any(mine in one for mine in own) for one in longer)
+        return any(len(claim) > max(map(len, own)) and any(mine in claim for mine in own) for claim in longer)
 
     @staticmethod
     def row_of(units, values):
@@ -402,8 +402,8 @@ class Judge:
         cells = [cell.strip() for cell in units[0]["sentence"].strip().strip("|").split("|")]
         own = [u for u in units if u["kind"] == "table_cell"]
         if units[0]["kind"] == "row_label":
-            for place, unit in enumerate(own, len(cells) - len(own)):
-                cells[place] = values.get(unit["id"], cells[place])
+            for index, unit in enumerate(own, len(cells) - len(own)):
+                cells[index] = values.get(unit["id"], cells[index])
             return "| " + " | ".join(cells) + " |"
         # A set that has no labels of rows as units: a cell by its words.
         text = units[0]["sentence"]
@@ -421,37 +421,37 @@ class Judge:
             cells[0] = label["true_text"]
         else:
             own = [u for u in units if u["kind"] == "table_cell"]
-            for place, unit in enumerate(own, len(cells) - len(own)):
+            for index, unit in enumerate(own, len(cells) - len(own)):
                 if unit.get("true_text"):
-                    cells[place] = unit["true_text"]
+                    cells[index] = unit["true_text"]
         return "| " + " | ".join(cells) + " |"
 
     # --- the answers to HEAD's requests
 
     def name_of(self, source, corpus):
         """The document that a source stands for."""
-        own = [place for place in self.titles.get(source.get("title", ""), ()) if place[0] == corpus]
-        own = own or [place for text in source.get("passages", ()) for place in self.documents(text) if place[0] == corpus]
+        own = [location for location in self.titles.get(source.get("title", ""), ()) if location[0] == corpus]
+        own = own or [location for text in source.get("passages", ()) for location in self.documents(text) if location[0] == corpus]
         return own[0][1] if own else None
 
     @staticmethod
     def is_shown(unit, passages):
         """Whether one of these passages holds half of the words of a deciding one, or more."""
-        return any(held(plain(one["passage"]), plain(text)) >= 0.5 for one in unit["evidence"] for text in passages)
+        return any(held(plain(evidence["passage"]), plain(text)) >= 0.5 for evidence in unit["evidence"] for text in passages)
 
     def judged(self, item, sources):
         """What is said of a unit."""
         says, within = item["says"], item.get("in") or item["says"]
         corpus = self.corpus_of(sources, says, within)
-        cited = [one for one in sources if one["source"] in item.get("cites", ())]
-        passages = [text for one in sources for text in one.get("passages", ())]
+        cited = [source for source in sources if source["source"] in item.get("cites", ())]
+        passages = [text for source in sources for text in source.get("passages", ())]
         if self.yes == "reasoning":
             return {"unit": item["unit"], "verdict": "reasoning"}
         if self.yes:
-            quoted = {"words": self.nearest_words(says, [t for one in cited or sources for t in one.get("passages", ())])}
+            quoted = {"words": self.nearest_words(says, [t for source in cited or sources for t in source.get("passages", ())])}
             return {"unit": item["unit"], "verdict": "supported", **(quoted if self.yes == "quoting" else {})}
         if says in TRIAL:
-            words = next((one for one in passages if TRIAL[says] in one), "")
+            words = next((text for text in passages if TRIAL[says] in text), "")
             return {"unit": item["unit"], "verdict": "supported" if words else "contradicted", "words": words}
         right = self._judged(says, within, corpus, cited, sources, passages)
         if self.noise:
@@ -466,7 +466,7 @@ class Judge:
         if not parts:
             self.unknown.append(says)
             return {"verdict": "reasoning"}
-        names = {self.name_of(one, corpus) for one in cited}
+        names = {self.name_of(source, corpus) for source in cited}
         wrong = [unit for unit, is_wrong in parts if is_wrong and not (unit["label"] == "wrong_source" and names & set(unit["true_cited"]))]
         if wrong:
             known = [unit for unit in wrong if not self.by_passage or self.is_shown(unit, passages)]
@@ -494,16 +494,16 @@ class Judge:
         """The words that decide, and the calculation that leads from them to a number which is not in them."""
         words = []
         for unit in units:
-            for one in unit["evidence"]:
-                shown = " ".join(one["passage"].split())
+            for evidence in unit["evidence"]:
+                shown = " ".join(evidence["passage"].split())
                 if any(shown in " ".join(text.split()) for text in passages) and not any(shown in other for other in words):
                     words.append(shown)
         for text in passages if not words else ():
             # Where the deciding words go over several lines, those of them that are shown.
             for unit in units:
-                for one in unit["evidence"]:
-                    words += [line.strip() for line in one["passage"].split("\n") if line.strip() and line.strip() in text]
-        heads = [one["table_header"] for unit in units for one in unit["evidence"] if one.get("table_header")]
+                for evidence in unit["evidence"]:
+                    words += [line.strip() for line in evidence["passage"].split("\n") if line.strip() and line.strip() in text]
+        heads = [evidence["table_header"] for unit in units for evidence in unit["evidence"] if evidence.get("table_header")]
         return {"words": "\n".join(words), **self.calculation(says, " ".join([*words, *heads]))}
 
     @staticmethod
@@ -511,7 +511,7 @@ class Judge:
         """How the numbers in the text that are not in the words follow from those that are, a line each."""
         values = list(dict.fromkeys(value for value, _ in numbers(words)))
         shares = {value for value, _ in fractions(says)} | {value for value, _ in numbers(" ".join(PERCENT.findall(says)))}
-        asked = [one for one in [*numbers(says), *fractions(says)] if one[0] not in values and not 1900 <= one[0] <= 2100]
+        asked = [figure for figure in [*numbers(says), *fractions(says)] if figure[0] not in values and not 1900 <= figure[0] <= 2100]
         named = [word for word in dict.fromkeys([*words.split(), *says.split()]) if word.isalpha()]
         lines = [next(Judge.ways(number, values[:12], named, number[0] in shares), None) for number in asked]
         return {"calculations": [line for line in lines if line]} if any(lines) else {}
@@ -551,14 +551,14 @@ class Judge:
         unit = units[0]
         if unit["label"] == "dependent":
             return unit.get("true_text", "")
-        return "; ".join(one for one in unit["right"] if one) if len(unit["right"]) == 1 else unit["true_text"]
+        return "; ".join(right for right in unit["right"] if right) if len(unit["right"]) == 1 else unit["true_text"]
 
     @staticmethod
     def quoted(unit, passages):
         """The deciding words, if a passage shows them."""
-        for one in unit["evidence"]:
-            if any(" ".join(one["passage"].split()) in " ".join(text.split()) for text in passages):
-                return one["passage"]
+        for evidence in unit["evidence"]:
+            if any(" ".join(evidence["passage"].split()) in " ".join(text.split()) for text in passages):
+                return evidence["passage"]
         return ""
 
     @staticmethod
@@ -572,10 +572,10 @@ class Judge:
         """A sentence or row of the report as it should stand; empty if it cannot be mended from what is shown."""
         raw = item["sentence"]
         sources = item.get("passages", ())
-        passages = [text for one in sources for text in one["passages"]]
-        passages += [one["source_says"] for one in item.get("wrong", ()) if one.get("source_says")]
+        passages = [text for source in sources for text in source["passages"]]
+        passages += [wrong["source_says"] for wrong in item.get("wrong", ()) if wrong.get("source_says")]
         corpus = self.corpus_of([*sources, *({"passages": [text]} for text in passages)], raw, item.get("in", ""))
-        has_correction = any(one.get("right") for one in item.get("wrong", ()))
+        has_correction = any(wrong.get("right") for wrong in item.get("wrong", ()))
         if "|" in raw:
             keys = [key for key, units in self.sentences.items() if units[0]["corpus"] == corpus and units[0]["sentence"] == raw.strip()]
             for key in keys:
@@ -588,7 +588,7 @@ class Judge:
                 below = [u for u in bad if u["label"] == "dependent"]
                 if bad[0]["kind"] == "row_label":
                     # The label is mended if it is named, or if nothing is known that would fit it; else the values are.
-                    is_named = any(plain(one.get("words", raw))[: len(plain(bad[0]["text"]))] == plain(bad[0]["text"]) for one in item.get("wrong", ()))
+                    is_named = any(plain(wrong.get("words", raw))[: len(plain(bad[0]["text"]))] == plain(bad[0]["text"]) for wrong in item.get("wrong", ()))
                     if is_named or any(not u["true_text"] for u in below):
                         return raw.replace(bad[0]["text"], bad[0]["true_text"], 1)
                     return self.row_of(units, {u["id"]: u["true_text"] for u in below})
@@ -615,8 +615,8 @@ class Judge:
             return None
         form, shown = request
         if form == "units":
-            return "judge_units", {"verdicts": [self.judged(one, shown.get("sources", [])) for one in with_surroundings(shown["units"])]}
-        found = [(one["number"], "" if self.yes else self.mended_now(one)) for one in shown["sentences"]]
+            return "judge_units", {"verdicts": [self.judged(unit, shown.get("sources", [])) for unit in with_surroundings(shown["units"])]}
+        found = [(entry["number"], "" if self.yes else self.mended_now(entry)) for entry in shown["sentences"]]
         return "rewrite_sentences", {"sentences": [{"number": n, "text": t} for n, t in found if t]}
 
     def reply(self, body):
@@ -628,8 +628,8 @@ class Judge:
             return None
         form, items = asked
         if form == "judge":
-            return answer(form, [(one["pair"], self.verdict(one["sentence"], one["passage"])) for one in items])
-        return answer(form, [(one["number"], self.rewrite(one)) for one in items])
+            return answer(form, [(entry["pair"], self.verdict(entry["sentence"], entry["passage"])) for entry in items])
+        return answer(form, [(entry["number"], self.rewrite(entry)) for entry in items])
 
 
 # --- the server --------------------------------------------------------------------------------------------------------

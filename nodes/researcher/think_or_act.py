@@ -1,21 +1,20 @@
-"""One decision of a researcher: a thought, a tool call, or to write down what was found."""
+"""Asks a researcher for one decision: think, call a tool, or write the finding."""
 
 from __future__ import annotations
 
 import logging
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 
 from ...core.models.ask import Reply, ask_model, withheld_result
-from ...core.models.request import Request
-from ...core.records.research import Action, Task
+from ...core.records.research import Action
 from ...core.run import tool_names
 from ...core.run.branches import BranchUpdate, ResearcherState, ToolRequest
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
-from ...core.run.decisions import NextAction, allowance_used_up, choose_action
+from ...core.run.decisions import allowance_used_up, choose_action
 from ...core.run.events.call import CallEvents, researcher_failed
 from ...core.run.events.packets import ResearchAgentStart, ResearchAgentTitle
 from ...core.run.limits import Limits
@@ -25,18 +24,18 @@ from ...core.run.transcripts import call_ids, read_calls, results_for, results_i
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn
 from ...prompts import render
-from ...tools.calculate import calculated
+from ...tools.control import calculated
 from ...tools.internal_search import CALL_ID
-from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
+from ...tools.offer import researcher_request, researcher_tools
 from ...tools.passed import load_servers
-from ...tools.results import shortener, shrunk
+from ...tools.results import shrunk
 
 MOST_SHRINKS = 2
-"""Times that older results shrink: each time the provider has to read anew what it has kept."""
+"""How often older results may be shortened: each time invalidates the provider's prompt cache."""
 
 
 async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> BranchUpdate:
-    """Ask the researcher's model for its next step, unless a limit ends the research."""
+    """Ask the researcher's model for its next action; stop if a limit is reached."""
     task, turn = state.task, BranchTurn(state.task, state.seconds, state.step, runtime, CallEvents)
     context = turn.context
     await load_servers(context)
@@ -50,47 +49,41 @@ async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> Bra
         return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
     offered = researcher_tools(context, has_read_all=task.scope.reads_all)
     if task.scope.reads_all and not state.notes:
-        return _reading(task)
+        # All documents are read before the first call of the model.
+        asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=CALL_ID)
+        request = ToolRequest(id=CALL_ID, tool=asked["name"], arguments={"documents": [*task.scope.whole]})
+        return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
     if not offered:
-        # All there is has been read.
+        # All documents have been read, and there is nothing else to search.
         return {"ended": "done", "request": None}
     left = seconds_left(context.limits, state.seconds)
     far, notes = await _in_view(state, context.limits, turn.pages)
     reply = await turn.attempt(_ask(state, notes, context, turn.events), left)
-    # Also if it was cut off, the call has cost something.
+    # A call that was cut off also costs.
     spent = BranchUpdate(step=state.step + bool(turn.events.thoughts), seconds=turn.seconds, spending=turn.spending)
     if isinstance(reply, Failed):
         if not reply.is_late:
             turn.emit(researcher_failed(turn.tab, reply.reason))
         failures = [] if reply.is_late else [reply.reason]
-        over = BranchUpdate(ended="partial", reason=reply.reason, request=None, failures=failures)
-        return {**spent, **over}
+        return {**spent, "ended": "partial", "reason": reply.reason, "request": None, "failures": failures}
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL, tool_names.CALCULATE}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
-    results = {one.id: calculated(one.arguments) for one in calls.accepted if one.name == tool_names.CALCULATE}
+    results = {call.id: calculated(call.arguments) for call in calls.accepted if call.name == tool_names.CALCULATE}
     action = choose_action(calls, state, context.limits, {key: "\n".join(lines) for key, lines in results.items()})
     done = [Action(id=key, tool=tool_names.CALCULATE, inputs=lines) for key, lines in results.items()]
     # A message without calls had no effect and is not shown again.
     has_effect = bool(action.answers or action.request)
     new: list[AnyMessage] = [withheld_result(call_id) for call_id in reply.refused]
     new += [calls.message, *results_for(calls.message, action.answers)] if has_effect else []
-    return {**_update(state, action, new), **spent, "shrunk": far, "actions": done}
-
-
-def _reading(task: Task) -> BranchUpdate:
-    """Read all documents before the first call of the model."""
-    asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=CALL_ID)
-    request = ToolRequest(id=CALL_ID, tool=asked["name"], arguments={"documents": [*task.scope.whole]})
-    return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
-
-
-def _update(state: ResearcherState, action: NextAction, notes: list[AnyMessage]) -> BranchUpdate:
     update = BranchUpdate(
-        notes=[notes],
+        **spent,
+        notes=[new],
         request=action.request,
         iteration=state.iteration + action.iterations,
         thinks=action.thinks,
         was_nudged=action.was_nudged,
+        shrunk=far,
+        actions=done,
     )
     if action.is_finished:
         update |= {"ended": "done", "missing": action.missing, "contradictions": action.contradictions}
@@ -104,15 +97,15 @@ def _limit(state: ResearcherState, context: Context) -> str:
     if reason := allowance_used_up(task, state.spending):
         return reason
     if state.iteration >= context.limits.max_iterations:
-        return f"its {state.iteration} rounds of tool use were over (max_iterations)"
+        return f"its {state.iteration} rounds of tool use were used up (max_iterations)"
     return ""
 
 
 async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tuple[tuple[int, ...], list[AnyMessage]]:
-    """Return how far older results have been shortened, and the notes as the model sees them."""
+    """Return the indexes before which results were shortened (see `shrunk`), and the notes as the model sees them."""
     notes, topic = await pages.fill_in(results_in_order(state.notes)), state.task.text
     seen = shrunk(notes, max(state.shrunk, default=0), topic)
-    newest = max((place for place, note in enumerate(notes) if _is_research(note)), default=0)
+    newest = max((index for index, note in enumerate(notes) if _is_research(note)), default=0)
     may_shrink = newest > max(state.shrunk, default=0) and len(state.shrunk) < MOST_SHRINKS
     if not may_shrink or tokens_of(seen) <= limits.results_tokens:
         return state.shrunk, seen
@@ -126,24 +119,14 @@ def _is_research(note: AnyMessage) -> bool:
 
 
 async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context, events: CallEvents) -> Reply:
-    task, limits = state.task, context.limits
     last = state.actions[-1] if state.actions else None
     reminder = render(
         "think_or_act",
         "reminder",
         iteration=state.iteration,
-        max_iterations=limits.max_iterations,
+        max_iterations=context.limits.max_iterations,
         has_unread_results=bool(last and last.tool == tool_names.WEB_SEARCH and last.found and not state.thinks),
         was_nudged=state.was_nudged,
     )
-    messages = [*researcher_conversation(task, context, notes), HumanMessage(reminder)]
-    request = Request(
-        "researcher",
-        task.question_id,
-        messages,
-        shortener(task.text),
-        researcher_schemas(task, context),
-        max_tokens=limits.decision_tokens,
-        facts=facts_of_researcher(state, notes),
-    )
+    request = researcher_request(state.task, context, notes, reminder, facts_of_researcher(state, notes))
     return await ask_model(request, context, events)

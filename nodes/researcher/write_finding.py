@@ -1,17 +1,16 @@
-"""Writes down what a researcher found."""
+"""Writes the finding of a researcher from its notes."""
 
 from __future__ import annotations
 
 import asyncio
 
-from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from typing_extensions import override
 
 from ...core.evidence.checking.units import states_figures, units_of
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
-from ...core.evidence.text.repetition import without_loop
+from ...core.evidence.text.continuation import without_loop
 from ...core.models.ask import Reply
 from ...core.models.request import Request
 from ...core.models.resolve import EXTRACTIVE, is_small, with_model
@@ -32,33 +31,33 @@ from ...core.writing.turn import BranchTurn
 from ...core.writing.write import ask_to_cite, write_silently
 from ...prompts import render
 from ...tools.excerpts import keep_excerpts
-from ...tools.offer import researcher_conversation, researcher_schemas, researcher_tools
-from ...tools.results import results_in, shortener, shrunk
+from ...tools.offer import researcher_request, researcher_tools
+from ...tools.results import results_in, shrunk
 
 NOTHING_CONSULTED = "it consulted no source"
-UNCITED = "its model named no source for what it wrote, so quotations stand in for it"
+UNCITED = "its model cited no source, so quotations replace its text"
 CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
 class FindingEvents(ContinuedEvents):
-    """Emits the finding; its words stand beside the researcher's iterations, not among them."""
+    """Emits the finding with the placement of the researcher itself, outside its iterations."""
 
-    def __init__(self, emitter: Emitter, place: Placement) -> None:
-        """Take the place of the researcher's next step."""
-        super().__init__(emitter, place)
-        self.place = place.model_copy(update={"sub_turn_index": None})
+    def __init__(self, emitter: Emitter, placement: Placement) -> None:
+        """Take the placement of the researcher's next iteration."""
+        super().__init__(emitter, placement)
+        self.tab = placement.model_copy(update={"sub_turn_index": None})
 
     @override
     def start(self) -> FindingStart:
-        return FindingStart(placement=self.place)
+        return FindingStart(placement=self.tab)
 
     @override
     def show(self, words: str) -> None:
-        self.emit(FindingDelta(placement=self.place, content=words))
+        self.emit(FindingDelta(placement=self.tab, content=words))
 
 
 async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> BranchUpdate:
-    """Have the finding written from the notes; if that fails, excerpts of them stand in for it."""
+    """Ask the model for the finding; if that fails, use excerpts of the notes instead."""
     turn = BranchTurn(state.task, state.seconds, state.step, runtime, FindingEvents)
     left = turn.context.limits.researcher_seconds_hard - state.seconds
     finding = await turn.attempt(_finding(state, turn), left)
@@ -69,7 +68,7 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Br
 
 async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> Finding:
     if state.ended == "failed" or not state.actions:
-        # What a model writes without a source it has from memory.
+        # Without a source, the model would write from memory.
         raise RunFailed(state.reason or NOTHING_CONSULTED)
     request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
@@ -78,11 +77,11 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
     if known and not was_cut and not cited_numbers(text, known):
         shown = known_from(results_in(await turn.pages.fill_in(results_in_order(state.notes))))
         text = await asyncio.to_thread(with_found_citations, text, shown)
-        # Small models that cite nothing do not cite when asked again either.
+        # Small models that cite nothing do not cite on a second request either.
         if not is_listed and not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, turn.context, turn.events)
-        # Figures without a source are of no use, unless they belong to what was looked for and is missing.
-        is_useless = is_listed or any(states_figures(one.text) for one in units_of(text, {}))
+        # Uncited figures are useless, unless they concern something declared missing.
+        is_useless = is_listed or any(states_figures(unit.text) for unit in units_of(text, {}))
         if is_useless and not (cited_numbers(text, known) or state.missing or declared):
             text, fault = await _quoted(request, turn), UNCITED
             if not cited_numbers(text, known):
@@ -108,7 +107,7 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
 
 
 async def _quoted(request: Request, turn: BranchTurn[FindingEvents]) -> str:
-    """Return the finding as the model that quotes writes it."""
+    """Return the finding as written by the extractive model."""
     context = with_model("researcher", EXTRACTIVE, turn.context)
     return (await write_silently(request, context, turn.events)).text
 
@@ -116,46 +115,33 @@ async def _quoted(request: Request, turn: BranchTurn[FindingEvents]) -> str:
 async def _ask_twice(
     state: ResearcherState, turn: BranchTurn[FindingEvents]
 ) -> tuple[Request, Reply, tuple[str, ...], tuple[ConflictingClaims, ...]]:
-    """Return the request, the finding, and what it declares missing and disputed by a call beside its text.
+    """Return the request, the reply, and what a call next to its text declares missing and disputed.
 
-    An empty one is requested again, as text alone.
+    An empty finding is requested once more, as text only.
     """
+    task, context = state.task, turn.context
+    notes = shrunk(await turn.pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
+    has_tools = bool(researcher_tools(context, has_read_all=task.scope.reads_all))
     declared, disputed = tuple[str, ...](), tuple[ConflictingClaims, ...]()
     for again in (False, True):
-        request = await _request(state, turn, again)
-        reply = await ask_for_prose(request, turn.context, turn.events)
+        may_declare = not (again or has_tools or is_small("researcher", context))
+        reminder = render(
+            "write_finding",
+            "reminder",
+            task=task.text,
+            language=task.language,
+            reason=state.reason,
+            again=again,
+            may_declare=may_declare,
+            is_small=is_small("researcher", context),
+        )
+        request = researcher_request(task, context, notes, reminder, facts_of_researcher(state, notes))
+        choice, most = "auto" if may_declare else "none", context.limits.finding_tokens
+        request = request._replace(tool_choice=choice, max_tokens=most, is_long=True)
+        reply = await ask_for_prose(request, context, turn.events)
         for call in reply.message.tool_calls[:1]:
             declared = missing_in(call["args"]) or declared
             disputed = contradictions_in(call["args"], state.numbered) or disputed
         if reply.message.text.strip():
             return request, reply, declared, disputed
     raise ModelFailed("its model wrote nothing")
-
-
-async def _request(state: ResearcherState, turn: BranchTurn[FindingEvents], again: bool) -> Request:
-    task, context = state.task, turn.context
-    notes = shrunk(await turn.pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
-    can_declare = not (again or is_small("researcher", context))
-    may_declare = can_declare and not researcher_tools(context, has_read_all=task.scope.reads_all)
-    reminder = render(
-        "write_finding",
-        "reminder",
-        task=task.text,
-        language=task.language,
-        reason=state.reason,
-        again=again,
-        may_declare=may_declare,
-        is_small=is_small("researcher", context),
-    )
-    messages = [*researcher_conversation(task, context, notes), HumanMessage(reminder)]
-    return Request(
-        "researcher",
-        task.question_id,
-        messages,
-        shortener(task.text),
-        researcher_schemas(task, context),
-        tool_choice="auto" if may_declare else "none",
-        max_tokens=context.limits.finding_tokens,
-        facts=facts_of_researcher(state, notes),
-        is_long=True,
-    )

@@ -1,8 +1,7 @@
-"""Thinks over what was found, without any search."""
+"""Analyzes what was found, without a search."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from langchain_core.messages import HumanMessage
@@ -11,30 +10,28 @@ from langgraph.runtime import Runtime
 from ...core.evidence.memory.learned import confidence, without_markers
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Learning
-from ...core.run.branches import BranchUpdate, StepState, StepTask, failure_reason
+from ...core.run.branches import BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
-from ...core.run.events.activities import activity
-from ...core.run.events.call import iteration_packets, step_started
+from ...core.run.events.call import activity, iteration_packets, step_started
 from ...core.writing.facts import facts_of_step
 from ...core.writing.forms import RecordAnalysis
 from ...core.writing.steps import StepTurn, judged_by, knowledge_of, observed
 
 
 async def analyze(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
-    """Have the analysis written: statements that are marked as analysis and never become a source."""
+    """Ask the model for the analysis; its statements are marked as analysis and never count as a source."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context
-    turn.emit(step_started(task.step, turn.tab), activity("analyze", task.question, turn.place, task.step.title))
-    said, knowledge = [HumanMessage(task.text)], knowledge_of(state, context.limits)
+    turn.emit(step_started(task.step, turn.tab), activity("analyze", task.question, turn.placement, task.step.title))
     form = await turn.in_time(
         turn.filler.ask_if_possible(
             RecordAnalysis,
             "orchestrator",
             "analyze",
-            said,
+            [HumanMessage(task.text)],
             facts=facts_of_step(state),
-            knowledge=knowledge,
+            knowledge=knowledge_of(state, context.limits),
             question=task.question,
         )
     )
@@ -44,19 +41,15 @@ async def analyze(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
     )
     if form is None or isinstance(form, Failed):
         return {**update, "ended": "failed", "reason": failure_reason(form) if form else failures[-1]}
-    learnings = {learning.id: learning for learning in _thoughts(form, task)}
-    # What a thought is worth depends on what it rests on.
+    texts = filter(None, map(without_markers, form.statements))
+    thoughts = [Learning(text=text, step=task.step.id, question_id=task.question_id) for text in texts]
+    learnings = {learning.id: learning for learning in thoughts}
+    # Confidence in an analysis depends on the sources it rests on.
     rests_on = {source.key: source for source in task.rests_on}
     completeness = None if is_extractive("orchestrator", context) else form.completeness
     sure = confidence(task.step.task, list(task.known), rests_on, 1, completeness) if learnings else 0.0
     at = context.clock.now().isoformat(timespec="seconds")
     iteration = Iteration(number=1, learnings=tuple(learnings), confidence=sure, at=at)
-    turn.emit(*iteration_packets(task.step.id, iteration, learnings, turn.place))
+    turn.emit(*iteration_packets(task.step.id, iteration, learnings, turn.placement))
     memory = observed(form, replace(state, iteration=1), learnings, sure)
     return {**update, "iterations": [iteration], "learnings": learnings, "memory": memory, "judged": judged_by(form)}
-
-
-def _thoughts(form: RecordAnalysis, task: StepTask) -> Iterable[Learning]:
-    for statement in form.statements:
-        if text := without_markers(statement):
-            yield Learning(text=text, step=task.step.id, question_id=task.question_id)

@@ -1,4 +1,4 @@
-"""Chooses what a step searches for next."""
+"""Chooses the next queries of a step."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from ...core.run.branches import TIME_OVER, BranchUpdate, StepState, failure_rea
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.decisions import allowance_used_up
-from ...core.run.events.activities import activity
-from ...core.run.events.call import step_started
+from ...core.run.events.call import activity, step_started
 from ...core.writing.forms import RecordRound
 from ...core.writing.steps import StepTurn, ask_round, asked, new_queries
 from ...tools.internal_search import CALL_ID
@@ -22,7 +21,7 @@ from ...tools.use import meter_of, used_up
 
 
 async def choose_queries(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
-    """Ask for the first queries, and for others where the last round has named none; if that fails, take the title."""
+    """Ask for queries unless the last round named some; if that fails, search for the title of the step."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context
     if not state.iteration:
@@ -36,23 +35,21 @@ async def choose_queries(state: StepState, runtime: Runtime[Context]) -> BranchU
     reason = reason or used_up(tool, meter_of(task, state.spending))
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
-    turn.emit(activity("search", task.question, turn.place, task.step.title))
+    turn.emit(activity("search", task.question, turn.placement, task.step.title))
     update = BranchUpdate(iteration=state.iteration + 1, turn=state.turn + 1)
     if state.next_queries or state.open_next:
         return {**update, "queries": state.next_queries}
     if reads_first:
-        # All documents are read first, whatever is asked for.
+        # All documents are read first, whatever the queries.
         message = asked(RecordRound(), CALL_ID)
         return {**update, "queries": (task.step.title,), "notes": [[message]]}
-    # Nothing that was found is left to be read.
+    # All results have been studied, so the form asks for queries only.
     form = await turn.in_time(ask_round(replace(state, has_results=False), turn, turn.filler))
     update |= {"failures": turn.filler.failures, "seconds": turn.seconds, "spending": turn.spending}
     if isinstance(form, Failed):
         return {**update, "is_over": True, "ended": "partial", "reason": failure_reason(form)}
     said = form or RecordRound(next_queries=[task.step.title])
-    # What was found for the title may not have been read yet.
+    # The title may be repeated: its results may not have been read.
     queries = new_queries(said.next_queries, state, context.limits.max_queries) if form else (task.step.title,)
-    # Nothing that is worth asking may be left.
-    is_over = not queries
-    notes: list[AnyMessage] = [] if is_over else [asked(said, f"{task.id}-{state.iteration + 1}")]
-    return {**update, "queries": queries, "is_over": is_over, "notes": [notes]}
+    notes: list[AnyMessage] = [asked(said, f"{task.id}-{state.iteration + 1}")] if queries else []
+    return {**update, "queries": queries, "is_over": not queries, "notes": [notes]}

@@ -1,4 +1,4 @@
-"""Judges what a step came to, and ends it."""
+"""Evaluates the result of a step and ends it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ...core.writing.forms import UpdateStep
 from ...core.writing.steps import StepTurn, emit_end, finding_of, knowledge_of, not_found, outcome_of
 
 UNTITLED = "Additional research"
-"""Title of a further step that nobody has named."""
+"""Title of a follow-up step without a title."""
 
 
 async def evaluate(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
-    """End the step with what it has, and with the follow-up step that it needs."""
+    """End the step with its finding, its outcome and, if needed, a follow-up step."""
     task, turn = state.task, StepTurn(state, runtime)
     outcome, verdict, late = outcome_of(state), state.judged, list[str]()
     if verdict and state.learnings and state.seconds < task.seconds:
@@ -47,7 +47,7 @@ async def evaluate(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
 async def _followed_up(
     outcome: StepOutcome, suggestions: Sequence[Suggestion], state: StepState, turn: StepTurn
 ) -> StepOutcome:
-    """Return the outcome with the follow-up step that is needed; a suggestion without words is worded first."""
+    """Return the outcome with the needed follow-up step; a model fills in a missing title or task."""
     wanted = needed_follow_up(state.task.step, outcome, suggestions)
     if wanted and not (wanted.title and wanted.task):
         named = await turn.filler.ask_if_possible(
@@ -59,13 +59,9 @@ async def _followed_up(
             facts=facts_of_step(state),
             suggestion=wanted.title or wanted.task,
         )
-        wanted = _named(wanted, named) if named else None
+        task = wanted.task or (named.task.strip() if named else "")
+        if not (named and named.is_needed and task):
+            return outcome
+        title = wanted.title or named.title.strip() or UNTITLED
+        wanted = wanted.model_copy(update={"title": title, "task": task})
     return outcome.model_copy(update={"follow_up": wanted})
-
-
-def _named(wanted: Suggestion, named: UpdateStep) -> Suggestion | None:
-    """Return the suggestion with its missing words filled in; none if it still has no task."""
-    task = wanted.task or named.task.strip()
-    if not named.is_needed or not task:
-        return None
-    return wanted.model_copy(update={"title": wanted.title or named.title.strip() or UNTITLED, "task": task})

@@ -1,4 +1,4 @@
-"""Searches for a step's queries in parallel, and reads the best of the pages that were found."""
+"""Searches for the queries of a step in parallel, and reads the best pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...tools.search_round import SearchRound
 
 
 async def search(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
-    """Search with every tool for each query; a failure becomes a problem of its call and no more."""
+    """Search for each query with every tool; a failed call does not stop the others."""
     turn = StepTurn(state, runtime)
     work = SearchRound(state, turn.context, turn.pages, turn.events.bill, turn.emitter, turn.watch)
     async with turn.paid():

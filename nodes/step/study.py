@@ -1,4 +1,4 @@
-"""Reads what an iteration of a step has brought: what was learned, whether anything is missing, what comes next."""
+"""Reads the results of a step's iteration: records learnings and gaps, and decides on the next queries."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ...tools.offer import offered_tools
 from ...tools.results import results_in
 
 MOST_UNPRODUCTIVE = 2
-"""Iterations in a row without anything new after which a step is over."""
+"""Consecutive iterations without new learnings after which a step ends."""
 NOTHING_NEW = "it ended after two rounds in a row that brought nothing new"
 NO_VERDICT = "No verdict was given"
 
 
 async def study(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
-    """Have a model read the results and fill in one form; without results no model is asked."""
+    """Ask the model to read the results and fill in one form; without results it is not asked."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context
     form = await turn.in_time(ask_round(state, turn, turn.filler)) if state.has_results else None
     broken = form if isinstance(form, Failed) else None
     said = form if isinstance(form, RecordRound) else None
-    shown = {one["document"] for one in results_in(await turn.pages.fill_in(state.notes))} if said else set[int]()
-    learned = learned_in(said, state, shown) if said else NewKnowledge({}, {})
+    results = results_in(await turn.pages.fill_in(state.notes)) if said else []
+    learned = learned_in(said, state, {result["document"] for result in results}) if said else NewKnowledge({}, {})
     known = {**state.learnings, **learned.learnings}
-    # The model that quotes judges nothing: words are counted instead.
+    # The extractive model cannot judge, so words are counted instead.
     completeness = said.completeness if said and not is_extractive("researcher", context) else None
     sure = confidence(task.step.task, list(known.values()), state.sources, state.iteration, completeness)
     verdicts = () if broken or not state.has_results else (_verdict(said, state, turn.filler.failures),)
@@ -44,7 +44,7 @@ async def study(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
         at=context.clock.now().isoformat(timespec="seconds"),
         verdicts=verdicts,
     )
-    turn.emit(*iteration_packets(task.step.id, iteration, known, turn.place))
+    turn.emit(*iteration_packets(task.step.id, iteration, known, turn.placement))
     unproductive = 0 if learned.learnings else state.unproductive + 1
     queries = new_queries(said.next_queries, state, context.limits.max_queries) if said else ()
     can_search = bool(offered_tools(context, has_read_all=task.scope.reads_all))
@@ -77,7 +77,7 @@ async def study(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
 def _verdict(form: RecordRound | None, state: StepState, failures: list[str]) -> Verdict:
     query = ", ".join(state.queries)
     if form is None:
-        # Nobody says that it is complete.
+        # Without a verdict the step does not count as complete.
         return Verdict(query=query, is_complete=False, reasoning=f"{NO_VERDICT}: {failures[-1]}.")
     elements = tuple(dict.fromkeys(words.strip() for words in form.key_elements if words.strip()))
     return Verdict(query=query, is_complete=form.is_complete, reasoning=form.reasoning.strip(), key_elements=elements)

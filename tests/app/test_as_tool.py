@@ -1,24 +1,76 @@
-"""The whole research inside another agent: its report, its thread, its packets, its limit."""
+"""The whole research inside another agent: report, thread, packets, limit, and how it ends."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from calling_agent import ASKED, CALLER, agent, answers, run_agent, tool_of
-from lab import REPORT, lab, search
+from kit.models import ScriptedChatModel, call, calls
+from kit.packets import faults_before_stop
+from kit.runs import QUESTION, REPORT, Lab, gate, lab, search
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
-from packet_check import faults_before_stop
-from traceable import quotations, stands_in_its_file
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
 
-from deep_research import deep_research_tool
+from deep_research import build_graph, deep_research_tool
 from deep_research.app.stream import read_packet
+
+ASKED = {"messages": [HumanMessage("Tell me of the light.")]}
+CALLER = {"configurable": {"thread_id": "caller"}}
+
+
+def tool_of(run: Lab, **settings: Any) -> BaseTool:
+    """The tool with the models, documents and settings of a lab."""
+    own = {**run.settings, "limits": run.context.limits}
+    return deep_research_tool(**{"models": dict(run.models), "docs": [run.folder], **own, **settings})
+
+
+def agent(
+    tool: BaseTool, questions: Sequence[str] = (QUESTION,), saver: InMemorySaver | None = None
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """A small agent that calls the tool for each of the questions in one message, and then is done."""
+    asked = calls(*(call(tool.name, id=f"ask-{number}", question=text) for number, text in enumerate(questions, 1)))
+    model = ScriptedChatModel(replies=[asked, "Done."]).bind_tools([tool])
+
+    def think(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [model.invoke(state["messages"])]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("think", think)
+    graph.add_node("tools", ToolNode([tool]))
+    graph.add_edge(START, "think")
+    graph.add_conditional_edges("think", tools_condition)
+    graph.add_edge("tools", "think")
+    return graph.compile(checkpointer=saver)
+
+
+def answers(state: dict[str, Any]) -> list[ToolMessage]:
+    """What the tool answered, after which the agent went on."""
+    assert state["messages"][-1].text == "Done."
+    return [message for message in state["messages"] if isinstance(message, ToolMessage)]
+
+
+async def run_agent(graph: Any, how: str, config: Any = CALLER) -> dict[str, Any]:
+    """Run the agent, `sync` or `async`."""
+    if how == "sync":
+        state = await asyncio.to_thread(graph.invoke, ASKED, config)
+    else:
+        state = await graph.ainvoke(ASKED, config)
+    assert isinstance(state, dict)
+    return state
+
+
+HANGS_AFTER = 60.0
+"""Seconds after which a run counts as hanging."""
 
 
 @pytest.mark.behaviour("A-81")
@@ -38,21 +90,8 @@ async def test_an_agent_gets_the_report_and_what_it_took(tmp_path: Path, how: st
     assert json.loads(json.dumps(result)) == result
 
 
-@pytest.mark.behaviour("A-81")
-def test_a_plan_can_be_executed_inside_an_agent_as_well(tmp_path: Path) -> None:
-    tool = tool_of(lab(tmp_path), models="extractive", strategy="planned")
-    parts: Any = list(agent(tool).stream(ASKED, stream_mode=["custom", "values"]))
-    custom = [part for mode, part in parts if mode == "custom"]
-    [answer] = answers(parts[-1][1])
-    assert all(map(stands_in_its_file, quotations(answer.text)))
-    assert answer.artifact["sources"] and answer.artifact["status"].startswith("completed")
-    assert {"step_started", "step_done"} <= {part["packet"]["type"] for part in custom[:-1]}
-    searches = [part for part in custom[:-1] if part["packet"]["type"] == "search_tool_queries_delta"]
-    assert answer.artifact["tool_calls"] == sum(len(part["packet"]["queries"]) for part in searches)
-
-
 @pytest.mark.behaviour("A-82")
-async def test_what_happens_is_told_under_the_call_and_then_what_it_took(tmp_path: Path) -> None:
+async def test_packets_and_usage_are_sent_under_the_call(tmp_path: Path) -> None:
     *nested, done = [part async for part in agent(tool_of(lab(tmp_path))).astream(ASKED, stream_mode="custom")]
     assert {(part["type"], part["tool_call_id"]) for part in nested} == {("deep_research", "ask-1")}
     *packets, stop = [read_packet(part["packet"]) for part in nested]
@@ -69,25 +108,8 @@ async def test_what_happens_is_told_under_the_call_and_then_what_it_took(tmp_pat
     }
 
 
-@pytest.mark.behaviour("A-82")
-async def test_what_two_calls_at_once_tell_can_be_told_apart(tmp_path: Path) -> None:
-    tool = tool_of(lab(tmp_path), models="extractive")
-    graph = agent(tool, ["When was the Skerry Light lit?", "Where was Ada Moran born?"])
-    parts: dict[str, list[Any]] = {"custom": [], "values": []}
-    async for mode, part in graph.astream(ASKED, stream_mode=["custom", "values"]):
-        parts[str(mode)].append(part)
-    custom, [*_, state] = parts["custom"], parts["values"]
-    first, second = answers(state)
-    assert "1844" in first.text and "Tralee" in second.text
-    assert first.artifact["thread"] != second.artifact["thread"]
-    for answer in (first, second):
-        own = [part for part in custom if part["tool_call_id"] == answer.tool_call_id]
-        assert [part["type"] for part in own[-2:]] == ["deep_research", "tool_done"]
-        assert own[-1]["tool_calls"] == answer.artifact["tool_calls"]
-
-
 class Heard(BaseCallbackHandler):
-    """Notes the tags and metadata of the chat models that a caller's callbacks hear of."""
+    """Callback handler that records tags and metadata of chat model calls."""
 
     def __init__(self) -> None:
         self.models: list[tuple[Any, Any]] = []
@@ -105,9 +127,9 @@ async def test_the_caller_sees_the_research_and_keeps_nothing_of_it_but_the_answ
     state = await run_agent(graph, how, {**CALLER, **seen})
     [answer] = answers(state)
     kept = [entry.config["configurable"] for entry in saver.list(None)]
-    assert {(place["thread_id"], place["checkpoint_ns"]) for place in kept} == {("caller", "")}
+    assert {(config["thread_id"], config["checkpoint_ns"]) for config in kept} == {("caller", "")}
     assert len(kept) == 5
-    # What watches the caller sees the research as well, under the caller's tags and the research's own thread.
+    # Callbacks of the caller see the research too, with the caller's tags and the research's own thread.
     assert len(heard.models) == 2 + sum(len(model.calls) for model in run.models.values())
     assert all("of-caller" in tags and metadata["team"] == "lights" for tags, metadata in heard.models)
     assert [metadata["thread_id"] == "caller" for _, metadata in heard.models].count(True) == 2
@@ -133,20 +155,56 @@ async def test_the_tool_is_another_way_into_the_very_same_graph(tmp_path: Path) 
     [answer] = answers(await agent(tool_of(inside)).ainvoke(ASKED))
     assert answer.text == state.messages[-1].text
     for role in plain.models:
-        # The names of fences come from the question's id.
-        one, other = ([re.sub(r"data-\w+", "data", c.text) for c in made.calls(role)] for made in (plain, inside))
-        assert one == other
+        # Fence names are derived from the question's id.
+        first, other = ([re.sub(r"data-\w+", "data", c.text) for c in made.calls(role)] for made in (plain, inside))
+        assert first == other
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-async def test_outside_of_a_graph_the_answer_is_plain_text_and_nobody_is_told(tmp_path: Path, how: str) -> None:
+async def test_outside_a_graph_the_answer_is_plain_text(tmp_path: Path, how: str) -> None:
     tool = tool_of(lab(tmp_path), models="extractive")
     for given in ({"question": "When was the Skerry Light lit?"}, "When was the Skerry Light lit?"):
         text = await asyncio.to_thread(tool.invoke, given) if how == "sync" else await tool.ainvoke(given)
         assert "1844. [1]" in text and "\n[1]: <file://" in text
 
 
-def test_a_model_is_asked_for_nothing_but_the_question() -> None:
-    tool = deep_research_tool(name="look_into")
-    assert tool.name == "look_into"
-    assert list(tool.tool_call_schema.model_json_schema()["properties"]) == ["question"]  # type: ignore[union-attr]
+@pytest.mark.fault(48)
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ({"docs": ["/nowhere"]}, r"/nowhere"),
+        ({"question": "  "}, r"The question is empty"),
+        ({"script": {"planner": ["", ""]}}, r"plan"),
+    ],
+)
+@pytest.mark.parametrize("how", ["sync", "async"])
+async def test_a_failure_is_one_line(tmp_path: Path, broken: dict[str, Any], words: str, how: str) -> None:
+    run = lab(tmp_path, **broken.get("script", {}))
+    tool = tool_of(run, **{key: value for key, value in broken.items() if key == "docs"})
+    graph = agent(tool, [broken.get("question", QUESTION)])
+    [answer] = answers(await run_agent(graph, how))
+    assert answer.status == "error"
+    assert answer.text.startswith("The research failed: ") and words in answer.text
+    assert len(answer.text.splitlines()) == 1
+    assert (answer.artifact["status"], answer.artifact["report"]) == ("failed", "")
+    assert "The research failed: " in await tool.ainvoke({"question": " "})
+
+
+async def test_who_wants_to_be_asked_gets_the_question_and_the_thread(tmp_path: Path) -> None:
+    run, saver = lab(tmp_path, clarifier=["Which light?"]), InMemorySaver()
+    [answer] = answers(await agent(tool_of(run, clarify="ask", checkpointer=saver)).ainvoke(ASKED))
+    assert (answer.text, answer.artifact["status"]) == ("Which light?", "waiting_for_user")
+    run.graph, run.thread, run.books = build_graph(checkpointer=saver), answer.artifact["thread"], None
+    assert (await run.ask("The Skerry Light.")).report
+
+
+@pytest.mark.fault(45)
+async def test_who_cancels_the_agent_cancels_the_research(tmp_path: Path) -> None:
+    began, ended, wait = gate()
+    graph = agent(tool_of(lab(tmp_path, researcher=[wait])))
+    running = asyncio.create_task(graph.ainvoke(ASKED))
+    await asyncio.to_thread(began.wait, HANGS_AFTER)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert await asyncio.to_thread(ended.wait, HANGS_AFTER)

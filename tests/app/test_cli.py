@@ -1,4 +1,4 @@
-"""The command line as a user meets it: questions, answers, reports, pipes and terminals."""
+"""The command line as a user meets it: questions, answers, reports, packets, pipes and terminals."""
 
 from __future__ import annotations
 
@@ -9,15 +9,25 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from command import Desk, Ended, Terminal, desk_in
-from lab import DOCUMENTS, QUESTION
+from kit.commands import Desk, Ended, Terminal, desk_in
+from kit.packets import faults, merged
+from kit.runs import DOCUMENTS, QUESTION
 
+from deep_research.app.stream import read_packet
+from deep_research.core.run.events.packets import AnyPacket
 from deep_research.core.run.limits import Limits
 
 ESCAPES = "\x1b\x9b\x07\x08"
 HEAVY = ("langgraph", "langchain_core", "pydantic", "rich", "sqlite3")
+QUOTING = (
+    "Note: No language model is used: the report quotes the sources and draws no conclusions. To use a model, set "
+    "OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models).\n"
+)
+CLIENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "example_client.py"
+LINK = re.compile(r"\[(\d+)\]\([^)]*\)")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +60,7 @@ def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(library: Desk, 
     (number,) = re.findall(r"- \[(\d)\] Skerry Light — lighthouse\.md", sources)
     assert f"\n[{number}]: <{(library.docs / 'lighthouse.md').as_uri()}>\n" in sources
     lines = light.err.splitlines()
-    assert lines[0] == "Note: No language model is at work: the report quotes the sources and draws no conclusions."
+    assert lines[0] == "Note: No language model is used: the report quotes the sources and draws no conclusions."
     assert lines[1] == "Run light"
     assert lines[2:4] == ["documents indexed: 4 of 4", "plan:"]
     assert "[1.1] searching: What is known about the Skerry Light and its keeper?" in lines
@@ -77,43 +87,10 @@ def test_a_terminal_shows_the_report_with_links_and_each_source_once(library: De
     assert library.call("show", ident[1]).code == 2
 
 
-def test_a_report_is_opened_in_the_browser(library: Desk, light: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BROWSER", "true")
-    opened = library.call("open", "light")
-    assert opened.code == 0
-    page = Path(opened.err.removeprefix("Opened ").strip())
-    assert "The Skerry Light was lit for the first time in 1844." in page.read_text("utf-8")
-
-
 def test_a_run_is_deleted_only_by_who_is_sure(library: Desk, light: Ended) -> None:
     refused = library.call("delete", "light")
     assert (refused.code, "--yes" in refused.err) == (2, True)
     assert library.call("show", "light").code == 0
-
-
-def test_words_without_quotes_are_answered_with_the_command(library: Desk) -> None:
-    ended = library.run("ask", "Who", "kept", "it?", "--docs", "docs")
-    assert ended.code == 2
-    assert ended.err.splitlines()[-1] == 'Error: Put the question in quotes: deep-research ask "Who kept it?" …'
-
-
-def test_a_run_is_found_by_the_name_that_it_was_given(library: Desk, light: Ended) -> None:
-    (line,) = library.call("runs").out.splitlines()
-    assert re.fullmatch(r"[0-9a-f-]{6}  \d{4}-\d\d-\d\d \d\d:\d\d  completed +\[light\] " + re.escape(QUESTION), line)
-    by_id, by_name = library.call("show", line.split()[0]), library.call("show", "light")
-    assert by_id.code == 0
-    assert by_id.out == by_name.out
-
-
-def test_a_run_shows_what_was_asked_done_spent_and_found(library: Desk, light: Ended) -> None:
-    page = library.call("show", "light").out
-    assert f"Question  {QUESTION}\nStatus    completed\n" in page
-    assert "\nSpent     1 search\n" in page
-    assert "token" not in page
-    assert "Plan\n  1. What is known about the Skerry Light and its keeper?\n" in page
-    assert "\n  1.1 What is known about the Skerry Light and its keeper?\n      internal_search: " in page
-    assert "cited: Ada Moran – keeper.md" in page
-    assert page.endswith(light.out)
 
 
 def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
@@ -159,30 +136,6 @@ def test_without_a_terminal_a_question_back_waits_for_the_answer(desk: Desk, mon
     assert program == "deep-research"
     assert answered.code == 0
     assert "Port Anlow is the harbour next to the Skerry Light." in answered.out
-
-
-@pytest.mark.fault(47)
-def test_a_waiting_run_says_so_wherever_it_is_looked_at(desk: Desk) -> None:
-    asked = desk.call("ask", "Compare them?", "--docs", str(desk.docs), "--thread", "pair", "--format", "json")
-    assert (asked.code, json.loads(asked.out)["status"]) == (3, "waiting")
-    assert "Which subject" in json.loads(asked.out)["asks"]
-    assert "It asks\n  I would be glad" in desk.call("show", "pair").out
-    assert desk.call("resume", "pair", "--answer", "\u200b").code == 2
-    assert "Ada Moran" in desk.call("ask", "Ada Moran", "--thread", "pair").out
-
-
-def test_a_plan_that_no_model_made_is_changed_by_a_list_alone_and_the_question_says_so(desk: Desk) -> None:
-    asked = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--review-plan", "--thread", "plan")
-    assert (asked.code, "no model is at work that follows a wish" in asked.err) == (3, True)
-    again = desk.call("resume", "plan", "Leave out the keeper")
-    assert (again.code, "no model is at work that follows a wish" in again.err) == (3, True)
-    assert desk.call("resume", "plan", "1. When was the Skerry Light lit?\n2. Who kept it?").code == 0
-
-
-def test_with_yes_nothing_is_asked_and_the_report_states_what_was_assumed(desk: Desk) -> None:
-    ended = desk.call("ask", "Compare them?", "--docs", str(desk.docs), "--yes")
-    assert ended.code == 0
-    assert "- Nobody could be asked, so the question was taken as it stands. What stayed open: " in ended.out
 
 
 def test_on_a_terminal_the_question_back_is_answered_right_there(desk: Desk) -> None:
@@ -235,3 +188,101 @@ def test_every_limit_is_listed_with_the_value_that_holds(desk: Desk) -> None:
     assert lines[0].split()[:3] == ["max_cycles", "3", "Orchestrator"]
     assert any(line.split()[:2] == ["max_usd", "-"] for line in lines)
     assert not desk.data.exists()
+
+
+def packets_of(out: str) -> list[AnyPacket]:
+    """Packets of an output that contains nothing else; only the last one is a stop."""
+    packets = [read_packet(json.loads(line)) for line in out.splitlines()]
+    assert [packet.type for packet in packets].index("stop") == len(packets) - 1
+    return packets
+
+
+def stop_of(out: str) -> dict[str, Any]:
+    return packets_of(out)[-1].model_dump(include={"stop_reason", "message", "is_resumable"})
+
+
+@pytest.mark.behaviour("O-88")
+def test_packets_take_the_place_of_progress_and_report(desk: Desk) -> None:
+    ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light", "--json")
+    assert (ended.code, ended.err) == (0, QUOTING)
+    packets = packets_of(ended.out)
+    assert faults(packets) == []
+    assert [packet.type for packet in packets[:2]] == ["chat_heartbeat", "documents_indexed"]
+    assert stop_of(ended.out) == {"stop_reason": "completed", "message": "", "is_resumable": False}
+    for command in ("resume", "show"):
+        again = packets_of(desk.call(command, "light", "--json").out)
+        assert merged(again) == merged(packets), "the packets of a finished run are printed again"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ask", QUESTION, "--json", "--out", "report.md"], "deep-research export THREAD --out FILE"),
+        (["ask", QUESTION, "--json", "--format", "json"], "drop --format"),
+        (["ask", QUESTION, "--yes", "--review-plan"], "--yes and --review-plan exclude each other"),
+        (["show", "light", "--json", "--format", "json"], "drop --format"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(library: Desk, arguments: list[str], words: str) -> None:
+    ended = library.run(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert words in ended.err
+
+
+def test_a_run_without_a_report_says_how_far_it_is_and_how_to_go_on(library: Desk) -> None:
+    assert library.call("ask", "Compare them?", "--docs", str(library.docs), "--thread", "pair").code == 3
+    ended = library.call("export", "pair")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == (
+        "Error: The run 'pair' has no report yet: it is waiting for an answer. "
+        "Resume: deep-research resume pair --answer TEXT\n"
+    )
+    assert (
+        library.call("export", "nobody").err
+        == "Error: There is no run 'nobody'; `deep-research runs` lists them all.\n"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.fault(39)
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
+def test_an_unwritable_path_is_refused_before_the_run(desk: Desk) -> None:
+    # Not even root can write there.
+    ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--out", "/proc/x.md")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "Error: --out '/proc/x.md': the file cannot be written (No such file or directory).\n"
+    assert not desk.data.exists()
+
+
+def rebuilt(lines: str) -> dict[str, Any]:
+    """Output of the client for these lines, run by an interpreter without our packages."""
+    command = [sys.executable, "-I", "-S", str(CLIENT)]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60, check=True)
+    run: dict[str, Any] = json.loads(done.stdout)
+    return run
+
+
+def test_it_has_at_most_sixty_lines_and_no_dependency() -> None:
+    text = CLIENT.read_text("utf-8")
+    assert len(text.splitlines()) <= 60
+    imports = {line.split()[1].partition(".")[0] for line in text.splitlines() if line.startswith(("import", "from"))}
+    assert imports <= sys.stdlib_module_names
+
+
+def test_the_lines_of_the_command_line_hold_the_whole_run(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    asked = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light", "--json")
+    run = rebuilt(asked.out)
+    stored = json.loads(desk.call("show", "light", "--format", "json").out)
+    assert LINK.sub(r"[\1]", run["report"]).strip() == stored["report"]
+    assert run["sources"] == {str(source["n"]): source["location"] for source in stored["sources"]}
+    assert all(step in run["plan"] for step in stored["plan"])
+    assert run["stop_reason"] == stored["status"] == "completed"
+    assert [agent["task"] for agent in run["researchers"]] == [entry["task"] for entry in stored["research"]]
+    for agent, entry in zip(run["researchers"], stored["research"], strict=True):
+        assert [step["asked"] for step in agent["steps"]] == [action["inputs"] for action in entry["actions"]]
+        assert [len(step["documents"]) for step in agent["steps"]] == [len(a["found"]) for a in entry["actions"]]
+        assert agent["cited"] == [source["title"] for source in entry["sources"]]
+        assert len(re.findall(r"\[\d", agent["finding"])) == len(re.findall(r"\[\d", entry["finding"]))
+    again = desk.call("show", "light", "--json")
+    assert rebuilt(again.out) == run

@@ -1,14 +1,28 @@
-"""Bad input at the command line: one clear line, the right exit code, and nothing lost."""
+"""Bad input and damaged databases at the command line: one clear line, the right exit code, and nothing lost."""
 
 from __future__ import annotations
 
-import sqlite3
+import random
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command import Desk, Ended, desk_in
+from kit.commands import Desk, Ended, desk_in
 
 WHEN = "When was the Skerry Light lit?"
+PAGE = 4096
+ASK = ("ask", "When was the Skerry Light lit?", "--docs", "docs", "--thread")
+COMMANDS = (
+    *((*ASK, thread) for thread in ("new", "light")),
+    *((command, "light") for command in ("resume", "show", "export", "audit", "refresh")),
+    ("resume", "light", "--from-last-good"),
+    ("show", "light", "--json"),
+    ("runs",),
+    ("doctor",),
+)
+"""Every command that opens the database."""
+Damage = Callable[[bytes, random.Random], bytes]
 
 
 @pytest.fixture
@@ -18,7 +32,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 def complaint(ended: Ended, code: int = 2) -> str:
-    """The one line that says what is wrong."""
+    """The single error line."""
     assert (ended.code, ended.out) == (code, "")
     (line,) = ended.err.splitlines()
     assert line.startswith("Error: ")
@@ -31,21 +45,18 @@ def complaint(ended: Ended, code: int = 2) -> str:
     [
         (["\u200b\u2060\ufeff", "--docs", "docs"], "The question is empty"),
         (["x" * 32_001, "--docs", "docs"], "The question has 32001 characters; at most 32000 are accepted"),
-        ([WHEN, "--docs", "docs", "--thread", ""], "The name of the run is an empty text (--thread)"),
-        ([WHEN, "--no-web"], "There is nothing to search: name a folder of documents by --docs"),
-        (
-            [WHEN, "--docs", "nowhere"],
-            "nowhere: there is no such folder or file (setting `docs`, options `--docs`",
-        ),
+        ([WHEN, "--docs", "docs", "--thread", ""], "The name of the run (--thread) is empty"),
+        ([WHEN, "--no-web"], "--docs"),
+        ([WHEN, "--docs", "nowhere"], "nowhere: there is no such folder or file (setting `docs`, options `--docs`"),
         ([WHEN, "--docs", "empty"], "empty: there is no document in it that can be read"),
         ([WHEN, "--docs", "broken"], "broken.pdf: "),
-        ([WHEN, "--attach", "docs"], "--attach 'docs': this is a folder; --docs searches folders, --attach files."),
+        ([WHEN, "--attach", "docs"], "--attach 'docs': this is a folder; use --docs for folders."),
         (
             [WHEN, "--docs", "~nobody-of-this-name/f"],
-            "'~nobody-of-this-name/f': there is no such user; write the path in full.",
+            "'~nobody-of-this-name/f': unknown user in the path; write the path in full.",
         ),
-        ([WHEN, "--engine", "gogle"], "engines: there is no 'gogle' here; there are arxiv, brave, "),
-        ([WHEN, "--attach", "picture.gif"], "picture.gif: its format cannot be read; these can: "),
+        ([WHEN, "--engine", "gogle"], "engines: unknown engine 'gogle'"),
+        ([WHEN, "--attach", "picture.gif"], "picture.gif: unsupported format; supported: "),
         ([WHEN, "--docs", "docs", "--limit", "nonsense=1"], "nonsense: there is no such limit; `deep-research limits`"),
         (
             [WHEN, "--docs", "docs", "--limit", "max_cycle=1"],
@@ -54,8 +65,11 @@ def complaint(ended: Ended, code: int = 2) -> str:
         ([WHEN, "--docs", "docs", "--limit", "max_cycles=abc"], "limit max_cycles: Input should be a valid integer"),
         ([WHEN, "--docs", "docs", "--limit", "max_cycles"], "--limit takes NAME=VALUE, not 'max_cycles'."),
         ([WHEN, "--docs", "docs", "--model", "gpt-nonsense"], "Unknown model 'gpt-nonsense' for the clarifier"),
-        ([WHEN, "--docs", "docs", "--out", "report.xyz"], "no format has this ending; these are known: .bib, .docx"),
-        ([WHEN, "--docs", "docs", "--out", "nowhere/report.md"], "--out 'nowhere/report.md': there is no folder"),
+        ([WHEN, "--docs", "docs", "--out", "report.xyz"], "unknown suffix; use one of .bib, .docx"),
+        (
+            [WHEN, "--docs", "docs", "--out", "nowhere/report.md"],
+            "--out 'nowhere/report.md': the folder 'nowhere' does not",
+        ),
     ],
 )
 def test_a_wrong_call_gets_one_line_and_leaves_no_run(desk: Desk, arguments: list[str], words: str) -> None:
@@ -75,12 +89,10 @@ def test_a_wrong_call_gets_one_line_and_leaves_no_run(desk: Desk, arguments: lis
     [
         ("DEEP_RESEARCH_MAX_CYCLES", "abc", "Input should be a valid integer"),
         ("DEEP_RESEARCH_PORTS", "80,99999", "Input should be less than or equal to 65535"),
-        ("DEEP_RESEARCH_LIMITS", "max_cycles=3", 'this is no JSON, as {"max_cycles": 4} is.'),
+        ("DEEP_RESEARCH_LIMITS", "max_cycles=3", '{"max_cycles": 4}'),
     ],
 )
-def test_a_wrong_value_in_the_environment_is_named_by_its_variable(
-    desk: Desk, name: str, value: str, words: str
-) -> None:
+def test_a_wrong_value_is_named_by_its_environment_variable(desk: Desk, name: str, value: str, words: str) -> None:
     for command in (["ask", WHEN, "--docs", "docs"], ["runs"], ["show", "light"], ["resume", "light"]):
         line = complaint(desk.call(*command, **{name: value}))
         assert f"{name}: " in line
@@ -88,75 +100,28 @@ def test_a_wrong_value_in_the_environment_is_named_by_its_variable(
     assert not desk.data.exists()
 
 
-def test_what_is_given_in_the_call_wins_over_the_environment(desk: Desk) -> None:
-    environment = {"DEEP_RESEARCH_MAX_CYCLES": "abc", "DEEP_RESEARCH_MODELS": "nonsense", "DEEP_RESEARCH_DOCS": "none"}
-    given = ("--limit", "max_cycles=2", "--model", "extractive", "--docs", "docs", "--data-dir", "elsewhere")
-    assert desk.call("ask", WHEN, *given, **environment).code == 0
-    assert (desk.folder / "elsewhere" / "runs.sqlite").is_file()
-    assert not desk.data.exists()
-
-
 @pytest.mark.fault(46)
 def test_an_answer_to_a_run_that_asks_nothing_is_refused(desk: Desk) -> None:
     assert desk.call("ask", WHEN, "--docs", "docs", "--thread", "light").code == 0
     line = complaint(desk.call("resume", "light", "--answer", "Yes."))
-    assert line.startswith("The run 'light' is finished: put a further question by")
-
-
-def foreign(file: Path) -> None:
-    with sqlite3.connect(file) as connection:
-        connection.execute("CREATE TABLE addresses (name TEXT)")
-    connection.close()
-
-
-@pytest.mark.fault(40)
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        (lambda file: file.write_bytes(b"this is no database" * 99), "cannot be used: file is not a database"),
-        (foreign, "is a database of another program"),
-    ],
-)
-@pytest.mark.parametrize("command", [["ask", WHEN, "--docs", "docs"], ["resume", "one"], ["runs"]])
-def test_a_corrupt_or_foreign_database_is_named_and_left_alone(
-    desk: Desk, spoil: object, words: str, command: list[str]
-) -> None:
-    assert callable(spoil)
-    desk.data.mkdir()
-    file = desk.data / "runs.sqlite"
-    spoil(file)
-    before = file.read_bytes()
-    line = complaint(desk.call(*command))
-    assert words in line
-    assert str(file) in line
-    assert "(setting data_dir)" in line
-    assert file.read_bytes() == before
-
-
-@pytest.mark.fault(39)
-def test_a_data_folder_that_cannot_be_written_is_named(desk: Desk) -> None:
-    # Not even root may write there.
-    folder = Path("/sys/deep-research")
-    if not folder.parent.is_dir():
-        pytest.skip("there is no /sys here")
-    for command in (["ask", WHEN, "--docs", "docs"], ["resume", "light"]):
-        line = complaint(desk.call(*command, "--data-dir", str(folder)))
-        assert "'/sys/deep-research/runs.sqlite' cannot be opened: " in line
-        assert "(setting data_dir)" in line
+    assert line.startswith("The run 'light' is finished; to ask a follow-up question:")
 
 
 def test_looking_for_runs_makes_no_folder(desk: Desk) -> None:
     ended = desk.call("runs")
     assert (ended.code, ended.err.startswith("No runs yet")) == (0, True)
-    assert complaint(desk.call("show", "light")) == "There is no run 'light'; `deep-research runs` lists all."
+    assert complaint(desk.call("show", "light")) == "There is no run 'light'; `deep-research runs` lists them all."
     assert not desk.data.exists()
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("DEEP_RESEARCH_MAX_CYCLE", "DEEP_RESEARCH_MAX_CYCLE is no setting (did you mean DEEP_RESEARCH_MAX_CYCLES?)"),
-        ("DEEP_RESEARCH_XYZZY", "DEEP_RESEARCH_XYZZY is no setting"),
+        (
+            "DEEP_RESEARCH_MAX_CYCLE",
+            "DEEP_RESEARCH_MAX_CYCLE is not a setting (did you mean DEEP_RESEARCH_MAX_CYCLES?)",
+        ),
+        ("DEEP_RESEARCH_XYZZY", "DEEP_RESEARCH_XYZZY is not a setting"),
     ],
 )
 def test_a_variable_that_is_no_setting_gets_one_line_and_stops_nothing(desk: Desk, name: str, words: str) -> None:
@@ -179,30 +144,87 @@ def test_a_report_that_cannot_be_written_is_printed_instead(desk: Desk) -> None:
     )
 
 
-def test_a_dash_stands_for_standard_output(desk: Desk) -> None:
-    ended = desk.call("ask", WHEN, "--docs", "docs", "--thread", "light", "--out", "-")
-    assert ended.code == 0
-    assert ended.out.startswith("The Skerry Light was lit for the first time in 1844.")
-    assert desk.call("export", "light", "--out", "-").out == ended.out
-    assert desk.call("resume", "light", "--json", "--out", "-").out.splitlines()[-1].startswith('{"placement"')
-    assert not (desk.folder / "-").exists()
+def bytes_changed(whole: bytes, chance: random.Random) -> bytes:
+    changed = bytearray(whole)
+    for position in chance.sample(range(len(whole)), 2000):
+        changed[position] = chance.randrange(256)
+    return bytes(changed)
 
 
-def test_documents_that_cannot_be_read_are_listed_with_the_reason(desk: Desk) -> None:
-    (desk.docs / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
-    (desk.docs / "huge.txt").write_text("x" * 5000)
-    given = ("--docs", "docs", "--limit", "max_document_bytes=4000", "--limit", "parse_seconds=20")
-    ended = desk.call("ask", WHEN, *given)
-    assert ended.code == 0
-    notes = ended.out.split("## Notes")[1]
-    for name, reason in (("broken.pdf", "broken PDF"), ("huge.txt", "limit max_document_bytes")):
-        (line,) = [line for line in notes.splitlines() if f"docs/{name} " in line]
-        assert line.startswith("- Not read: ")
-        assert reason in line
+def pages_changed(whole: bytes, chance: random.Random) -> bytes:
+    changed = bytearray(whole)
+    for page in chance.sample(range(len(whole) // PAGE), chance.choice((1, 3, 20))):
+        length = chance.choice((8, PAGE))
+        changed[page * PAGE : page * PAGE + length] = chance.randbytes(length)
+    return bytes(changed)
 
 
-def test_a_wrong_call_of_the_real_command_has_no_traceback(desk: Desk) -> None:
-    assert "limit max_cycles" in complaint(desk.run("ask", WHEN, "--docs", "docs", "--limit", "max_cycles=abc"))
-    unknown = desk.run("ask", WHEN, "--nonsense")
-    assert unknown.code == 2
-    assert unknown.err.splitlines()[-1].startswith("Error: No such option")
+def schema_changed(whole: bytes, chance: random.Random) -> bytes:
+    # SQLite quotes what it finds there in its errors, text or not.
+    changed = bytearray(whole)
+    for position in chance.sample([position for position in range(100, PAGE) if 32 < whole[position] < 127], 8):
+        changed[position] |= 128
+    return bytes(changed)
+
+
+def truncated(whole: bytes, chance: random.Random) -> bytes:
+    return whole[: chance.randrange(1, len(whole))]
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A folder with two runs."""
+    damaged = desk_in(tmp_path_factory.mktemp("damaged"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(damaged.folder)
+        assert [damaged.call(*ASK, name).code for name in ("light", "tower")] == [0, 0]
+    return damaged
+
+
+def put_database(damaged: Desk, content: bytes) -> None:
+    # Unlink first: connections that failed commands left open in this process must not see the new file.
+    for file in damaged.data.glob("runs.sqlite*"):
+        file.unlink()
+    (damaged.data / "runs.sqlite").write_bytes(content)
+
+
+@pytest.mark.slow
+@pytest.mark.fault(40)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("damage", [bytes_changed, pages_changed, schema_changed, truncated])
+def test_damage_is_named_in_one_line(damaged: Desk, damage: Damage, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(damaged.folder)
+    whole = (damaged.data / "runs.sqlite").read_bytes()
+    try:
+        for command in COMMANDS:
+            put_database(damaged, damage(whole, random.Random(seed)))
+            says_what_is_wrong(damaged, command)
+    finally:
+        put_database(damaged, whole)
+
+
+@pytest.mark.fault(40)
+@pytest.mark.parametrize("kind", ["a folder", "/proc/version", "a bit of the schema"])
+def test_a_non_database_is_named_in_a_line(
+    damaged: Desk, kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(damaged.folder)
+    file = tmp_path / "runs.sqlite" if kind[0] != "/" else Path(kind)
+    if kind == "a folder":
+        file.mkdir()
+    elif kind[0] != "/":
+        file.write_bytes(schema_changed((damaged.data / "runs.sqlite").read_bytes(), random.Random(4)))
+    for command in COMMANDS:
+        says_what_is_wrong(damaged, command, file)
+
+
+def says_what_is_wrong(damaged: Desk, command: tuple[str, ...], database: Path | None = None) -> None:
+    """Run the command and check that a failure names the file in one line."""
+    ended = damaged.call(*command, **({"DEEP_RESEARCH_DATABASE": str(database)} if database else {}))
+    assert database is None or ended.code == 2, ended
+    if ended.code not in (0, 3):
+        # `doctor` prints its findings to standard output.
+        said = [*ended.out.splitlines(), *ended.err.splitlines()]
+        [line] = [line for line in said if line.startswith(("Error: ", "missing  runs: "))]
+        assert str(database or damaged.data / "runs.sqlite") in line
+        assert "It is damaged: restore a backup" in line or not re.search("malformed|not a database", line)

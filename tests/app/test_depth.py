@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command import Desk, desk_in
+from kit.commands import Desk, desk_in
 
 from deep_research.core.run import user_settings
 from deep_research.core.run.context import Context
@@ -19,7 +19,7 @@ LARGE = "When was the Skerry Light lit, who kept it, and how high is the spring 
 
 
 def asked(desk: Desk, question: str, depth: str, *options: str) -> tuple[str, str]:
-    """The report, and the line of `show` on the depth."""
+    """The report, and the `Depth` line of `show`."""
     arguments = ("ask", question, "--docs", str(desk.docs), "--thread", question, "--depth", depth, "--yes", *options)
     ended = desk.call(*arguments)
     assert ended.code == 0, ended.err
@@ -43,16 +43,6 @@ def test_the_model_that_quotes_tells_a_small_question_by_its_parts(tmp_path: Pat
     assert "1844" in report and "5.2 metres" in report
 
 
-def test_a_quick_answer_to_several_questions_answers_each(tmp_path: Path) -> None:
-    report, _ = asked(desk_in(tmp_path), LARGE, "quick")
-    assert "1844" in report and "5.2 metres" in report
-
-
-def test_what_no_document_says_is_not_made_up(tmp_path: Path) -> None:
-    report, _ = asked(desk_in(tmp_path), "What is the boiling point of tungsten carbide?", "quick")
-    assert "## Notes" in report and "[1]" not in report.partition("## ")[0]
-
-
 def test_the_deep_limits_are_wider_than_the_usual_ones() -> None:
     usual = Limits()
     assert all(value > getattr(usual, name) for name, value in DEEP.items())
@@ -67,9 +57,7 @@ def operator(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 @pytest.mark.parametrize(("depth", "cycles"), [("standard", 8), ("deep", 14)])
-def test_a_user_of_the_server_goes_as_deep_as_the_operator_allows(
-    operator: pytest.MonkeyPatch, depth: str, cycles: int
-) -> None:
+def test_users_go_as_deep_as_the_operator_allows(operator: pytest.MonkeyPatch, depth: str, cycles: int) -> None:
     operator.setenv("DEEP_RESEARCH_DEPTH", depth)
     operator.setenv("DEEP_RESEARCH_MAX_ITERATIONS", "3")
     limits = UserSettings(depth="deep").context_of("").at_depth().limits

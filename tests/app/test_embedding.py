@@ -1,29 +1,63 @@
-"""The graph in an app: sync and async, inside and outside of a running loop, left early, asked wrongly."""
+"""The graph in an app: calls, settings, a first run, and the types that an app is checked against."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from held import gate
-from lab import QUESTION, Lab, lab, simple_research
+from kit.runs import QUESTION, Lab, gate, lab, simple_research
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pydantic import TypeAdapter, ValidationError
 
 import deep_research
+from deep_research import Context, Settings
 from deep_research.app.edits import EditRefused
-from deep_research.app.embed import build_graph, thread_config
+from deep_research.app.embed import build_graph, compile_graph, thread_config, thread_id
 from deep_research.core.run.errors import SyncCallRefused, UnknownSetting
+from deep_research.core.run.store.pages import page_namespace
 from deep_research.state import ResearchState
 
 HANGS_AFTER = 60.0
-"""Seconds after which a run that does not begin or end is taken to hang."""
+"""Seconds after which a run counts as hanging."""
+ASKED: Any = {"messages": [HumanMessage(QUESTION)]}
+FOREIGN = {"model": "gpt-5", "docz": 1, "thread_id": "t", "user_id": 7, "langgraph_mine": "x"}
+"""Keys of LangGraph and of the app; some resemble ours."""
+APP = """
+import asyncio
+from pathlib import Path
+
+from deep_research import Answer, Context, Limits, aresearch, build_graph, deep_research_tool, packets, research
+
+context = Context(docs=["documents"], models="extractive", limits={"max_cycles": 4})
+other = Context(docs=[Path("documents")], limits=Limits(max_cycles=4))
+docs: tuple[Path, ...] = context.docs
+answer: Answer = research("When?", docs=["documents"], published_after="2024-01-01")
+planned = research("When?", "planned", models={"writer": "openai:gpt-5-mini"}, clarify="off")
+later: Answer = asyncio.run(aresearch("When?", docs="documents"))
+tool = deep_research_tool(docs=["documents"], max_tool_calls=5)
+for packet in packets(build_graph(), "When?", context=context):
+    print(packet.placement.turn_index, answer.markdown, answer.sources[0].title)
+"""
+WRONG = """
+from deep_research import Context, aresearch, research
+
+Context(dosc=["documents"])
+research("When?", clarify="never")
+research("When?", modles="extractive")
+"""
 
 
 def parts(run: Lab, message: Any = QUESTION, **settings: Any) -> list[Any]:
@@ -64,13 +98,13 @@ def test_pause_and_answer_work_in_a_plain_script(tmp_path: Path) -> None:
 
 def test_the_state_is_edited_by_the_json_that_shows_it_and_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
-    place = thread_config("t")
+    config = thread_config("t")
     parts(run)
-    before = run.graph.get_state(place).values
+    before = run.graph.get_state(config).values
     shown = json.loads(TypeAdapter(ResearchState).dump_json(ResearchState(**before)))
     shown["plan"]["text"], shown["transcript"][0]["content"] = "1. Another", "Another thought"
-    run.graph.update_state(place, shown)
-    after = run.graph.get_state(place).values
+    run.graph.update_state(config, shown)
+    after = run.graph.get_state(config).values
     assert {name for name, value in after.items() if value != before[name]} == {"plan", "transcript"}
     assert after["plan"] == before["plan"].model_copy(update={"text": "1. Another"})
     assert after["transcript"][0].text == "Another thought"
@@ -79,16 +113,10 @@ def test_the_state_is_edited_by_the_json_that_shows_it_and_what_does_not_fit_is_
     task = {"id": "t", "question_id": "q", "cycle": 0, "position": 0, "text": "?", "turn": 0, "seconds": 1}
     for wider in ({"run": shown["run"] | wide}, {"tasks": [{"date": "", "language": "", **task, **wide}]}):
         with pytest.raises(EditRefused, match="scope"):
-            run.graph.update_state(place, wider)
+            run.graph.update_state(config, wider)
     with pytest.raises(EditRefused, match=r"findings\.x: .* \(given: 'no finding'\)"):
-        run.graph.update_state(place, {"findings": {"x": "no finding"}})
-    assert run.graph.get_state(place).values == after
-
-
-def test_invoke_returns_messages_and_report_alone(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    result = run.graph.invoke({"messages": [HumanMessage(QUESTION)]}, thread_config("t"), context=run.context)
-    assert set(result) == {"messages", "report"}
+        run.graph.update_state(config, {"findings": {"x": "no finding"}})
+    assert run.graph.get_state(config).values == after
 
 
 @pytest.mark.fault(45)
@@ -114,12 +142,8 @@ def test_leaving_a_sync_stream_early_cancels_the_run(tmp_path: Path) -> None:
     assert run.graph.get_state(thread_config("t")).values["report"]
 
 
-def test_the_settings_for_type_checkers_are_those_that_there_are() -> None:
-    assert deep_research.Settings.__annotations__.keys() == deep_research.Context.model_fields.keys()
-
-
 def test_an_unknown_setting_is_one_line_that_names_it(tmp_path: Path) -> None:
-    # A type checker finds it as well: mypy complains of an `ignore` that nothing needs.
+    # Type checkers find it too: mypy would report an unused `ignore`.
     with pytest.raises(UnknownSetting, match="modles"):
         deep_research.research(QUESTION, modles="extractive")  # type: ignore[call-arg]  # the mistake
     run = lab(tmp_path)
@@ -131,10 +155,6 @@ def test_an_unknown_setting_is_one_line_that_names_it(tmp_path: Path) -> None:
     for mistaken, right in (({"model": "extractive"}, "models"), ({"limits": {"max_cycle": 4}}, "max_cycles")):
         with pytest.raises(ValidationError, match=rf"did you mean {right}\?"):
             deep_research.Context(**mistaken)
-
-
-def test_the_package_lists_its_public_names() -> None:
-    assert {*deep_research.__all__} <= {*dir(deep_research)}
 
 
 async def test_a_saver_of_another_loop_is_refused_for_sync_calls_in_that_loop(tmp_path: Path) -> None:
@@ -161,3 +181,84 @@ async def test_one_line_is_enough_for_an_answer(tmp_path: Path, how: str) -> Non
     assert answer.report.text == "The Skerry Light was lit in 1844. [1]"
     assert [Path(source.location).name for source in answer.sources] == ["lighthouse.md"]
     assert answer.markdown.endswith("lighthouse.md>")
+
+
+@pytest.mark.fault(55)
+@pytest.mark.behaviour("O-17", "O-18", "O-64")
+async def test_the_plan_is_kept_word_for_word_and_page_texts_are_only_in_the_store(tmp_path: Path) -> None:
+    run = lab(tmp_path, planner=["1. First thing\n2. Second thing"])
+    state = await run.ask()
+    assert state.plan and state.plan.steps == ("First thing", "Second thing")
+    assert "1. First thing\n2. Second thing" in run.calls("orchestrator")[0].messages[0].text
+    final = run.calls("writer")[0]
+    assert "1. First thing\n2. Second thing" in final.messages[-1].text
+    assert (final.tools, final.settings["max_tokens"], "tool_choice" in final.settings) == ((), 20_000, False)
+    assert state.report and run.graph.store
+    source = state.sources[state.report.sources[0]]
+    item = await run.graph.store.aget(page_namespace(thread_id(run.thread)), source.content_hash)
+    assert item and "stands 38 metres tall" in item.value["text"]
+    assert "stands 38 metres tall" not in repr(state)
+
+
+@dataclass
+class Own:
+    """The context of an app."""
+
+    tenant: str = "a"
+
+
+def settings(run: Lab) -> dict[str, Any]:
+    return {"models": run.models, "docs": [str(run.folder)], **run.settings, "limits": {"whole_characters": 0}}
+
+
+def parent(child: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+    graph = StateGraph(MessagesState, context_schema=Own)
+    graph.add_node("research", child)
+    graph.add_edge(START, "research")
+    return graph.compile()
+
+
+@pytest.mark.parametrize("kind", ["graph", "plain", "node"])
+async def test_settings_are_read_beside_the_keys_of_others(tmp_path: Path, kind: str) -> None:
+    run = lab(tmp_path)
+    graphs: dict[str, Any] = {
+        "graph": build_graph,
+        "plain": lambda: compile_graph("orchestrated").copy({"store": InMemoryStore()}),
+        "node": lambda: parent(build_graph()),
+    }
+    context: Any = {"context": Own()} if kind == "node" else {}
+    state = await graphs[kind]().ainvoke(ASKED, {"configurable": {**FOREIGN, **settings(run)}}, **context)
+    assert state["messages"][-1].text.startswith("The Skerry Light was lit in 1844. [1]")
+    assert "lighthouse.md" in state["messages"][-1].text
+
+
+def test_what_stands_in_both_has_to_be_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Values from the environment count as given in neither.
+    monkeypatch.setenv("DEEP_RESEARCH_LANGUAGE", "French")
+    run, graph = lab(tmp_path), build_graph()
+    both: RunnableConfig = {"configurable": {**settings(run), "language": "English"}}
+    state = graph.invoke(ASKED, both, context=Context(docs=[run.folder]))
+    assert "## Sources" in state["messages"][-1].text
+    with pytest.raises(UnknownSetting, match=r"^docs: `context` and `configurable` give different values"):
+        graph.invoke(ASKED, both, context=Context(docs=[tmp_path]))
+    with pytest.raises(UnknownSetting, match=r"^Wrong settings: verify: .*given: 'maybe'"):
+        graph.invoke(ASKED, {"configurable": {"verify": "maybe"}}, context={"docs": [run.folder]})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_an_app_passes_strict_type_checks_and_wrong_settings_are_found(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APP)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", sys.executable, "app.py", "wrong.py"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    errors = [line.partition(" error: ")[::2] for line in result.stdout.splitlines() if " error: " in line]
+    assert [(position, words.split(";")[0].split("  ")[0]) for position, words in errors] == [
+        ("wrong.py:4:", 'Unexpected keyword argument "dosc" for "Context"'),
+        ("wrong.py:5:", 'Argument "clarify" to "research" has incompatible type "Literal[\'never\']"'),
+        ("wrong.py:6:", 'Unexpected keyword argument "modles" for "research"'),
+    ], result.stdout
+
+
+def test_the_settings_for_type_checkers_are_those_that_there_are() -> None:
+    assert Settings.__annotations__.keys() == Context.model_fields.keys()

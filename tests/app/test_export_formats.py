@@ -1,16 +1,33 @@
-"""Exports on the command line, and what `show` and data say of what was checked."""
+"""Formats of exports, sources for reference managers, and runs as data and as `show` prints them."""
 
 from __future__ import annotations
 
 import json
+from typing import Any, Literal
 
 import pytest
-from command import Desk
-from exported import AUDIT, CLAIMS, REPORT, UNCHECKED, standing
+from hypothesis import given
+from hypothesis import strategies as st
+from kit.commands import Desk
+from kit.reports import REPORT, SOURCES, standing
 
+from deep_research.app.exports.bibliography import bibtex, csl_json, reference_id
 from deep_research.app.exports.finished import finished_report
 from deep_research.app.output import run_json, run_page
-from deep_research.app.run_name import RunName
+from deep_research.app.runs import StoredRun
+from deep_research.app.settings import RunName
+from deep_research.core.records.plan import (
+    FINAL_CHECK,
+    Iteration,
+    Learning,
+    Observation,
+    PlanStep,
+    StepOutcome,
+    Verdict,
+)
+from deep_research.core.records.research import Run
+from deep_research.core.records.sources import Source
+from deep_research.state import ResearchState
 
 NAME = RunName("light", None)
 
@@ -35,20 +52,12 @@ def test_the_name_of_the_file_says_what_is_written(library: Desk, name: str, beg
     assert begins or file.read_text("utf-8") == library.call("export", "light").out
 
 
-def test_a_format_that_is_asked_for_counts_more_than_the_name_of_the_file(library: Desk) -> None:
-    file = library.folder / "sources.json"
-    assert library.call("export", "light", "--format", "csl-json", "--out", str(file)).code == 0
-    items = json.loads(file.read_text("utf-8"))
-    assert {item["type"] for item in items} == {"document"}
-    assert library.call("export", "light", "--format", "csl-json").out == file.read_text("utf-8")
-
-
 @pytest.mark.parametrize("binary", ["docx", "pdf"])
 @pytest.mark.parametrize("out", [(), ("--out", "-")])
 def test_a_file_that_cannot_be_printed_needs_a_name(library: Desk, binary: str, out: tuple[str, ...]) -> None:
     ended = library.call("export", "light", "--format", binary, *out)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == f"Error: --format {binary} is not for printing: name a file with --out FILE.{binary}\n"
+    assert ended.err == f"Error: --format {binary} cannot be printed: name a file with --out FILE.{binary}\n"
 
 
 def test_show_tells_the_audit_in_words() -> None:
@@ -64,29 +73,137 @@ def test_show_tells_the_audit_in_words() -> None:
     assert "12 model calls, 12345 tokens read, 678 written, $0.42" in page
 
 
-def test_data_hold_the_figures_and_the_sentences_that_were_checked() -> None:
-    data = json.loads(run_json(standing()))
-    assert data["audit"] == AUDIT.model_dump(mode="json")
-    assert [one["sentence"] for one in data["claims"]][:1] == ["The Skerry Light was lit in 1844. [1]"]
-    assert [one["verdict"] for one in data["claims"]] == [one.verdict for one in CLAIMS]
-    assert data["claims"][1]["passages"][1]["reasons"] == ["no word of '38'"]
-
-
-def test_a_report_that_was_not_checked_says_nothing_of_it() -> None:
-    assert "Audit" not in run_page(standing(UNCHECKED), NAME)
-    assert not {"audit", "claims"} & json.loads(run_json(standing(UNCHECKED))).keys()
-    assert "Audit" not in run_page(standing(None), NAME)
-
-
 def test_an_export_takes_notes_and_contradictions_from_the_run() -> None:
     found = finished_report(standing())
-    assert (found.language_code, found.notes) == (
-        "",
-        [
-            "Research ended early: max_seconds.",
-            "Statements marked as not verified: 1. No source was found to say so, or only in part.",
-        ],
-    )
+    ended, marked = found.notes
+    assert (found.language_code, ended) == ("", "Research ended early: max_seconds.")
+    assert marked.startswith("Statements marked as not verified: 1.")
     (pair,) = found.contradictions
     assert pair.claims == ("Lit in 1844.", "Lit in 1846.") and pair.newer == found.cited[0]
     assert found.was_researched and [source.key for source in found.cited] == list(REPORT.sources)
+
+
+def step(id: str, title: str, status: Literal["pending", "completed", "skipped"], **fields: Any) -> PlanStep:
+    own = {"depth": id.count("."), "parent": id.rpartition(".")[0], "requires_search": True}
+    return PlanStep(id=id, title=title, task=f"{title}?", status=status, **{**own, **fields})
+
+
+@pytest.fixture
+def stored() -> StoredRun:
+    """A planned run with a follow-up, a step that was skipped, gaps, and two claims that contradict each other."""
+    lit, later = (
+        Learning(text=text, source=source.key, step="1", question_id="q")
+        for text, source in zip(("In 1844.", "In 1845."), SOURCES, strict=False)
+    )
+    verdict = Verdict(query="lit", is_complete=False, reasoning="No dates.", key_elements=("a date",))
+    rounds = [
+        Iteration(number=1, queries=("lit",), learnings=(lit.id,), confidence=0.725, at="2026", verdicts=(verdict,))
+    ]
+    suspected = Observation(
+        kind="contradiction", text=lit.text, other=later.text, question_id="q", step="1", learnings=(lit.id, later.id)
+    )
+    gap = Observation(kind="gap", text="Who built it?", question_id="q", step="1", is_open=True, score=0.5)
+    noticed = [
+        suspected,
+        suspected.model_copy(update={"step": FINAL_CHECK}),
+        gap,
+        gap.model_copy(update={"text": "How tall is it?", "is_open": False}),
+        gap.model_copy(update={"text": "What is the weather?", "question_id": "an earlier question"}),
+    ]
+    state = ResearchState(
+        run=Run(id="q", question="What?", date="", language="", is_resumable=True, version="1", status="completed"),
+        steps=[
+            step("1", "The light", "completed"),
+            step("1.1", "Its builder", "completed", depends_on=("1",)),
+            step("2", "Its \x1b[31mkeeper", "skipped", depends_on=("1",), reason="its time was over"),
+            step("3", "What follows", "pending", requires_search=False),
+        ],
+        outcomes={"1": StepOutcome(step="1", iterations=tuple(rounds), completeness=0.5, quality=0.75)},
+        learnings={learning.id: learning for learning in (lit, later)},
+        sources={source.key: source for source in SOURCES},
+        memory={observation.key: observation for observation in noticed},
+    )
+    return StoredRun("0", "light", "planned", state, {}, is_unfinished=False, changed="", failure="")
+
+
+def test_a_planned_run_shows_its_steps_its_follow_ups_below_them_and_what_was_not_found(stored: StoredRun) -> None:
+    page = run_page(stored, RunName("light", None))
+    assert page.startswith("Run       0 [light]\nStrategy  planned\n")
+    assert (
+        "\nSteps\n"
+        "  1 The light – completed, independent, 1 iteration, confidence 0.72\n"
+        "    1.1 Its builder – completed, hybrid\n"
+        "  2 Its [31mkeeper – skipped, hybrid\n"
+        "      its time was over\n"
+        "  3 What follows – pending, dependent\n"
+        "\nNot found\n"
+        "  - Who built it?\n" in f"{page}\n"
+    )
+    assert "How tall" not in page and "weather" not in page
+
+
+def test_programs_read_steps_gaps_and_contradictions(stored: StoredRun) -> None:
+    shown = json.loads(run_json(stored))
+    first, second, third, _ = shown["steps"]
+    assert (first["id"], first["title"], first["task"]) == ("1", "The light", "The light?")
+    assert (first["kind"], first["status"], first["depends_on"]) == ("independent", "completed", [])
+    assert (first["completeness"], first["quality"]) == (0.5, 0.75)
+    verdict = {"query": "lit", "is_complete": False, "reasoning": "No dates.", "key_elements": ["a date"]}
+    assert first["iterations"] == [
+        {"number": 1, "queries": ["lit"], "learnings": 1, "confidence": 0.725, "verdicts": [verdict]}
+    ]
+    assert (second["parent"], second["kind"], third["reason"]) == ("1", "hybrid", "its time was over")
+    assert (third["iterations"], third["completeness"]) == ([], None)
+    assert shown["gaps"] == [{"question": "Who built it?", "relevance": 0.5, "step": "1"}]
+    claims = [{"text": "In 1844.", "source": SOURCES[0].location}, {"text": "In 1845.", "source": SOURCES[1].location}]
+    assert shown["contradictions"] == [{"claims": claims, "step": "1", "is_confirmed": True}]
+
+
+def entries(sources: list[Source]) -> list[dict[str, str]]:
+    """Keys and fields of the entries as a BibTeX parser reads them."""
+    bibtexparser = pytest.importorskip("bibtexparser")
+    library = bibtexparser.parse_string(bibtex(sources))
+    assert not library.failed_blocks
+    return [{"key": entry.key, **{field.key: field.value for field in entry.fields}} for entry in library.entries]
+
+
+def titled(title: str) -> Source:
+    return SOURCES[0].model_copy(update={"title": title})
+
+
+def test_each_source_is_an_entry_of_bibtex() -> None:
+    register, keeper, coast = entries(list(SOURCES))
+    assert register == {
+        "key": reference_id(SOURCES[0]),
+        "title": "{Skerry Light – Register}",
+        "year": "2021",
+        "date": "2021-05-04",
+        "url": "https://lights.example/skerry",
+        "urldate": "2026-03-04",
+    }
+    assert keeper["title"] == r"{The keeper \& her 100\% \{granite\}}"
+    assert (keeper["note"], "url" in keeper) == ("/docs/the keeper.md", False)
+    assert (coast["year"], coast["date"]) == ("2019", "2019-11")
+    assert coast["url"] == "https://www.coast.example/a?b=1&c=2#power"
+
+
+def test_each_source_is_an_item_of_csl_json() -> None:
+    register, keeper, coast = json.loads(csl_json(SOURCES))
+    assert register == {
+        "id": reference_id(SOURCES[0]),
+        "type": "webpage",
+        "title": "Skerry Light – Register",
+        "URL": "https://lights.example/skerry",
+        "issued": {"date-parts": [[2021, 5, 4]]},
+        "accessed": {"date-parts": [[2026, 3, 4]]},
+    }
+    assert (keeper["type"], keeper["note"]) == ("document", "/docs/the keeper.md")
+    assert not {"URL", "issued"} & keeper.keys()
+    assert coast["issued"] == {"date-parts": [[2019, 11]]}, "as exact as the source gives it"
+
+
+@given(st.text(max_size=60))
+def test_any_title_leaves_one_entry_with_balanced_braces(title: str) -> None:
+    text = bibtex([titled(title)]).replace("\\{", "").replace("\\}", "")
+    assert text.count("{") == text.count("}")
+    assert len(entries([titled(title)])) == 1

@@ -1,13 +1,12 @@
-"""Whatever stands in a report, its page holds only what it may hold."""
+"""The page of a report contains only allowed markup, whatever the report's fields contain."""
 
 from __future__ import annotations
 
 import lxml.html
 import pytest
-from exported import HARM, QUESTION, REPORT, SOURCES, claim, finished, harmful, passage, written
 from hypothesis import given
 from hypothesis import strategies as st
-from page_check import faults
+from kit.reports import HARM, QUESTION, REPORT, claim_on, faults, finished, harmful, passage, written
 
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.page import report_page
@@ -64,10 +63,12 @@ def test_no_text_gets_anything_else_into_a_page(words: str) -> None:
 
 @given(WORDS, st.data())
 def test_sentences_may_begin_and_end_anywhere(words: str, data: st.DataObject) -> None:
-    places = st.lists(st.integers(0, len(words)), min_size=2, max_size=6).map(sorted)
-    bounds = data.draw(places)
+    positions = st.lists(st.integers(0, len(words)), min_size=2, max_size=6).map(sorted)
+    bounds = data.draw(positions)
     claims = tuple(
-        claim("", "unchecked", passage(1, "unchecked", words), text="").model_copy(update={"start": start, "end": end})
+        claim_on("", "unchecked", passage(1, "unchecked", words), text="").model_copy(
+            update={"start": start, "end": end}
+        )
         for start, end in zip(bounds[::2], bounds[1::2], strict=False)
     )
     report = Report(text=words, sources=REPORT.sources, claims=claims)
@@ -79,25 +80,12 @@ def test_marks_for_sentences_and_citations_never_show(words: str) -> None:
     assert not {"⁅", "⁆"} & set(article(written(words)).text_content())
 
 
-def test_markup_of_pages_is_shown_as_it_was_written() -> None:
-    text = "One <b>two</b> <script>three</script> &lt;i&gt;"
-    assert article(written(text)).text_content().strip() == "One <b>two</b> <script>three</script> <i>"
-
-
 @pytest.mark.fault("R15", "R16")
 def test_a_text_has_no_links_but_its_citations() -> None:
     text = "[one](https://lights.example/skerry) [two](https://lights.example/?q=secret) <https://evil.example/> [1]"
     body = article(written(text))
     assert [(link.text_content(), link.get("href")) for link in body.iter("a")] == [("1", "#source-1")]
     assert body.text_content().split() == ["one", "two", "<https://evil.example/>", "1"]
-
-
-def test_a_page_that_is_a_file_is_no_link_but_a_document_of_a_retriever_on_the_web_is() -> None:
-    swapped = [SOURCES[0].model_copy(update={"kind": "document"}), SOURCES[1].model_copy(update={"kind": "web"})]
-    page = finished(cited=[*swapped, SOURCES[2]], contradictions=[])
-    targets = {link.get("href") for link in lxml.html.document_fromstring(report_page(page)).iter("a")}
-    assert not [target for target in targets if target.startswith("file:")]
-    assert swapped[0].location in targets
 
 
 @pytest.mark.fault(51)

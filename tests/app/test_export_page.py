@@ -1,20 +1,83 @@
-"""The page of a report: what it shows, and where."""
+"""The page of a report: what it shows and where, and the same verdicts in every format."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import random
 import re
+from io import BytesIO
 
+import docx
 import lxml.html
 import pytest
-from exported import AUDIT, QUESTION, QUOTE, TEXT, UNCHECKED, finished, written
-from shown_page import at, tree, words
+from kit.models import figure_judge
+from kit.reports import (
+    AUDIT,
+    QUESTION,
+    QUOTE,
+    REPORT,
+    SOURCES,
+    TEXT,
+    UNCHECKED,
+    at,
+    claim_on,
+    finished,
+    passage,
+    standing,
+    tree,
+    words,
+)
 
+from deep_research import Context, Limits, SourceDocument, check_report
 from deep_research.app.exports.finished import figures_of
 from deep_research.app.exports.page import report_page
+from deep_research.app.exports.word import report_docx
+from deep_research.app.output import run_json
 from deep_research.core.evidence.citations.labels import all_labels, labels
+from deep_research.core.evidence.citations.rendering import with_marks
 from deep_research.core.records.report import Report
+from deep_research.core.records.sources import Source
+from deep_research.core.run.store.pages import text_hash
+
+TABLE = """## Debt
+
+| Year | Debt | `Cash` |
+|---|---:|---:|
+| 2024 | 20.7 [1] | **3.4** [1] |
+| 2025 | 21.3 [1] | 4.2 |
+"""
+DOCUMENTS = {
+    1: SourceDocument(
+        "Register", "# Register\n\nThe light was lit for the first time in 1844. It stands 38 metres tall."
+    ),
+    2: SourceDocument("Keepers", "# Keepers\n\nAda Moran kept the light for 21 years. Her wage was $95 per month."),
+}
+FIGURES = (
+    "Statements checked",
+    "Supported",
+    "Statements corrected",
+    "Statements marked as not verified",
+    "Statements not verified",
+    "Statements that need no source",
+)
+MARK = " *(not verified)*"
+PARTS = (
+    "The light was lit for the first time in 1844. [1]",
+    "It was lit as early as 1846. [1]",
+    "It was lit in 1844 [1], and Ada Moran kept it for 12 years [2].",
+    "Ada Moran, who kept it for 21 years [2], earned $95 [2].",
+    "It stands 38 metres tall and was kept for 21 years. [1][2]",
+    "Nobody knows who built it. [2]",
+    "It is worth a visit of 3 hours.",
+    "Some 4,000 ships passed it.",
+    "- Its wage was $950 per month. [2]\n- It was lit in 1844. [1]",
+    "| What | Light [1] | Keeper [2] |\n|---|---|---|\n| Year | 1844 | 1846 |\n| Height | 83 m | – |",
+    "| What | How much | Source |\n|---|---|---|\n| Height | 38 metres | [1] |\n| Wage | $59 | [2] |",
+    "## What it cost in 1844",
+    "She was paid $95 per week. [2]",
+)
 
 
 def test_the_page_has_question_date_language_and_one_heading_of_the_first_level() -> None:
@@ -28,33 +91,6 @@ def test_the_page_has_question_date_language_and_one_heading_of_the_first_level(
     assert "4 March 2026" in words(page.find(".//header"))
 
 
-def test_the_title_of_the_report_is_that_of_the_page_and_the_request_stands_small_below() -> None:
-    page = tree(finished(title="The light of Skerry"))
-    assert (at(page, "//h1"), at(page, "//title")) == (["The light of Skerry"], ["The light of Skerry"])
-    assert at(page, "//header/p[contains(@class, 'small')]")[0] == QUESTION
-
-
-def test_nothing_stands_between_a_word_its_citation_and_the_punctuation_behind() -> None:
-    page = tree(written("It was lit in 1844 [1] . It burned [2] , and was built anew. [3] Then it shone [1]."))
-    text = page.find(".//article").text_content().strip()
-    assert text == "It was lit in 1844\u00a01. It burned\u00a02, and was built anew.\u00a03 Then it shone\u00a01."
-
-
-@pytest.mark.parametrize(
-    ("head", "expected"),
-    [("Harbour", []), ("Infrastructure", ["dense"]), ("Verschuldungsgrad" * 2, ["dense", "tight"])],
-)
-def test_a_table_with_long_words_is_set_in_small_type_before_words_are_divided(head: str, expected: list[str]) -> None:
-    page = tree(written(f"|{f' {head} |' * 6}\n|{'---|' * 6}\n" + 6 * "| 1 | 1 | 1 | 1 | 1 | 1 |\n"))
-    assert [*page.find(".//article//table").classes] == expected
-
-
-def test_numbers_stand_below_one_another_and_a_small_table_on_one_page() -> None:
-    table = tree(written("| Light | Height (m) |\n|---|---:|\n| Skerry | 38 |\n| Tarn | – |")).find(".//article//table")
-    assert [[*cell.classes] for cell in table.iter("th", "td")] == [[], ["figure"]] * 3
-    assert [*table.classes] == ["together"]
-
-
 @pytest.mark.fault(50)
 @pytest.mark.parametrize("language", all_labels())
 def test_each_language_has_its_headings(language: str) -> None:
@@ -64,22 +100,10 @@ def test_each_language_has_its_headings(language: str) -> None:
     assert page.get("dir") == ("rtl" if language == "ar" else "ltr")
 
 
-def test_the_contents_lead_to_every_heading_and_section() -> None:
+def test_citations_sentences_and_table_say_the_verdict() -> None:
     page = tree(finished())
-    targets = [link.get("href")[1:] for link in page.xpath("//nav//a")]
-    assert at(page, "//nav//a")[:2] == ["The Skerry Light", "Keepers"]
-    assert targets == [found.get("id") for found in page.xpath("//main//*[self::h2 or self::h3]")]
-
-
-def test_headings_leave_no_level_out() -> None:
-    page = tree(written("### Deep\n\n# Top\n\n##### Deeper\n\n## Between"))
-    levels = [found.tag for found in page.xpath("//article//*[starts-with(@id, 'section-')]")]
-    assert levels == ["h2", "h2", "h3", "h3"]
-
-
-def test_each_citation_leads_to_its_quote_and_says_its_verdict() -> None:
-    page = tree(finished())
-    cited = [(one.text, one.get("popovertarget"), one.get("class")) for one in page.xpath("//article//button")]
+    buttons = page.xpath("//article//button")
+    cited = [(button.text, button.get("popovertarget"), button.get("class")) for button in buttons]
     assert cited == [
         ("1", "quote-0", "cite supported"),
         ("1", "quote-1", "cite unchecked"),
@@ -87,55 +111,40 @@ def test_each_citation_leads_to_its_quote_and_says_its_verdict() -> None:
         ("3", "quote-4", "cite unsupported"),
         ("1", "quote-5", "cite supported"),
     ]
-    button_labels = [one.get("aria-label") for one in page.xpath("//article//button")]
-    assert button_labels[2] == "2, not checked by a model: The keeper & her 100% {granite}"
-    opened = {one.get("id"): words(one) for one in page.xpath("//aside[@popover]")}
-    assert QUOTE in opened["quote-0"] and "no word of '38'" in opened["quote-2"]
-    assert "The text of this source is not kept." in opened["quote-4"] and "openai:judge-1" in opened["quote-4"]
+    assert buttons[2].get("aria-label") == "2, not checked by a model: The keeper & her 100% {granite}"
+    opened = {aside.get("id"): words(aside) for aside in page.xpath("//aside[@popover]")}
     assert opened.keys() == {target for _, target, _ in cited}
-
-
-def test_a_sentence_is_underlined_by_its_verdict_through_its_markup() -> None:
-    page = tree(finished())
+    assert QUOTE in opened["quote-0"] and "no word of '38'" in opened["quote-2"]
+    assert "The text of this source is not stored." in opened["quote-4"] and "openai:judge-1" in opened["quote-4"]
     assert at(page, "//article//*[@class='claim unchecked']") == ["It stands", "38 metres", "tall, on granite."]
     assert at(page, "//article//*[@class='claim unsupported']") == ["It was electrified in 1937."]
     assert at(page, "//article//td/*[@class='claim supported']") == ["Skerry", "38 m"]
-
-
-def test_the_words_of_the_text_stay_as_they_are() -> None:
-    page = tree(finished())
-    for one in page.xpath("//article//button"):
-        one.drop_tree()
-    plain = re.sub(r"\[[\d, ]+\]|[*#|-]+:?", " ", TEXT)
-    assert words(page.find(".//article")).split() == plain.split()
-
-
-def test_the_table_of_evidence_has_a_row_for_each_sentence_and_source() -> None:
-    page = tree(finished())
     rows = page.xpath("//table[@class='evidence']/tbody/tr")
-    assert [row.get("id") for row in rows] == [f"evidence-{place}" for place in range(6)]
+    assert [row.get("id") for row in rows] == [f"evidence-{number}" for number in range(6)]
     cells = [[words(cell) for cell in row] for row in rows]
     assert cells[0][:2] == ["The Skerry Light was lit in 1844.", "supported"]
     assert cells[3] == ["Some 4,000 ships passed in 1905.", "no source", ""]
     assert cells[5][0] == "Skerry · 38 m"
 
 
+def test_the_words_of_the_text_stay_as_they_are() -> None:
+    page = tree(finished())
+    for button in page.xpath("//article//button"):
+        button.drop_tree()
+    plain = re.sub(r"\[[\d, ]+\]|[*#|-]+:?", " ", TEXT)
+    assert words(page.find(".//article")).split() == plain.split()
+
+
 def test_without_a_check_citations_lead_to_the_list_of_sources() -> None:
     page = tree(finished(report=UNCHECKED))
-    links = [(one.text, one.get("href")) for one in page.xpath("//article//a")]
+    links = [(link.text, link.get("href")) for link in page.xpath("//article//a")]
     assert links == [(n, f"#source-{n}") for n in ("1", "1", "2", "3", "1")]
     assert not page.xpath("//button | //aside | //*[@id='evidence' or @id='audit']")
     assert at(page, "//section/h2") == ["Contradictions", "Notes", "Sources"]
 
 
-def test_on_paper_citations_lead_to_the_table_of_evidence() -> None:
-    page = tree(finished(), is_on_paper=True)
-    assert [one.get("href") for one in page.xpath("//article//a")][:3] == ["#evidence-0", "#evidence-1", "#evidence-2"]
-    assert not page.xpath("//button | //aside")
-
-
 @pytest.mark.parametrize("is_on_paper", [False, True])
-def test_every_place_that_is_led_to_is_there_once(is_on_paper: bool) -> None:
+def test_every_link_target_exists_once(is_on_paper: bool) -> None:
     page = tree(finished(), is_on_paper=is_on_paper)
     ids = page.xpath("//@id")
     targets = {str(link)[1:] for link in page.xpath("//@href") if str(link).startswith("#")}
@@ -144,59 +153,21 @@ def test_every_place_that_is_led_to_is_there_once(is_on_paper: bool) -> None:
     assert targets <= set(ids)
 
 
-def test_numbers_that_no_source_has_and_markers_in_code_stay_text() -> None:
-    page = tree(written("One [7]. Two `[1]`. Three [1, 7]."))
-    assert words(page.find(".//article")) == "One [7]. Two [1]. Three [1, 7]."
-    assert not page.xpath("//article//a")
-
-
-def test_sources_tell_where_and_when() -> None:
-    first, second, third = at(tree(finished()), "//ol[@class='sources']/li")
+def test_the_page_lists_sources_contradictions_gaps_and_unread_sources() -> None:
+    page = tree(finished())
+    first, second, third = at(page, "//ol[@class='sources']/li")
     assert first.startswith("1 Skerry Light – Register lights.example · 2021-05-04 · read on 2026-03-04")
     assert "the keeper.md" in second and third.startswith("3 Lighthouses of the coast coast.example")
     assert "file:" not in second
-    assert "Nearly the same text: 1, 3" in at(tree(finished()), "//section[@aria-labelledby='sources']")[0]
-
-
-def test_what_is_contradicted_not_found_and_not_read_is_told() -> None:
-    page = tree(finished())
-    (row,) = page.xpath("//table[@class='contradictions']/tbody/tr")
-    assert [words(cell) for cell in row] == [
+    assert "Nearly the same text: 1, 3" in at(page, "//section[@aria-labelledby='sources']")[0]
+    assert at(page, "//table[@class='contradictions']/tbody/tr/*") == [
         "Lit in 1844. Skerry Light – Register, 2021-05-04",
         "Lit in 1846. Lighthouses of the coast, 2019-11",
         "Skerry Light – Register",
     ]
-
     assert at(page, "//section[@aria-labelledby='gaps']//li") == ["Who designed it?"]
-    assert at(page, "//section[@aria-labelledby='not-read']//td") == [
-        "https://closed.example/",
-        "the server asks for a password",
-    ]
-
-
-def test_the_audit_is_told_in_figures() -> None:
-    figures = figures_of(AUDIT, labels("en"))
-    assert (figures["Statements checked"], figures["Supported"], figures["Cost"], figures["Time at work"]) == (
-        "7",
-        "2",
-        "$0.42",
-        "1 min 15 s",
-    )
-    assert figures["Tokens read and written"] == "12\u202f345 / 678"
-    without_model = figures_of(AUDIT.model_copy(update={"usd": 0.0, "model_calls": 0}), labels("en"))
-    assert figures.keys() - without_model.keys() == {"Cost", "Model calls", "Tokens read and written"}
-    (shown,) = at(tree(finished()), "//section[@aria-labelledby='audit']/p")
-    assert [one.rpartition(": ")[0] for one in shown.split(" · ")] == [*figures]
-
-
-@pytest.mark.parametrize(
-    ("was_researched", "said"),
-    [(True, "This text cites no source."), (False, "No source was consulted for this text.")],
-)
-def test_a_text_without_sources_says_so(was_researched: bool, said: str) -> None:
-    report = Report(text="Words.", sources=())
-    page = tree(finished(report=report, cited=[], contradictions=[], was_researched=was_researched))
-    assert at(page, "//article") == [f"{said} Words."]
+    unread = ["https://closed.example/", "the server asks for a password"]
+    assert at(page, "//section[@aria-labelledby='not-read']//td") == unread
 
 
 def test_the_policy_names_the_one_style_and_pictures_within_the_page_and_nothing_else() -> None:
@@ -208,3 +179,121 @@ def test_the_policy_names_the_one_style_and_pictures_within_the_page_and_nothing
         policy == f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     assert "style=" not in page and "<script" not in page
+
+
+def test_in_short_an_export_lists_what_was_corrected_marked_or_not_verified() -> None:
+    page = lxml.html.document_fromstring(report_page(finished(), "short", is_on_paper=True))
+    assert not page.xpath("//*[@id='evidence'] | //*[contains(@class, 'legend')]") and QUOTE not in words(page)
+    assert at(page, "//section[@aria-labelledby='audit']/h3") == [
+        "Statements corrected",
+        "Statements marked as not verified",
+        "Statements not verified",
+    ]
+    assert at(page, "//ul[@class='remarks']/li") == [
+        "It stands 38 metres tall, on granite.",
+        "It was electrified in 1937. “Power Light · Electric Skerry · 1973” 3",
+        "Some 4,000 ships passed in 1905.",
+    ]
+    assert {link.get("href") for link in page.xpath("//a[@class='cite']")} == {f"#source-{n}" for n in (1, 2, 3)}
+    (figures,) = at(page, "//section[@aria-labelledby='audit']/p")
+    assert figures.startswith(f"Statements checked: {AUDIT.checked} · Supported: {AUDIT.supported} · ")
+    assert "Tokens" not in words(page) and "Judged by openai:judge-1" in words(page)
+
+
+def test_a_document_for_word_shows_as_much_as_is_wanted() -> None:
+    texts = {}
+    for evidence in ("none", "short", "full"):
+        document = docx.Document(BytesIO(report_docx(finished(), evidence)))
+        tables = [cell.text for table in document.tables for row in table.rows for cell in row.cells]
+        texts[evidence] = "\n".join([*(paragraph.text for paragraph in document.paragraphs), *tables])
+    assert QUOTE in texts["full"] and QUOTE not in texts["short"] + texts["none"]
+    assert "Statements corrected" in texts["short"] and "Audit" not in texts["none"]
+    assert all("It was electrified in 1937." in text for text in texts.values())
+
+
+def test_cells_are_named_by_row_and_column_and_nothing_is_raw_markdown() -> None:
+    quote = "## Accounts\n\n| Year | **Debt** |\n|:---|---:|\n| 2025 | `21.3` |\n\n- a **half sen"
+    checked = [
+        claim_on("20.7 [1]", "supported", passage(1, "supported", quote), text=TABLE),
+        claim_on(
+            "**3.4** [1]",
+            "unsupported",
+            passage(1, "unsupported", "", reasons=("the source says: **3.1** |",)),
+            text=TABLE,
+        ),
+        claim_on("21.3 [1]", "supported", passage(1, "supported", quote), text=TABLE),
+    ]
+    text, claims = with_marks(TABLE, checked, labels("en"))
+    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=claims), cited=SOURCES))
+    assert at(page, "//tr[starts-with(@id, 'evidence-')]/td[1]") == [
+        "2024, Debt: 20.7",
+        "2024, Cash: 3.4",
+        "2025, Debt: 21.3",
+    ]
+    assert at(page, "//tr[@id='evidence-0']//blockquote") == ["Accounts Year · Debt 2025 · 21.3 a half sen"]
+    assert "the source says: 3.1" in at(page, "//tr[@id='evidence-1']/td[3]")[0]
+
+
+@pytest.mark.parametrize("language", all_labels())
+@pytest.mark.parametrize("judge", ["openai:judge-1", ""])
+def test_a_verdict_bears_the_name_of_the_model_that_gave_it(language: str, judge: str) -> None:
+    checked = claim_on("Some 4,000 ships passed in 1905.", "supported", passage(1, "supported", QUOTE, judge=judge))
+    page = tree(finished(language_code=language, report=REPORT.model_copy(update={"claims": (checked,)})))
+    said = labels(language)
+    expected = f"{said.supported} {said.judge} {judge}" if judge else said.supported
+    assert words(page.find(".//tr[@id='evidence-0']/td[2]")) == expected
+    assert words(page.find(".//aside[@id='quote-0']/p[2]")) == expected
+
+
+async def checked(seed: int) -> Report:
+    """Report of eight of these parts, judged by a model for even seeds and by rules for odd ones."""
+    text = "\n\n".join(random.Random(seed).sample(PARTS, 8))
+    judge = figure_judge()
+    limits = Limits(max_opinions=0 if seed % 2 else 24)
+    context = Context(models={"verifier": judge, "writer": "extractive"}, verify="check", limits=limits)
+    return await check_report(text, DOCUMENTS, context)
+
+
+def source(key: str) -> Source:
+    document = DOCUMENTS[int(key)]
+    return Source(
+        key=key,
+        title=document.title,
+        location=f"file:///{key}.md",
+        address=f"docs:{key}.md",
+        kind="document",
+        content_hash=text_hash(document.text),
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_every_way_out_says_the_same_of_every_part(seed: int) -> None:
+    report = await checked(seed)
+    verdicts = [claim.verdict for claim in report.claims]
+    assert len(set(verdicts)) > 1
+    marks = [MARK in report.text[claim.start : claim.end + len(MARK)] for claim in report.claims]
+    assert marks == [claim.is_marked for claim in report.claims] == [verdict == "unsupported" for verdict in verdicts]
+    assert report.text.count(MARK) == verdicts.count("unsupported")
+    audit = report.audit
+    assert audit and audit.marked == report.text.count(MARK)
+    parts = (audit.supported, audit.corrected, audit.marked, audit.not_verified, audit.reasoning)
+    assert audit.checked == sum(parts) == len(report.verdicts)
+    sources = [source(key) for key in report.sources]
+    figures = figures_of(audit, labels("en"))
+    assert [figures.get(name, "0") for name in FIGURES] == [str(number) for number in (audit.checked, *parts)]
+    claims = json.loads(run_json(standing(report, sources)))["claims"]
+    assert [claim["verdict"] for claim in claims] == verdicts
+    page = tree(finished(report=report, cited=report.cited({source.key: source for source in sources})))
+    assert all(plain(f"{name}: {value}") in plain(words(page)) for name, value in figures.items())
+    badges = page.xpath("//tr[starts-with(@id, 'evidence-')]//span[contains(@class, 'badge')]/@class")
+    assert badges == [f"badge {claim.verdict}" for claim in report.claims for _ in claim.passages or (None,)]
+    left = [(claim.verdict, plain(report.text[claim.start : claim.end])) for claim in report.claims]
+    for shown in page.xpath("//article//span[starts-with(@class, 'claim ')]"):
+        verdict = shown.get("class").removeprefix("claim ")
+        assert any(verdict == expected and plain(words(shown)) in text for expected, text in left), words(shown)
+        assert set(shown.xpath(".//a[starts-with(@class, 'cite')]/@class")) <= {f"cite {verdict}"}
+
+
+def plain(text: str) -> str:
+    """Only letters and digits of a text, without citation markers."""
+    return re.sub(r"\[\d\]|[\W_]", "", text)

@@ -1,16 +1,32 @@
-"""A report as a Word document, as a reader of such documents finds it."""
+"""A report as a Word document, and its charts."""
 
 from __future__ import annotations
 
+import sys
 from io import BytesIO
 from typing import Any
 
 import docx
+import lxml.html
 import pytest
-from exported import QUESTION, QUOTE, UNCHECKED, finished, written
+from kit.reports import QUESTION, QUOTE, UNCHECKED, at, faults, finished, tree, words, written
 
+from deep_research.app.exports.chart import series_of
 from deep_research.app.exports.finished import Finished
+from deep_research.app.exports.page import report_page
 from deep_research.app.exports.word import report_docx
+
+DEBT = """## Debt and cash
+
+| Year | Debt (million euros) | Cash (million euros) | Source |
+|---|---:|---:|---|
+| 2024 | 1,021.3 | 4.2 | [1] |
+| 2023 | 920.7 | – | [2] |
+| 2022 | 918.2 | 2.6 *(not verified)* | [2] |
+| 2021 | 914.9 | 3.0 | [1] |
+| 2020 | 912.4 | 3.1 | [1] |
+"""
+HEAD = ["", "2021", "2022", "2023"]
 
 
 def document(report: Finished) -> Any:
@@ -45,17 +61,6 @@ def test_the_document_has_an_outline() -> None:
     assert {table.style.name for table in found.tables} == {"Report Table"}
 
 
-def test_a_long_report_begins_with_its_contents() -> None:
-    titles = ["Summary", "Light", "Keepers", "Harbour", "Tides", "Costs", "Conclusion"]
-    long = document(written("\n\n".join(f"## {title}\n\nWords." for title in titles)))
-    contents = [p for p in long.paragraphs if p.style.name.startswith("toc ")]
-    assert [p.text for p in contents][: len(titles)] == titles
-    assert contents[0]._p.xpath(".//w:instrText")[0].text.startswith(" TOC ")
-    assert len(contents[0]._p.xpath(".//w:hyperlink[@w:anchor='section_1']")) == 1
-    short = document(written("## Summary\n\nWords."))
-    assert not [p for p in short.paragraphs if p.style.name.startswith("toc ")]
-
-
 def test_lists_and_emphasis_are_real_ones() -> None:
     found = document(written("- one\n- two\n\n1. a\n2. b\n\nThen **bold** and *leaning*, `code`.\n\n5. e\n\n> Said."))
     styles = {p.text: p.style.name for p in found.paragraphs}
@@ -65,34 +70,6 @@ def test_lists_and_emphasis_are_real_ones() -> None:
     assert formats["bold"] == (True, None, None)
     assert formats["leaning"] == (None, True, None)
     assert formats["code"] == (None, None, "Consolas")
-
-
-def test_lines_of_a_paragraph_are_joined_and_those_of_code_are_kept() -> None:
-    found = document(written("One\n**two**\nthree\n\n```\na\n  b\n```"))
-    texts = [p.text for p in found.paragraphs]
-    assert "One two three" in texts and "a\n  b" in texts
-
-
-def test_each_numbered_list_begins_with_its_own_number() -> None:
-    found = document(written("1. a\n2. b\n\nThen.\n\n5. e\n6. f"))
-    numbering = found.part.numbering_part.element
-    starts = {}
-    for paragraph in found.paragraphs:
-        if paragraph.style.name == "List Number":
-            number = numbering.num_having_numId(paragraph._p.pPr.numPr.numId.val)
-            starts[paragraph.text] = int(number.xpath("./w:lvlOverride/w:startOverride/@w:val")[0])
-    assert starts == {"a": 1, "b": 1, "e": 5, "f": 5}
-
-
-def test_a_list_within_a_list_stands_below_its_item() -> None:
-    found = document(written("- one\n  - inner\n    1. deep\n- two"))
-    styles = [(p.text, p.style.name) for p in found.paragraphs if p.style.name.startswith("List")][:4]
-    assert styles == [
-        ("one", "List Bullet"),
-        ("inner", "List Bullet 2"),
-        ("deep", "List Number 3"),
-        ("two", "List Bullet"),
-    ]
 
 
 def test_the_evidence_stands_in_a_table_whose_head_is_repeated() -> None:
@@ -121,29 +98,59 @@ def test_the_evidence_stands_in_a_table_whose_head_is_repeated() -> None:
     ],
     ids=["checked", "unchecked"],
 )
-def test_citations_lead_to_places_in_the_document(report: Finished, expected: list[str]) -> None:
+def test_citations_link_to_bookmarks_in_the_document(report: Finished, expected: list[str]) -> None:
     body = document(report).element.body
     anchors = body.xpath(".//w:hyperlink/@w:anchor")
-    assert [one for one in anchors if one.startswith(("evidence_", "source_"))] == expected
+    assert [anchor for anchor in anchors if anchor.startswith(("evidence_", "source_"))] == expected
     assert set(anchors) <= set(body.xpath(".//w:bookmarkStart/@w:name"))
 
 
-def test_sources_can_be_opened_at_the_quote() -> None:
-    found = document(finished())
-    targets = [rel.target_ref for rel in found.part.rels.values() if rel.is_external]
-    assert "file:///docs/the%20keeper.md" in targets
-    assert any(target.startswith("https://lights.example/skerry#:~:text=First") for target in targets)
+def charts(report: Finished) -> Any:
+    return tree(report).xpath("//figure[@class='chart']")
 
 
-def test_verdicts_can_be_told_by_the_kind_of_line() -> None:
-    runs = [run for p in document(finished()).paragraphs for run in p.runs if run.underline]
-    assert {(run.text, run.underline.name) for run in runs} >= {
-        ("It was electrified in 1937.", "WAVY"),
-    }
+def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures_in_words() -> None:
+    pytest.importorskip("matplotlib")
+    page = report_page(written(DEBT))
+    (chart,) = lxml.html.document_fromstring(page).xpath("//div[@class='wide']/following-sibling::*[1][self::figure]")
+    image = chart.find("img")
+    assert image.get("src").startswith("data:image/svg+xml;base64,")
+    assert image.get("alt") == (
+        "Debt and cash. Debt (million euros): 2024 1,021.3, 2023 920.7, 2022 918.2, 2021 914.9, 2020 912.4; "
+        "Cash (million euros): 2024 4.2, 2021 3, 2020 3.1"
+    )
+    assert words(chart.find("figcaption")) == "Debt and cash 12"
+    assert list(faults(page)) == []
 
 
-@pytest.mark.parametrize(("language", "is_rtl"), [("en", False), ("ar", True)])
-def test_text_runs_as_its_language_does(language: str, is_rtl: bool) -> None:
-    normal = document(finished(language_code=language)).styles["Normal"].element
-    assert bool(normal.xpath("./w:pPr/w:bidi")) == is_rtl
-    assert normal.xpath("./w:rPr/w:lang/@w:val") == [language]
+@pytest.mark.parametrize(
+    ("rows", "language", "lines"),
+    [
+        ([HEAD, ["Income in euros", "5", "6", "7"]], "en", {"Income in euros": [5, 6, 7]}),
+        ([["Quarter", "Ships"], ["Q1 2024", "5"], ["Q2 2024", "7"], ["Q3 2024", "6"]], "en", {"Ships": [5, 7, 6]}),
+        ([["Monat", "Anteil"], ["März", "5,5 %"], ["April", "−7 %"], ["Mai", "6 %"]], "de", {"Anteil": [5.5, -7, 6]}),
+        ([["", "A"], ["2024-01-31", "$5"], ["2024-02-29", "$6"], ["2024-03-31", "$7"]], "en", {"A": [5, 6, 7]}),
+        ([["Port", "2024"], ["Skerry", "5"], ["Ellen", "6"], ["North", "7"]], "en", None),
+        ([["Year", "Debt"], ["2021", "5"], ["2022", "6"]], "en", None),
+        ([["Year", "Debt"], ["2021", "5"], ["2023", "6"], ["2022", "7"]], "en", None),
+        ([["Year", "Debt"], ["2021", "5"], ["Q2 2022", "6"], ["2023", "7"]], "en", None),
+        ([["Year", "Debt"], ["2021", "5"], ["2022", "about 6"], ["2023", "7"]], "en", None),
+        ([["Year", "Debt"], ["2021", "5 million"], ["2022", "6 billion"], ["2023", "7 million"]], "en", None),
+        ([["Year", "Debt"], ["2021", "12.4"], ["2022", "14.9"], ["2023", "18.2"]], "de", None),
+        ([["Year", "Debt", "Ships"], ["2021", "5", "1"], ["2022", "6", "2"], ["2023", "7", "3"]], "en", None),
+        ([HEAD, ["Debt (euros)", "5", "6", "7"], ["Share (%)", "5", "6", "7"]], "en", None),
+        ([["年", "债务"], ["2021", "5"], ["2022", "6"], ["2023", "7"]], "zh", None),
+        ([["Word"], ["2021"]], "en", None),
+    ],
+)
+def test_only_what_is_plainly_one_series_is_drawn(rows: Any, language: str, lines: Any) -> None:
+    series = series_of(rows, "", language)
+    assert (series.lines if series else None) == lines
+
+
+def test_a_report_has_at_most_three_charts_and_none_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    report = written(DEBT * 5)
+    assert len(charts(report)) == 3 and len(at(tree(report), "//article//table")) == 5
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert charts(report) == []

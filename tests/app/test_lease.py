@@ -1,4 +1,4 @@
-"""One writer a thread: of several processes one runs it, the others are told, and nothing is paid twice or lost."""
+"""One writer per thread: one process runs it, others are refused, and nothing is paid twice or lost."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import Ended
-from held import gate
-from lab import PLAN, lab
+from kit.commands import Ended, WireDesk, in_rounds, wire_desk
+from kit.openai_server import Received, Reply
+from kit.runs import PLAN, gate, lab
+from kit.server import GRAPH, SECONDS, Server, said
+from kit.wire import FACTS, QUESTION, plain_run, researched, written
 from langgraph.types import Command
-from openai_server import Received, Reply
-from server import GRAPH, SECONDS, Server, said
-from wire import FACTS, QUESTION, plain_run, researched, written
-from wire_desk import WireDesk, in_rounds, wire_desk
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.run.errors import ThreadBusy
@@ -36,7 +34,7 @@ FOLLOW_UP = "How often does the ferry of Port Anlow sail?"
 
 
 class FirstHeld:
-    """A role of a model that keeps back its first answer until it is let."""
+    """Scripted role that holds back its first answer until `let` is set."""
 
     def __init__(self, script: Callable[[Received], Reply] = written) -> None:
         self.script, self.asked, self.let = script, threading.Event(), threading.Event()
@@ -72,10 +70,10 @@ def leases(folder: Path) -> int:
 
 
 def names_process(pid: int, ended: Ended) -> bool:
-    """Whether a command says, in one line and by its exit code, that this process runs the thread."""
+    """Whether exit code and error line name this process as the owner of the run."""
     line = ended.err.splitlines()[-1]
     return (ended.code, ended.out) == (4, "") and line.startswith(
-        f"Error: This run is at work in another process ({pid}) since 20"
+        f"Error: This run is in progress in another process ({pid}) since 20"
     )
 
 
@@ -128,7 +126,7 @@ def test_a_process_that_was_taken_for_dead_writes_nothing_when_it_wakes(wire: Wi
         process.send_signal(signal.SIGCONT)
         out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, out) == (4, "")
-    assert err.splitlines()[-1].startswith("Error: Another process has taken this run over")
+    assert err.splitlines()[-1].startswith("Error: Another process has taken")
     assert wire.desk.call("show", "light", "--format", "json").out == kept
 
 
@@ -141,12 +139,10 @@ def test_a_process_that_was_taken_for_dead_writes_nothing_when_it_wakes(wire: Wi
         ("machine = 'this one before it was started again', renewed = renewed + 1000", False),
     ],
 )
-async def test_a_lease_ends_with_its_process_or_when_it_is_not_renewed(
-    tmp_path: Path, change: str, *, is_busy: bool
-) -> None:
-    async with open_database(tmp_path / "runs.sqlite") as one, open_database(tmp_path / "runs.sqlite") as other:
-        async with one.saver.leases.hold("light") as lease:
-            await one.saver.change((f"UPDATE leases SET {change}, owner = 'somebody'", [()]))
+async def test_a_lease_ends_with_its_process_or_its_renewal(tmp_path: Path, change: str, *, is_busy: bool) -> None:
+    async with open_database(tmp_path / "runs.sqlite") as first, open_database(tmp_path / "runs.sqlite") as other:
+        async with first.saver.leases.hold("light") as lease:
+            await first.saver.change((f"UPDATE leases SET {change}, owner = 'somebody'", [()]))
             assert bool(await other.saver.leases.other("light")) == is_busy
             if is_busy:
                 with pytest.raises(ThreadBusy, match="wait until it ends, or stop it there"):
@@ -154,37 +150,37 @@ async def test_a_lease_ends_with_its_process_or_when_it_is_not_renewed(
                         pass
             else:
                 async with other.saver.leases.hold("light"):
-                    assert await one.saver.leases.other("light")
-        assert not lease.is_lost, "nothing has told it yet"
+                    assert await first.saver.leases.other("light")
+        assert not lease.is_lost, "it has not noticed yet"
 
 
 async def test_within_a_process_too_one_run_writes_to_a_thread_and_leaves_it_free_at_a_pause(tmp_path: Path) -> None:
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
     began, _, wait = gate()
     run = lab(tmp_path, graph=graph, planner=[wait, PLAN], review_plan=True)
-    place: Any = thread_config(run.thread)
+    config: Any = thread_config(run.thread)
     task = asyncio.create_task(run.ask())
     while not began.is_set():
         await asyncio.sleep(0)
     words = {"messages": ["words of somebody else"]}
-    others = graph.ainvoke(words, place, context=run.context), graph.aupdate_state(place, words)
+    others = graph.ainvoke(words, config, context=run.context), graph.aupdate_state(config, words)
     for error in await asyncio.gather(*others, return_exceptions=True):
-        assert isinstance(error, ThreadBusy) and "at work in this process" in str(error)
+        assert isinstance(error, ThreadBusy) and "in progress in this process" in str(error)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     await run.ask(None)
     assert await run.next() == ("review_plan",)
     assert "words of somebody else" not in [message.text for message in (await run.state()).messages]
     assert leases(tmp_path) == 0
-    async for _ in graph.astream(Command(resume="yes"), place, context=run.context):
+    async for _ in graph.astream(Command(resume="yes"), config, context=run.context):
         break
-    # Whoever has just left a run is not in the way.
-    await graph.aupdate_state(place, words, as_node="plan")
+    # A stream that was just left holds no lease.
+    await graph.aupdate_state(config, words, as_node="plan")
 
 
 @pytest.fixture
 def server(wire: WireDesk) -> Iterator[Server]:
-    """A server over the data folder of the command."""
+    """A server on the data folder of the command line."""
     server = Server(wire.desk.folder, DEEP_RESEARCH_DOCS="")
     server.start()
     yield server
@@ -192,7 +188,7 @@ def server(wire: WireDesk) -> Iterator[Server]:
 
 
 def commands_name_process(wire: WireDesk, thread: str, pid: int) -> bool:
-    """Whether every command says that this process is at work on the thread, and changes nothing."""
+    """Whether every command names this process and changes nothing."""
     report = wire.desk.folder / "report.md"
     assert names_process(pid, wire.desk.call("resume", thread))
     assert names_process(pid, wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--out", str(report)))
@@ -201,14 +197,12 @@ def commands_name_process(wire: WireDesk, thread: str, pid: int) -> bool:
     assert "  running in another process " in wire.desk.call("runs").out
     shown = wire.desk.call("show", thread)
     assert f"\nStatus    running: in another process ({pid}) since " in shown.out
-    return "Go on" not in shown.out and not report.exists()
+    return "Resume  " not in shown.out and not report.exists()
 
 
 @pytest.mark.slow
 @pytest.mark.fault(43, 47, "R28")
-def test_who_is_at_work_on_a_run_is_told_by_command_and_server_and_no_question_is_lost(
-    wire: WireDesk, writer: FirstHeld, server: Server
-) -> None:
+def test_command_and_server_name_the_process_of_a_busy_run(wire: WireDesk, writer: FirstHeld, server: Server) -> None:
     thread = str(uuid.uuid4())
 
     async def run_on_server() -> dict[str, Any]:
@@ -223,7 +217,7 @@ def test_who_is_at_work_on_a_run_is_told_by_command_and_server_and_no_question_i
         assert commands_name_process(wire, thread, process.pid)
         refused = asyncio.run(run_on_server())["__error__"]
         assert refused["error"] == "ThreadBusy"
-        assert refused["message"].startswith(f"This run is at work in another process ({process.pid}) since ")
+        assert refused["message"].startswith(f"This run is in progress in another process ({process.pid}) since ")
         assert wire.paid() == paid
         writer.let.set()
         out, _ = process.communicate(timeout=SECONDS)
@@ -238,7 +232,7 @@ def test_who_is_at_work_on_a_run_is_told_by_command_and_server_and_no_question_i
     asking.start()
     assert writer.asked.wait(SECONDS)
     ended = wire.desk.call("resume", thread)
-    assert (ended.code, "at work in another process" in ended.err) == (4, True)
+    assert (ended.code, "in progress in another process" in ended.err) == (4, True)
     writer.let.set()
     asking.join(SECONDS)
     assert set(wire.paid().values()) == {1}

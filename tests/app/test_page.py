@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attached import BERTHS, BROKEN, TARIFF
-from attached import QUESTION as ATTACHED_QUESTION
-from openai_server import Received, Reply, fail, say, use
-from server import Server
-from wire import END, FACTS, QUESTION, hand_out, written
-from wire_desk import Point, WireDesk, wire_desk
+from kit.commands import Point, WireDesk, wire_desk
+from kit.openai_server import Received, Reply, fail, say, use
+from kit.server import BERTHS, BROKEN, TARIFF, Server
+from kit.server import QUESTION as ATTACHED_QUESTION
+from kit.wire import END, FACTS, QUESTION, hand_out, written
 
 UNCLEAR = "Compare them?"
 LOCKED = "What is behind the locked door?"
@@ -21,8 +20,8 @@ FURTHER = "And the harbour?"
 MORE = "And once more, the harbour?"
 WIDE = "What is known of the coast?"
 PAINTED = "And who painted it?"
-COAST = [f"{place} on the coast" for place in ("light", "keeper", "harbour")] + [f"inlet {n}" for n in range(1, 10)]
-"""Tasks of the question that is wide."""
+COAST = [f"{subject} on the coast" for subject in ("light", "keeper", "harbour")] + [f"inlet {n}" for n in range(1, 10)]
+"""Tasks of the wide question."""
 LISTED = "Which keepers are listed in a table?"
 TABLE = "| Event | Year |\n|---|---|\n| Moran began | 1901 [2] |\n| Light lit | 1844 [1] |\n| Moran ended | 1932 [2] |"
 SECTIONS = 8
@@ -41,7 +40,7 @@ pytestmark = [
 ]
 HELD = Point("researcher", "keeper")
 WAIT = 240_000
-"""Milliseconds until a page has what it waits for, on a busy machine."""
+"""Timeout of the page in milliseconds, for a busy machine."""
 
 
 def clarify(request: Received) -> Reply:
@@ -84,16 +83,16 @@ def server(desk: WireDesk) -> Iterator[Server]:
 
 
 class Reader:
-    """A browser before the server."""
+    """A browser that uses the server."""
 
     def __init__(self, browser: Any, server: Server) -> None:
         self.browser, self.server = browser, server
         self.said: list[str] = []
-        """What went wrong in it: messages of the console, errors of the page, requests to anybody else."""
+        """Console messages, page errors, failed requests and requests to other hosts."""
 
     @contextmanager
     def page(self, width: int = 1500, scheme: str = "light", height: int = 900, script: str = "") -> Iterator[Any]:
-        """A page of a new reader, which has opened the address that the server prints."""
+        """A page in a fresh browser context, opened at the address that the server prints."""
         self.said.clear()
         context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         context.set_default_timeout(WAIT)
@@ -139,7 +138,7 @@ def ask(page: Any, question: str = QUESTION) -> None:
 
 
 def reply(page: Any, words: str, verb: str) -> None:
-    """Type `words` and send them, once the page has come so far that they are sent as `verb` says."""
+    """Type `words` and send them as soon as the button named `verb` is shown."""
     page.locator("#words").fill(words)
     page.locator(".composer").get_by_role("button", name=verb, exact=True).click()
 
@@ -151,12 +150,11 @@ def show_options(page: Any) -> None:
 def faults_of(page: Any) -> list[Any]:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     found = axe.run(page).response["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+    faults = [fault for fault in found if fault["impact"] in ("serious", "critical")]
+    return [(fault["id"], fault["nodes"][0]["html"]) for fault in faults]
 
 
-def test_a_whole_run_from_the_question_back_to_the_second_further_question(
-    reader: Reader, desk: WireDesk, tmp_path: Path
-) -> None:
+def test_a_whole_run_from_clarification_to_second_follow_up(reader: Reader, desk: WireDesk, tmp_path: Path) -> None:
     with reader.page() as page:
         show_options(page)
         page.get_by_label("Show me the plan first").check()
@@ -179,11 +177,11 @@ def test_a_whole_run_from_the_question_back_to_the_second_further_question(
         assert [task.locator("h3").inner_text().split("\n")[0] for task in tasks.all()] == ["light", "keeper"]
         assert tasks.nth(1).get_by_text("at work").is_visible()
         assert page.get_by_text("1 of 2 tasks done").is_visible()
-        # The plan is the one that is carried out, not the one that was proposed.
+        # The summary shows the edited plan, not the proposed one.
         summary = page.locator("summary", has_text="Plan, 2 steps, edited by you")
         summary.click()
         assert not page.get_by_text("The harbour").is_visible()
-        # What is shown is what the server knows, whoever looks, and whenever.
+        # A reload and a second tab show the same state.
         page.reload()
         page.locator(".task.done").first.wait_for()
         other = reader.tab(page.context)
@@ -214,15 +212,15 @@ def test_a_whole_run_from_the_question_back_to_the_second_further_question(
             page.get_by_role("button", name="Markdown", exact=True).click()
         loaded.value.save_as(tmp_path / "report.md")
         assert FACTS["light"] in (tmp_path / "report.md").read_text("utf-8")
-        for place, question in enumerate((FURTHER, MORE), 1):
+        for number, question in enumerate((FURTHER, MORE), 1):
             reply(page, question, "Ask")
             page.get_by_role("button", name="Start research").click()
-            page.locator(".exchange").nth(place).locator(".report article").get_by_text(FACTS["harbour"]).wait_for()
+            page.locator(".exchange").nth(number).locator(".report article").get_by_text(FACTS["harbour"]).wait_for()
         assert page.locator(".talk .user > p:first-child").all_inner_texts() == [
             "The light and its keeper",
             "Mind the years",
         ]
-        # Whoever comes later finds all of it, and what each report cites.
+        # After a reload all reports and their citations are there.
         page.reload()
         page.locator(".report article").nth(2).wait_for()
         assert page.locator("h1.question").all_inner_texts() == [UNCLEAR, FURTHER, MORE]
@@ -235,7 +233,7 @@ def test_a_whole_run_from_the_question_back_to_the_second_further_question(
         assert line.locator(".line").inner_text() == UNCLEAR
 
 
-def test_what_is_said_to_researchers_at_work_reaches_them(reader: Reader, desk: WireDesk) -> None:
+def test_a_message_reaches_the_researchers(reader: Reader, desk: WireDesk) -> None:
     with reader.page() as page:
         desk.holds.points.add(HELD)
         ask(page)
@@ -248,11 +246,11 @@ def test_what_is_said_to_researchers_at_work_reaches_them(reader: Reader, desk: 
         words.fill("And the harbour")
         page.locator(".report article").wait_for()
         assert words.input_value() == "And the harbour"
-        assert any("The keeper matters most" in one.prompt for one in desk.lab.models.requests[before:])
+        assert any("The keeper matters most" in request.prompt for request in desk.lab.models.requests[before:])
         assert FACTS["keeper"] in page.locator(".report article").inner_text()
 
 
-def test_a_table_is_sorted_and_copied_and_so_is_the_report(reader: Reader) -> None:
+def test_a_table_is_sorted_and_it_and_the_report_are_copied(reader: Reader) -> None:
     with reader.page() as page:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         ask(page, LISTED)
@@ -270,7 +268,7 @@ def test_a_table_is_sorted_and_copied_and_so_is_the_report(reader: Reader) -> No
         assert "| Moran began" in page.evaluate("navigator.clipboard.readText()")
 
 
-def test_why_a_run_failed_is_said_now_and_later(reader: Reader) -> None:
+def test_a_failed_run_says_why_also_after_a_reload(reader: Reader) -> None:
     with reader.page() as page:
         ask(page, LOCKED)
         page.get_by_text("check OPENAI_API_KEY").first.wait_for()
@@ -282,18 +280,7 @@ def test_why_a_run_failed_is_said_now_and_later(reader: Reader) -> None:
     assert "KeyRefused" in log and "Traceback" not in log
 
 
-def test_a_blank_question_and_an_unknown_run_are_answered_in_words(reader: Reader) -> None:
-    with reader.page() as page:
-        ask(page, " \n ")
-        page.get_by_text("Write a question first.").wait_for()
-        assert "#/run/" not in page.url
-        page.goto(f"{reader.server.url}/#/run/0b4f2c1e-0000-4000-8000-000000000000")
-        page.get_by_role("heading", name="Run not found").wait_for()
-        assert reader.said and all("404" in words for words in reader.said)
-        reader.said.clear()
-
-
-def test_runs_of_the_command_line_are_there_and_go_on(reader: Reader, desk: WireDesk) -> None:
+def test_a_run_of_the_command_line_goes_on_in_the_page(reader: Reader, desk: WireDesk) -> None:
     desk.desk.run("ask", UNCLEAR, "--thread", "from-the-command-line", "--data-dir", str(reader.server.data))
     with reader.page() as page:
         page.get_by_role("navigation").get_by_role("link").filter(has_text="Waits for you").first.click()
@@ -332,7 +319,7 @@ def test_runs_are_searched_renamed_and_deleted_unless_it_is_undone(reader: Reade
 
 
 def act_on(page: Any, verb: str) -> None:
-    """Choose from the menu of the first run in the list."""
+    """Choose an entry in the menu of the first run in the list."""
     row = page.locator(".runs li").first
     row.locator(".menu summary").click()
     row.get_by_role("button", name=verb).click()
@@ -350,19 +337,17 @@ addEventListener("DOMContentLoaded", () => {
   }).observe(document.body, {childList: true, subtree: true, characterData: true});
 });
 """
-"""Writes down, after each change of the page, where the part at work stands."""
+"""Records the position of the part at work after each change of the page."""
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_the_part_at_work_is_in_view_all_the_time_unless_the_reader_scrolls(
-    reader: Reader, desk: WireDesk, width: int, height: int
-) -> None:
+def test_the_part_at_work_stays_in_view(reader: Reader, desk: WireDesk, width: int, height: int) -> None:
     with reader.page(width, height=height, script=WATCH) as page:
         ask(page, WIDE)
         page.locator(".report article h2").nth(SECTIONS - 1).wait_for()
         seen = page.evaluate("window.seen")
         assert {stage for stage, *_ in seen} >= {"research", "report"}
-        assert [place for place in seen if not (place[1] < place[3] - 150 and place[2] > 56)] == []
+        assert [position for position in seen if not (position[1] < position[3] - 150 and position[2] > 56)] == []
         top = page.locator(".report article p").first.bounding_box()["y"]
         assert top < (300 if width == 1440 else height / 2)
         assert page.locator("#jump").is_hidden()
@@ -376,12 +361,6 @@ def test_the_part_at_work_is_in_view_all_the_time_unless_the_reader_scrolls(
         assert 0 < task.bounding_box()["y"] < height - 150
         page.get_by_role("button", name="Stop").click()
         page.get_by_text("This run was stopped").wait_for()
-
-
-def test_a_piece_of_a_long_report_costs_no_more_than_one_of_a_short_report(reader: Reader) -> None:
-    with reader.page() as page:
-        short, long = page.evaluate(PIECES)
-        assert short == long
 
 
 PIECES = """async () => {
@@ -403,6 +382,12 @@ PIECES = """async () => {
   return [await changes(1000), await changes(20000)];
 }"""
 """Counts the changes of the page by fifty pieces at the end of a report of 1,000 and of 20,000 words."""
+
+
+def test_a_piece_of_a_long_report_costs_no_more_than_one_of_a_short_report(reader: Reader) -> None:
+    with reader.page() as page:
+        short, long = page.evaluate(PIECES)
+        assert short == long
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -427,7 +412,7 @@ def test_nobody_is_kept_from_using_it(reader: Reader, desk: WireDesk, width: int
             assert faults_of(page) == []
 
 
-def test_files_go_with_a_question_and_are_named_with_what_became_of_them(reader: Reader, tmp_path: Path) -> None:
+def test_without_a_model_reports_quote_documents_and_attached_files(reader: Reader, tmp_path: Path) -> None:
     server = Server(tmp_path, DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true", DEEP_RESEARCH_MODELS="extractive")
     server.start()
     files = {"tariff.pdf": TARIFF, "berths.csv": BERTHS, "torn.pdf": BROKEN, "left-out.txt": b"Never sent."}
@@ -435,6 +420,9 @@ def test_files_go_with_a_question_and_are_named_with_what_became_of_them(reader:
         (tmp_path / name).write_bytes(data)
     try:
         with Reader(reader.browser, server).page() as page:
+            assert page.get_by_text("No language model is set").is_visible()
+            page.locator(".example").first.click()
+            assert page.get_by_role("textbox", name="Question").input_value()
             page.locator(".ask [data-files]").set_input_files([tmp_path / name for name in files])
             page.get_by_role("button", name="Remove left-out.txt").click()
             assert page.locator("#files li").all_inner_texts() == [f"{name}×" for name in [*files][:3]]
@@ -446,9 +434,19 @@ def test_files_go_with_a_question_and_are_named_with_what_became_of_them(reader:
             assert sent[:2] == ["tariff.pdf", "berths.csv"] and sent[2].startswith("torn.pdf: not read, ")
             assert faults_of(page) == []
             page.locator(".composer [data-files]").set_input_files(tmp_path / "left-out.txt")
-            reply(page, "And what was left out?", "Ask")
+            reply(page, "When was the Skerry Light lit?", "Ask")
             page.locator(".exchange").nth(1).locator(".files", has_text="left-out.txt").wait_for()
             assert page.locator("#files li").count() == 0
+            page.locator(".report article", has_text="1844").wait_for()
+            page.goto(f"{server.url}/#/")
+            page.get_by_role("link", name="check a report from elsewhere").click()
+            page.get_by_role("button", name="Check").click()
+            page.get_by_text("Paste a report, or attach it.").wait_for()
+            page.get_by_label("Report").fill(FOREIGN)
+            page.get_by_role("button", name="Check").click()
+            page.get_by_role("heading", name="Checked report").wait_for()
+            assert "1 numbers found" in page.locator(".standing").inner_text()
+            assert faults_of(page) == []
     finally:
         server.stop()
 
@@ -476,31 +474,6 @@ def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: 
         assert not page.locator("#source").is_visible()
         page.keyboard.press("Escape")
         assert page.locator("aside.quote:popover-open").count() == 0
-
-
-def test_without_a_model_the_page_says_so_and_reports_quote_the_documents(reader: Reader, tmp_path: Path) -> None:
-    server = Server(tmp_path, DEEP_RESEARCH_MODELS="extractive", DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true")
-    server.start()
-    try:
-        with Reader(reader.browser, server).page() as page:
-            assert page.get_by_text("No language model is set").is_visible()
-            page.locator(".example").first.click()
-            assert page.get_by_role("textbox", name="Question").input_value()
-            ask(page, "When was the Skerry Light lit?")
-            page.locator(".report article", has_text="1844").wait_for()
-            page.locator(".source-card").first.click()
-            assert "1844" in page.locator("#source mark").first.inner_text()
-            page.goto(f"{server.url}/#/")
-            page.get_by_role("link", name="check a report from elsewhere").click()
-            page.get_by_role("button", name="Check").click()
-            page.get_by_text("Paste a report, or attach it.").wait_for()
-            page.get_by_label("Report").fill(FOREIGN)
-            page.get_by_role("button", name="Check").click()
-            page.get_by_role("heading", name="Checked report").wait_for()
-            assert "1 numbers found" in page.locator(".standing").inner_text()
-            assert faults_of(page) == []
-    finally:
-        server.stop()
 
 
 def test_whoever_has_no_token_is_asked_for_it(reader: Reader) -> None:

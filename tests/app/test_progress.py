@@ -1,20 +1,17 @@
-"""What somebody sees who watches a run: lines in a pipe, a view on a terminal."""
+"""Progress of a run: lines in a pipe, a view on a terminal."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import threading
-from collections.abc import Coroutine
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
-from command import Desk, lines_until
-from lab import HandClock
+from kit.openai_server import Received, Reply, openai_server, say
+from kit.runs import HandClock
 from langchain_core.messages import HumanMessage
-from openai_server import Received, Reply, openai_server, say
 from rich.console import Console
 
 from deep_research.app.live_view import LiveView
@@ -22,13 +19,12 @@ from deep_research.app.progress import PlainLines, ProgressView
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import retry_budget_of
-from deep_research.core.records.sources import NotRead
 from deep_research.core.run.context import Context
 from deep_research.core.run.events import packets as p
 from deep_research.core.run.events import packets as sp
 from deep_research.core.run.events.call import CallEvents
 from deep_research.core.run.events.log import Emitter
-from deep_research.core.run.events.packets import AnyPacket, Document, Placement
+from deep_research.core.run.events.packets import AnyPacket, Placement
 
 TOP = Placement(turn_index=0)
 AGENT = Placement(turn_index=1, tab_index=1)
@@ -45,7 +41,7 @@ def stop() -> AnyPacket:
 
 
 def lines(capsys: pytest.CaptureFixture[str], *packets: AnyPacket) -> list[str]:
-    """What the packets print in a pipe."""
+    """Lines that the packets print to a pipe."""
     feed(PlainLines(""), *packets)
     return capsys.readouterr().err.splitlines()
 
@@ -56,20 +52,14 @@ def feed(view: ProgressView, *packets: AnyPacket) -> None:
 
 
 def seen(*packets: AnyPacket) -> str:
-    """What the view on a terminal shows after the packets."""
+    """The terminal view after the packets."""
     view, screen = LiveView(""), StringIO()
     feed(view, *packets)
     Console(file=screen, width=100).print(view)
     return screen.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("usd", "words"),
-    [
-        (0.0, "34 567 tokens"),
-        (0.00000062, "34 567 tokens, $0.0000012"),
-    ],
-)
+@pytest.mark.parametrize(("usd", "words"), [(0.0, "34 567 tokens"), (0.00000062, "34 567 tokens, $0.0000012")])
 def test_what_the_models_cost_is_added_up(capsys: pytest.CaptureFixture[str], usd: float, words: str) -> None:
     calls = (finished(34_000, usd), finished(567, usd))
     assert lines(capsys, *calls, stop()) == [f"spent: 2 model calls, {words}"]
@@ -89,19 +79,6 @@ def test_on_a_terminal_the_words_that_are_written_are_shown_and_no_more_than_a_s
         assert ("writing the report" in screen.getvalue()) == (packets[-1] is words[-1])
 
 
-def test_what_cannot_be_read_is_told_with_the_reason_and_stays_when_the_view_goes(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    unread = (NotRead(path="docs/a.pdf", reason="it is encrypted", code="encrypted"),)
-    packet = p.DocumentsIndexed(placement=TOP, done=2, total=2, readable=4, unread_total=3, unread=unread)
-    words = "documents indexed: 4 of 7; 3 could not be read: docs/a.pdf (it is encrypted), and 2 more: `deep-research"
-    (line,) = lines(capsys, packet)
-    assert line.startswith(words)
-    with LiveView("") as view:
-        view(packet)
-    assert words in " ".join(capsys.readouterr().err.split())
-
-
 def test_a_call_that_waits_says_how_long_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     delayed = p.CallDelayed(placement=TOP, seconds=12.4, reason="the provider asks to (429)")
     start = p.ResearchAgentStart(placement=AGENT, research_task="The light")
@@ -114,52 +91,15 @@ def test_a_call_that_waits_says_how_long_and_why(capsys: pytest.CaptureFixture[s
 
 
 def step_start(tab: int = 1) -> AnyPacket:
-    place = AGENT.model_copy(update={"tab_index": tab})
+    placement = AGENT.model_copy(update={"tab_index": tab})
     return sp.StepStarted(
-        placement=place, step_id="2", title="Its keeper", task="Who kept it?", kind="hybrid", parent_id=""
+        placement=placement, step_id="2", title="Its keeper", task="Who kept it?", kind="hybrid", parent_id=""
     )
 
 
-def test_on_a_terminal_steps_are_shown_as_researchers_are() -> None:
-    step, error = step_start(), p.PacketError(placement=AGENT, message="One search failed.")
-    found = p.SearchToolDocuments(
-        placement=AGENT.model_copy(update={"sub_turn_index": 1}),
-        documents=[Document(document_id="d", title="Light", link="file:///light")],
-    )
-    looking = sp.Activity(placement=AGENT.model_copy(update={"sub_turn_index": 0}), text="Digging deeper", icon="globe")
-    view = [line.rstrip() for line in seen(step_start(0), step, looking).splitlines()]
-    assert view[2:] == ["● 2 Its keeper", "  starts", "● 2 Its keeper", "  Digging deeper"]
-    assert "1 source" in seen(step, found)
-    live = LiveView("")
-    feed(live, step, error)
-    assert not live.researchers[1, 1].is_done, "a step goes on after an error"
-    feed(live, sp.StepDone(placement=AGENT, step_id="2", status="completed", reason=""))
-    assert live.researchers[1, 1].is_done
-
-
-class HeldServer:
-    """A server that answers once it is let."""
-
-    def __init__(self) -> None:
-        self.asked, self.may_answer = threading.Event(), threading.Event()
-
-    def __call__(self, request: Received) -> Reply:
-        self.asked.set()
-        assert self.may_answer.wait(60)
-        return say("It was lit in 1844.")
-
-
-def calling(folder: Path, placement: Placement) -> Coroutine[Any, Any, Any]:
-    """A call of the researcher's model with a prompt of some length."""
-    context = Context(models="openai:fake-1", data_dir=folder)
-    events = CallEvents(Emitter(lambda _: None), placement)
-    caller = Caller("researcher", context, retry_budget_of("q", context.limits), events)
-    return caller.message(resolve_model("researcher", context), [HumanMessage("When was the light lit? " * 300)])
-
-
-async def settle(clock: HandClock, seconds: float) -> None:
-    """Let the time pass, second by second, and the view take note of it."""
-    for _ in range(round(seconds)):
+async def settle(clock: HandClock, seconds: int) -> None:
+    """Let the time pass second by second, so that the view can follow."""
+    for _ in range(seconds):
         clock.time += 1
         for _ in range(5):
             await asyncio.sleep(0)
@@ -168,46 +108,43 @@ async def settle(clock: HandClock, seconds: float) -> None:
 async def test_a_line_every_ten_seconds_says_what_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    clock, held = HandClock(), HeldServer()
+    clock, asked, may_answer = HandClock(), threading.Event(), threading.Event()
     lines, live, screen = PlainLines("", clock), LiveView(""), StringIO()
+
+    def held(_: Received) -> Reply:
+        asked.set()
+        assert may_answer.wait(60)
+        return say("It was lit in 1844.")
+
+    async def work() -> None:
+        await asyncio.sleep(0)
+        lines(p.ResearchAgentTitle(placement=AGENT, title="The light"))
+        await settle(clock, 8)
+        assert capsys.readouterr().err == "[1.2] researching: The light\n"
+        await settle(clock, 2)
+        assert capsys.readouterr().err == "still running\n"
+        context = Context(models="openai:fake-1", data_dir=tmp_path)
+        events = CallEvents(Emitter(lambda _: None), AGENT.model_copy(update={"sub_turn_index": 0}))
+        caller = Caller("researcher", context, retry_budget_of("q", context.limits), events)
+        prompt = [HumanMessage("When was the light lit? " * 300)]
+        call = asyncio.create_task(caller.message(resolve_model("researcher", context), prompt))
+        await asyncio.to_thread(asked.wait)
+        await settle(clock, 30)
+        words = r"waiting for the model's answer to 1[5-9]\d\d tokens \(researcher 2\)"
+        assert re.fullmatch(rf"({words}\n){{3}}", capsys.readouterr().err)
+        Console(file=screen, width=100).print(live)
+        assert re.search(words, screen.getvalue())
+        may_answer.set()
+        await call
+        await settle(clock, 10)
+        assert capsys.readouterr().err == "still running\n"
+
     with openai_server(held) as server:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
-
-        async def work() -> None:
-            await asyncio.sleep(0)
-            lines(p.ResearchAgentTitle(placement=AGENT, title="The light"))
-            await settle(clock, 8)
-            assert capsys.readouterr().err == "[1.2] researching: The light\n"
-            await settle(clock, 2)
-            assert capsys.readouterr().err == "still at work\n"
-            call = asyncio.create_task(calling(tmp_path, AGENT.model_copy(update={"sub_turn_index": 0})))
-            await asyncio.to_thread(held.asked.wait)
-            await settle(clock, 30)
-            words = r"waiting for the model's answer to 1[5-9]\d\d tokens \(researcher 2\)"
-            assert re.fullmatch(rf"({words}\n){{3}}", capsys.readouterr().err)
-            Console(file=screen, width=100).print(live)
-            assert re.search(words, screen.getvalue())
-            held.may_answer.set()
-            await call
-            await settle(clock, 10)
-            assert capsys.readouterr().err == "still at work\n"
-
         await lines.during(work())
     await settle(clock, 20)
-    assert capsys.readouterr().err == "", "nothing is said when the work is over"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", [("ask", "When was the light lit?", "--no-web"), ("doctor", "--try")])
-def test_a_command_whose_model_is_slow_says_that_it_waits(desk: Desk, command: tuple[str, ...]) -> None:
-    held = HeldServer()
-    with openai_server(held) as server:
-        given = ("--model", "openai:fake-1", "--docs", str(desk.docs))
-        with desk.started(*command, *given, **server.environment) as process:
-            said = lines_until(process, "waiting for the model's answer to ")
-            assert any("Trying out how fake-1 calls tools" in line or "trying it out" in line for line in said)
-        held.may_answer.set()
+    assert capsys.readouterr().err == "", "nothing is printed when the work is over"
 
 
 def test_words_are_taken_by_researchers_at_work_and_neither_before_nor_in_a_quick_answer_nor_in_the_report() -> None:

@@ -1,4 +1,4 @@
-"""What an installed package registers by entry points: an engine, a tool, a parser and an export format."""
+"""Entry points of installed packages: an engine, a tool, a parser and an export format."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ def test_registered_engines_and_tools_are_named_like_our_own(environment: dict[s
     assert ended(environment, "-c", RUN) == "['Shelf'] ['web_search', 'open_url', 'keepers']\n"
 
 
-def test_a_registered_parser_reads_documents_and_a_registered_exporter_writes_the_report(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_registered_parsers_and_exporters_are_used(environment: dict[str, str], tmp_path: Path) -> None:
     command = str(Path(sys.executable).with_name("deep-research"))
     question, folder, out = "When was the Skerry Light lit?", str(tmp_path / "docs"), tmp_path / "report.tex"
     options = ("--no-web", "--yes", "--model", "extractive", "--docs", folder, "--out", str(out))

@@ -1,4 +1,4 @@
-"""`deep-research serve` starts the server with its page, or says what has to change."""
+"""`deep-research serve` starts the server with its page, or names the setting to change."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pathlib import Path
 
 import httpx
 import pytest
-from command import SECONDS, Desk
-from lab import write_documents
+from kit.commands import SECONDS, Desk
+from kit.engines import Answer, Loopback, Request
+from kit.runs import write_documents
+from kit.server import said
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import UnprocessableEntityError
-from search_api import Answer, Loopback, Request
-from server import said
 
-ADDRESS = re.compile(r"Its page: (http://127\.0\.0\.1:\d+)/#token=(\S+)")
+ADDRESS = re.compile(r"Web page: (http://127\.0\.0\.1:\d+)/#token=(\S+)")
 
 
 @contextmanager
 def served(desk: Desk, **environment: str) -> Iterator[tuple[str, str]]:
-    """The address and the token of a server, which leaves no traceback when it is stopped."""
+    """Address and token of a running server; checks that stopping it prints no traceback."""
     process = desk.start("serve", **environment)
     said_by_it = ""
     try:
@@ -61,7 +61,7 @@ def test_one_command_after_the_demo_serves_the_page_and_its_documents(tmp_path: 
         report = httpx.get(f"{url}/research/runs/{thread}/export", headers=headers, timeout=SECONDS)
         assert "1844" in report.text
         refused = httpx.get(f"{url}/research/runs/{thread}/export?format=odt", headers=headers, timeout=SECONDS)
-        assert (refused.status_code, "there is no 'odt'" in refused.text) == (422, True)
+        assert (refused.status_code, "unknown format 'odt'" in refused.text) == (422, True)
     assert thread[:6] in desk.run("runs").out
 
 

@@ -1,4 +1,4 @@
-"""Runs on the server are steered, stopped, taken back and survive kill -9, and nothing is paid for twice."""
+"""Runs on the server are steered and stopped, and nothing is paid for twice."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kit.server import GRAPH, Conversation, Server, said, until, write_config
+from kit.server_graph import FOLDER, HOLD, NOTES
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import UnprocessableEntityError
 from langgraph_sdk.schema import Command
-from server import GRAPH, Conversation, Server, said, until, write_config
-from server_graph import FOLDER, HOLD, NOTES
 
 pytestmark = pytest.mark.slow
 
 QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
 SLOW = "Its keeper Ada Moran"
-"""How the task begins that is made to wait."""
+"""Beginning of the task that is held."""
 OTHERS = 2
-"""How many others there are."""
+"""Number of the other tasks."""
 
 
 class Desk:
-    """Where the models of a server note their calls and wait."""
+    """Files through which the server's models record calls and are held."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def hold(self, words: str) -> None:
-        """Let the models wait whose first message begins so."""
+        """Hold the models whose first message begins with these words."""
         (self.folder / HOLD).write_text(words, "utf-8")
 
     def release(self) -> None:
@@ -40,7 +40,7 @@ class Desk:
         (self.folder / HOLD).unlink(missing_ok=True)
 
     def calls(self, thread: str, role: str = "researcher") -> list[dict[str, Any]]:
-        """What a role was asked on a thread, in order."""
+        """Calls of a role on a thread, in order."""
         notes = self.folder / NOTES
         lines = notes.read_text("utf-8").splitlines(keepends=True) if notes.exists() else []
         # The server may be in the middle of its last line.
@@ -48,11 +48,11 @@ class Desk:
         return [call for call in calls if (call["thread"], call["role"]) == (thread, role)]
 
     def counts(self, thread: str) -> Counter[str]:
-        """How many calls each task of a thread took."""
+        """Number of calls of each task of a thread."""
         return Counter(call["first"] for call in self.calls(thread))
 
     def finished(self, thread: str) -> dict[str, int]:
-        """How many calls each of the tasks took that do not wait."""
+        """Number of calls of each task that is not held."""
         finished = {task: count for task, count in self.counts(thread).items() if not task.startswith(SLOW)}
         assert len(finished) == OTHERS
         return finished
@@ -81,7 +81,7 @@ def desk(server: Server) -> Iterator[Desk]:
 
 
 async def start_and_hold(talk: Conversation, desk: Desk) -> str:
-    """Start a run whose slow researcher waits and whose others are done; returns the run's id."""
+    """Start a run and wait until only its held researcher is left; returns the run's id."""
     desk.hold(SLOW)
     started = await talk.client.runs.create(talk.thread, GRAPH, input=said(QUESTION))
     await until(lambda: others_are_done(talk, desk))
@@ -101,7 +101,7 @@ async def test_a_message_during_research_is_seen_in_the_next_turn(client: LangGr
     stopped = await start_and_hold(talk, desk)
     before = desk.finished(talk.thread)
     words = "Tides matter most."
-    # Of a message that comes in meanwhile the server chooses the id: the client may have seen one that is stored later.
+    # The server replaces the id: the client may have seen a message that is stored later.
     steering = Command(update={"messages": [{"role": "user", "content": words, "id": "chosen"}]})
     again = await client.runs.create(talk.thread, GRAPH, command=steering, multitask_strategy="interrupt")
     await until(lambda: has_ended(talk, stopped))
@@ -138,9 +138,7 @@ async def test_a_run_that_is_cancelled_goes_on_where_it_was(client: LangGraphCli
 
 
 @pytest.mark.fault(43, 46, "R28")
-async def test_of_two_answers_at_once_one_counts_and_a_late_one_changes_nothing(
-    client: LangGraphClient, desk: Desk
-) -> None:
+async def test_the_first_of_two_answers_counts(client: LangGraphClient, desk: Desk) -> None:
     talk = await Conversation(client).create()
     await talk.ask("Compare them?")
     both = [client.runs.wait(talk.thread, GRAPH, command={"resume": QUESTION}) for _ in range(2)]
@@ -153,16 +151,6 @@ async def test_of_two_answers_at_once_one_counts_and_a_late_one_changes_nothing(
     assert desk.counts(talk.thread) == paid
 
 
-async def test_a_run_that_is_rolled_back_leaves_no_trace(client: LangGraphClient, desk: Desk) -> None:
-    talk = await Conversation(client).create()
-    await start_and_hold(talk, desk)
-    desk.release()
-    question = "How tall is the Skerry Light?"
-    values = await talk.ask(question, multitask_strategy="rollback")
-    assert [message["content"] for message in values["messages"][:-1]] == [question]
-    assert {finding["question_id"] for finding in values["findings"].values()} == {values["run"]["id"]}
-
-
 def test_all_of_this_was_done_without_a_complaint(server: Server) -> None:
-    # The edit that was refused.
+    # The refused edit is logged.
     assert [line for line in server.complaints() if "/state 422 " not in line] == []

@@ -1,4 +1,4 @@
-"""What the page asks of runs: their earlier questions, other names, and that they are gone."""
+"""Runs on the server: earlier questions, names, deletion, and files in messages."""
 
 from __future__ import annotations
 
@@ -10,15 +10,22 @@ from typing import Any
 
 import httpx
 import pytest
-from server import Conversation, Server, said
+from kit.server import BERTHS, BROKEN, FILES, GRAPH, QUESTION, TARIFF, Conversation, Server, asked, block, left_of
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import NotFoundError
 
 ALICE, BOB = "a-token-of-alice-1234", "b-token-of-bob-123456"
 FIRST, FURTHER = "When was the Skerry Light lit?", "Who kept the Skerry Light?"
+LARGE = b"The fee is written on line one.\n" + b"x" * 2_100_000
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server"), DEEP_RESEARCH_SERVER_TOKENS=f"alice:{ALICE} bob:{BOB}")
+    server = Server(
+        tmp_path_factory.mktemp("server"),
+        DEEP_RESEARCH_SERVER_TOKENS=f"alice:{ALICE} bob:{BOB}",
+        DEEP_RESEARCH_MAX_ATTACHMENT_BYTES="2000000",
+    )
     server.start()
     yield server
     server.stop()
@@ -47,7 +54,7 @@ async def get(web: httpx.AsyncClient, path: str) -> Any:
 
 
 def rows_of(server: Server, thread: str) -> int:
-    """Rows that the database has of a thread, in whatever table."""
+    """Number of the thread's rows in all tables."""
     with closing(sqlite3.connect(server.data / "runs.sqlite")) as connection:
         queries = (
             "checkpoints WHERE thread_id = ?",
@@ -57,12 +64,11 @@ def rows_of(server: Server, thread: str) -> int:
         return sum(connection.execute(f"SELECT count(*) FROM {query}", (thread,)).fetchone()[0] for query in queries)
 
 
-async def test_an_earlier_report_is_read_with_its_sources_and_packets(
-    web: httpx.AsyncClient, talk: Conversation
-) -> None:
+async def test_an_earlier_report_has_its_sources_and_packets(web: httpx.AsyncClient, talk: Conversation) -> None:
     [earlier] = await get(web, f"/research/runs/{talk.thread}/earlier")
     assert (earlier["question"], earlier["status"]) == (FIRST, "completed")
-    assert earlier["sources"][0]["title"] and "deep_research_plan_start" in {one["type"] for one in earlier["packets"]}
+    assert earlier["sources"][0]["title"]
+    assert "deep_research_plan_start" in {packet["type"] for packet in earlier["packets"]}
     at = f"question={earlier['question_id']}"
     page = (await web.get(f"/research/runs/{talk.thread}/export?format=html&{at}")).text
     assert FIRST in page and FURTHER not in page
@@ -71,18 +77,16 @@ async def test_an_earlier_report_is_read_with_its_sources_and_packets(
     assert (await web.get(f"/research/runs/{talk.thread}/export?question=none")).status_code == 404
 
 
-async def test_a_run_is_listed_under_its_first_question_found_and_renamed(
-    web: httpx.AsyncClient, talk: Conversation
-) -> None:
+async def test_a_run_is_listed_found_and_renamed(web: httpx.AsyncClient, talk: Conversation) -> None:
     path = f"/research/runs/{talk.thread}"
-    line = next(one for one in await get(web, "/research/runs") if one["thread"] == talk.thread)
+    line = next(run for run in await get(web, "/research/runs") if run["thread"] == talk.thread)
     assert (line["asked"], line["label"]) == (FIRST, "")
     for label in (" The light ", ""):
         assert (await web.patch(path, json={"label": label})).status_code == 200
-        line = next(one for one in await get(web, "/research/runs") if one["thread"] == talk.thread)
+        line = next(run for run in await get(web, "/research/runs") if run["thread"] == talk.thread)
         assert line["label"] == label.strip()
         found = await get(web, "/research/runs?search=SKERRY+light")
-        assert talk.thread in {one["thread"] for one in found}
+        assert talk.thread in {run["thread"] for run in found}
     assert await get(web, "/research/runs?search=volcano") == []
     wrongs: list[Any] = [{}, {"label": 7}, {"label": "x" * 201}, []]
     for wrong in wrongs:
@@ -101,20 +105,7 @@ async def test_a_deleted_run_leaves_nothing_behind(server: Server, web: httpx.As
     assert (await web.delete(path)).status_code == 404
 
 
-async def test_why_a_run_failed_before_its_first_step_is_kept(server: Server, web: httpx.AsyncClient) -> None:
-    (server.docs / "empty").mkdir()
-    thread = (await web.post("/threads", json={})).json()["thread_id"]
-    run = {"assistant_id": "deep_research", "input": said(FIRST), "context": {"docs": ["docs/empty"]}}
-    await web.post(f"/threads/{thread}/runs/wait", json=run)
-    line = next(one for one in await get(web, "/research/runs") if one["thread"] == thread)
-    assert line["status"] == "failed"
-    page = await web.get(f"/research/runs/{thread}/export")
-    assert (page.status_code, "no report yet" in page.text) == (409, True)
-
-
-async def test_the_offer_says_what_is_searched_and_has_examples_from_the_documents(
-    server: Server, web: httpx.AsyncClient
-) -> None:
+async def test_the_offer_has_examples_from_the_documents(server: Server, web: httpx.AsyncClient) -> None:
     offer = await get(web, "/research/offer")
     assert offer["uses"] == {"files": offer["uses"]["files"], "engines": [], "has_model": False, "fault": ""}
     assert offer["uses"]["files"] == sum(path.is_file() for path in Path(server.docs).rglob("*"))
@@ -125,3 +116,77 @@ async def test_the_offer_says_what_is_searched_and_has_examples_from_the_documen
 def test_nothing_of_this_blocks_the_server(server: Server) -> None:
     log = server.log.read_text("utf-8")
     assert "BlockingError" not in log and "Traceback" not in log
+
+
+@pytest.fixture
+async def alice(server: Server) -> AsyncIterator[LangGraphClient]:
+    async with server.client(ALICE) as client:
+        yield client
+
+
+@pytest.fixture
+async def bob(server: Server) -> AsyncIterator[LangGraphClient]:
+    async with server.client(BOB) as client:
+        yield client
+
+
+async def send(talk: Conversation, given: dict[str, Any]) -> dict[str, Any]:
+    """Send an input and return the values of the thread afterwards."""
+    async for part in talk.client.runs.stream(talk.thread, GRAPH, input=given, stream_mode="custom"):
+        assert part.event != "error", part.data
+    return await talk.values()
+
+
+def kept(server: Server) -> list[Path]:
+    """Attached files and their indexes, of all threads."""
+    return [path for path in (server.data / "attachments").rglob("*") if path.is_file()]
+
+
+@pytest.mark.fault("R32")
+async def test_files_belong_to_one_thread(server: Server, alice: LangGraphClient, bob: LangGraphClient) -> None:
+    talk = await Conversation(alice).create()
+    large = block("large.txt", LARGE, "text/plain")
+    values = await send(talk, asked(QUESTION, *FILES, large))
+    report = values["messages"][-1]["content"].replace("\\", "")
+    assert "47 crowns a night" in report and "44" in report
+    assert {Path(key).name for key in values["report"]["sources"]} == {"tariff.pdf", "berths.csv"}
+    assert "Not read: torn.pdf (" in report
+    assert f"Not read: large.txt ({len(LARGE)} bytes are more than 2000000 (limit max_attachment_bytes))." in report
+    [first, *_] = values["messages"]
+    attached = {file["name"]: file["size"] for file in first["additional_kwargs"]["deep_research_attached"]}
+    assert first["content"] == QUESTION
+    assert attached == {
+        "tariff.pdf": len(TARIFF),
+        "berths.csv": len(BERTHS),
+        "torn.pdf": len(BROKEN),
+        "large.txt": len(LARGE),
+    }
+    # Checkpoints and the server's list of runs contain no bytes of the files.
+    directories = {Path(path).parts[0] for path in left_of(TARIFF, BROKEN, LARGE, folder=server.data)}
+    assert directories == {"attachments"}
+    later = await send(talk, asked("How long is the north berth of Brannock Pier?"))
+    assert "31" in later["messages"][-1]["content"]
+
+    for client in (alice, bob):
+        other = await send(await Conversation(client).create(), asked(QUESTION))
+        assert "47 crowns" not in str(other) and "tariff" not in str(other)
+    before = len(kept(server))
+    with pytest.raises(NotFoundError):
+        await send(Conversation(bob, talk.thread), asked(QUESTION, block("planted.txt", b"Nothing.", "text/plain")))
+    assert len(kept(server)) == before
+
+    assert kept(server) and rows_of(server, talk.thread)
+    await alice.threads.delete(talk.thread)
+    assert kept(server) == [] and rows_of(server, talk.thread) == 0
+
+
+@pytest.mark.fault("R32")
+async def test_no_file_enters_another_users_thread(
+    server: Server, alice: LangGraphClient, bob: LangGraphClient
+) -> None:
+    talk = await Conversation(alice).create()
+    planted = block("planted.txt", b"The mooring fee at Brannock Pier is 1 crown.", "text/plain")
+    with pytest.raises(NotFoundError):
+        await send(Conversation(bob, talk.thread), asked(QUESTION, planted))
+    assert kept(server) == []
+    assert "1 crown" not in str(await send(talk, asked(QUESTION)))

@@ -1,34 +1,40 @@
-"""Two strategies: a run is begun by one of them, and whoever goes on with it goes on by that one."""
+"""Two strategies; and runs that are stopped: what was begun and paid for is kept, by the strategy it began with."""
 
 from __future__ import annotations
 
 import json
 import re
+import resource
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import Desk, desk_in
-from lab import QUESTION
+from kit.commands import Desk, Ended, desk_in, wire_desk
+from kit.openai_server import fail
+from kit.runs import QUESTION, lab
+from kit.server import WATCH
+from kit.wire import QUESTION as COAST_QUESTION
+from langgraph.store.memory import InMemoryStore
 
-from deep_research import research
-from deep_research.app.embed import build_graph
+from deep_research.app.embed import build_graph, thread_id
+from deep_research.app.runs import KEY, Notes
 from deep_research.app.stream import packets
 from deep_research.app.words import STRATEGIES
-from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.run.store.pages import page_namespace
 
 pytestmark = pytest.mark.slow
 
 FOLLOW_UP = "How tall is the Skerry Light?"
-PLANNED = {"DEEP_RESEARCH_STRATEGY": "planned"}
+HOUR = 3600
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """A desk with a finished run of either strategy, named like it."""
+    """A desk with a finished run of each strategy, named after it."""
     desk = desk_in(tmp_path_factory.mktemp("library"))
     for strategy in STRATEGIES:
         ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", strategy, "--strategy", strategy)
@@ -39,7 +45,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 def strategies_of(desk: Desk, thread: str) -> list[str]:
-    """The strategies that the checkpoints of a run were made by."""
+    """Strategies in the metadata of a run's checkpoints."""
     thread_id = json.loads(desk.call("show", thread, "--format", "json").out)["thread"]
     query = "SELECT DISTINCT CAST(metadata AS TEXT) ->> '$.research_strategy' FROM checkpoints WHERE thread_id = ?"
     with closing(sqlite3.connect(desk.data / "runs.sqlite")) as connection:
@@ -47,20 +53,12 @@ def strategies_of(desk: Desk, thread: str) -> list[str]:
 
 
 def contents(desk: Desk) -> list[Any]:
-    """All that is stored."""
+    """All rows of the database."""
     with closing(sqlite3.connect(desk.data / "runs.sqlite")) as connection:
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("checkpoints", "writes", "store")]
 
 
-def test_an_unknown_strategy_is_one_line_that_names_both() -> None:
-    line = r"^strategy: there is no 'plan' \(did you mean planned\?\); there are 'orchestrated' and 'planned'\.$"
-    with pytest.raises(UnknownSetting, match=line):
-        build_graph("plan")  # type: ignore[arg-type]
-    with pytest.raises(UnknownSetting, match=r"^strategy: there is no '';"):
-        research(QUESTION, "")  # type: ignore[arg-type]
-
-
-def test_a_planned_run_is_asked_for_listed_shown_and_told_again(library: Desk) -> None:
+def test_a_planned_run_is_listed_shown_and_replayed(library: Desk) -> None:
     assert " completed " in next(line for line in library.call("runs").out.splitlines() if "[planned]" in line)
     page = library.call("show", "planned").out
     assert "\nStrategy  planned\n" in page
@@ -82,8 +80,8 @@ def test_a_run_is_not_asked_by_another_strategy_and_nothing_is_changed(library: 
     ended = library.call("ask", FOLLOW_UP, "--thread", thread, "--strategy", other)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
-        f"Error: The run {thread!r} was begun by the strategy {thread!r} and goes on by it, not by {other!r}: "
-        "leave out --strategy, or begin another run (--thread)."
+        f"Error: The run {thread!r} was started with the strategy {thread!r} and cannot switch to {other!r}: "
+        "leave out --strategy, or start another run (--thread)."
     ]
     assert contents(library) == before
 
@@ -96,31 +94,84 @@ def test_a_run_goes_on_by_its_strategy_whatever_the_environment_says(library: De
         assert strategies_of(library, thread) == [thread]
 
 
-def test_the_environment_says_by_which_strategy_a_new_run_begins(tmp_path: Path) -> None:
+@pytest.mark.fault(42)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_run_goes_on_where_it_was_though_the_clock_was_set_back(tmp_path: Path, strategy: str) -> None:
     desk = desk_in(tmp_path)
-    ask = ("ask", QUESTION, "--docs", str(desk.docs), "--thread")
-    ended = desk.call(*ask, "by variable", **PLANNED)
-    assert (ended.code, "Warning" in ended.err) == (0, False)
-    assert strategies_of(desk, "by variable") == ["planned"]
-    assert desk.call(*ask, "by option", "--strategy", "orchestrated", **PLANNED).code == 0
-    assert strategies_of(desk, "by option") == ["orchestrated"]
-    refused = desk.call(*ask, "wrong", DEEP_RESEARCH_STRATEGY="planed")
-    assert (refused.code, len(refused.err.splitlines())) == (2, 1)
-    assert "DEEP_RESEARCH_STRATEGY: there is no 'planed' (did you mean planned?)" in refused.err
-    assert "wrong" not in desk.call("runs").out
+
+    def run(hours: int, *arguments: str) -> Ended:
+        clock = {"PYTHONPATH": str(WATCH), "CLOCK_SHIFT": str(hours * HOUR)}
+        return desk.run(*arguments, env=desk.environment | clock)
+
+    given = ("--docs", str(desk.docs), "--model", "extractive", "--thread", "light")
+    asked = desk.call("ask", QUESTION, *given, "--strategy", strategy, "--review-plan")
+    assert asked.code == 3, asked.err
+    answered = run(-1, "resume", "light", "--answer", "yes")
+    assert (answered.code, "1844" in answered.out) == (0, True), answered
+    followed = run(-2, "ask", "How tall is the Skerry Light?", *given)
+    assert followed.code == 3, followed.err
+    answered = run(-3, "resume", "light", "--answer", "yes")
+    assert (answered.code, "38 metres" in answered.out) == (0, True), answered
+    shown = json.loads(run(1, "show", "light", "--format", "json").out)
+    assert "38 metres" in shown["report"]
+    other = run(-4, "ask", "Where is the harbour?", *given[:-1], "harbour", "--yes")
+    assert other.code == 0
+    listed = desk.call("runs").out.splitlines()
+    assert ["harbour" in line for line in listed] == [True, False], "the latest run stands first"
 
 
-def test_a_run_that_an_app_began_and_left_is_known_for_what_it_is(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    desk.data.mkdir()
-    graph = build_graph("planned", checkpointer=desk.data / "runs.sqlite")
-    context = {"models": "extractive", "docs": [desk.docs], "data_dir": desk.data, "clarify": "off"}
-    for packet in packets(graph, QUESTION, "left", context=context):
-        if packet.type == "step_started":
-            break
-    assert "\nStrategy  planned\n" in desk.call("show", "left").out
-    assert " stopped " in desk.call("runs").out
-    resumed = desk.call("resume", "left", DEEP_RESEARCH_DOCS=str(desk.docs))
-    assert resumed.code == 0, resumed.err
-    assert "1844" in resumed.out
-    assert strategies_of(desk, "left") == ["planned"]
+@pytest.mark.fault(24)
+def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_how_to_go_on(tmp_path: Path) -> None:
+    with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")) as wire:
+        ended = wire.desk.call("ask", COAST_QUESTION, "--thread", "poor", "--yes")
+        assert ended.code == 1
+        assert ended.err.splitlines()[-1].endswith("The run is saved; resume it: deep-research resume poor")
+        assert " failed " in wire.desk.call("runs").out
+        page = wire.desk.call("show", "poor", "--data-dir", str(wire.desk.data)).out
+        assert "\nStatus    failed: The planner's model 'fake-1' cannot be used: no credit is left" in page
+        assert f"\nResume    deep-research resume poor --data-dir {wire.desk.data}\n" in page
+        assert "no credit is left" in json.loads(wire.desk.call("show", "poor", "--format", "json").out)["failure"]
+        again = wire.desk.call("resume", "poor")
+        assert (again.code, again.err.splitlines()[-1]) == (1, ended.err.splitlines()[-1])
+        assert wire.desk.call("resume", "poor", "--model", "extractive").code == 0
+        page = wire.desk.call("show", "poor").out
+        assert "no credit" not in page and "Resume  " not in page
+
+
+@pytest.mark.parametrize("size", [300_000, 600_000])
+def test_a_run_for_which_there_is_no_more_space_is_kept_and_its_exit_code_says_so(tmp_path: Path, size: int) -> None:
+    with wire_desk(tmp_path) as wire:
+        limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size))
+        ended = wire.desk.run("ask", COAST_QUESTION, "--thread", "light", preexec_fn=limit)
+        assert (ended.code, ended.out) == (1, "")
+        line = ended.err.splitlines()[-1]
+        assert line.startswith("Error: The ") and "disk I/O error" in line
+        assert line.endswith(" The run is saved; resume it: deep-research resume light")
+        assert "1844" in wire.desk.call("resume", "light").out
+
+
+@pytest.mark.fault(45)
+@pytest.mark.parametrize("after", ["deep_research_plan_start", "search_tool_start", "intermediate_report_start"])
+@pytest.mark.behaviour("O-87")
+def test_a_run_that_is_left_at_any_packet_goes_on_from_there(tmp_path: Path, after: str) -> None:
+    graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
+    for number in range(3):
+        context = lab(tmp_path).context
+        for packet in packets(graph, "When was it lit?", f"left {number}", context=context):
+            if packet.type == after:
+                break
+        last = list(packets(graph, None, f"left {number}", context=lab(tmp_path).context))[-1]
+        # The script starts again with the resumed run, so a researcher may search more often.
+        assert getattr(last, "stop_reason", "").startswith("completed")
+
+
+@pytest.mark.fault(44)
+async def test_a_run_goes_on_whose_settings_hold_one_that_there_is_no_more() -> None:
+    store = InMemoryStore()
+    kept = {"embeddings": True, "language": "de", "limits": {"gone": 1, "max_cycles": 3}}
+    await store.aput(page_namespace(thread_id("light")), KEY, {"json": json.dumps(kept)}, index=False)
+    assert await Notes(store, "light").choices({"window": "9000"}) == {
+        "language": "de",
+        "window": "9000",
+        "limits": {"max_cycles": 3},
+    }

@@ -1,4 +1,4 @@
-"""The stream of packets: typed, bracketed, alive in silence, and ended by exactly one stop, however the run ends."""
+"""The stream of packets and its replay: typed, bracketed, alive in silence, and ended by exactly one stop."""
 
 from __future__ import annotations
 
@@ -6,23 +6,96 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from lab import PLAN, QUESTION, Lab, lab
-from packet_check import faults
-from random_runs import Script, scripts
+from hypothesis import strategies as st
+from kit.models import call, calls
+from kit.packets import faults, merged, position_of
+from kit.runs import PLAN, QUESTION, REPORT, HandClock, Lab, lab, research, search, simple_research, think
+from langchain_core.messages import AIMessage
 
 from deep_research.app.embed import build_graph
-from deep_research.app.stream import apackets
-from deep_research.core.run.errors import NoPlan
+from deep_research.app.stream import apackets, areplay_thread, packets, replay, replay_thread
+from deep_research.app.words import GRAPHS
+from deep_research.core.run.errors import NoPlan, UnknownThread
 from deep_research.core.run.events import packets as p
 from deep_research.core.run.events.packets import AnyPacket, OverallStop, Placement
+from deep_research.state import ResearchState
+
+WORDS = st.sampled_from(["Skerry", "Light", "Ada Moran", "harbour", "tide"])
+THOUGHTS = st.sampled_from(["", 'What is missing? é \\ " ]', "One\n\nTwo"])
+FINDINGS = st.sampled_from(["Lit in 1844. [1]", "Known. [1][2] More. [9]", "Nothing was found."])
+REPORTS = st.sampled_from(["Lit [1] and tall [2]. [1]", "Nothing is cited.", "All [1], [2] and [3]; `[1]` is code."])
+
+
+class Script(NamedTuple):
+    """What the models of one run answer."""
+
+    planner: list[Any]
+    orchestrator: list[Any]
+    researchers: dict[str, list[Any]]
+    writer: list[Any]
+
+    def lab(self, folder: Path) -> Lab:
+        """A thread that follows it."""
+        return lab(
+            folder,
+            planner=self.planner,
+            orchestrator=self.orchestrator,
+            # A text that cites nothing is requested once more.
+            researcher={task: [*replies, replies[-1]] for task, replies in self.researchers.items()},
+            writer=[*self.writer, self.writer[-1]],
+        )
+
+
+def reasoned(text: str, thought: str) -> Any:
+    """An answer with a thought of the model's own before it."""
+    return AIMessage(text, additional_kwargs={"reasoning_content": thought}) if thought else text
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> list[Any]:
+    """What one researcher does, up to its finding."""
+    fails = draw(st.integers(0, 3)) == 0
+    kinds = ["think", "search", "both", "open", "wrong"]
+    script = [draw(step(kind)) for kind in draw(st.lists(st.sampled_from(kinds), max_size=3))]
+    finding = ValueError("the model is gone") if fails else reasoned(draw(FINDINGS), draw(THOUGHTS))
+    return [*script, REPORT, finding]
+
+
+def step(kind: str) -> st.SearchStrategy[Any]:
+    """One decision of a researcher."""
+    if kind == "think":
+        return THOUGHTS.map(lambda thought: think(thought or "Hm."))
+    if kind == "search":
+        return st.lists(WORDS, min_size=1, max_size=2).map(lambda words: search(*words))
+    if kind == "both":
+        return THOUGHTS.map(lambda thought: search("Ada Moran").model_copy(update={"content": thought}))
+    name, given = ("open_url", {"urls": ["file:///none"]}) if kind == "open" else ("dance", {"how": "well"})
+    return st.just(calls(call(name, **given)))
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> Script:
+    """A run: thoughts and rounds of one to three tasks, failures among them, then the report."""
+    orchestrator: list[Any] = []
+    researchers: dict[str, list[Any]] = {}
+    for round_number in range(draw(st.integers(1, 2))):
+        orchestrator += [think(draw(THOUGHTS) or "Hm.") for _ in range(draw(st.integers(0, 3)))]
+        tasks = [f"task {round_number}-{position}." for position in range(draw(st.integers(1, 3)))]
+        researchers |= {task: draw(steps()) for task in tasks}
+        thought = draw(THOUGHTS)
+        orchestrator.append(research(*tasks).model_copy(update={"content": thought}))
+    # Where every researcher failed, a report has to be asked for twice.
+    orchestrator += [REPORT.model_copy(update={"content": draw(THOUGHTS)}) for _ in range(2)]
+    planner = [reasoned(PLAN, draw(THOUGHTS))]
+    return Script(planner, orchestrator, researchers, [reasoned(draw(REPORTS), draw(THOUGHTS))])
 
 
 async def packets_of(run: Lab, message: Any = QUESTION, into: list[AnyPacket] | None = None) -> list[AnyPacket]:
-    """All packets of a run, also where it raises: then they are in `into`."""
+    """All packets of a run; if it raises, those received are in `into`."""
     heard = [] if into is None else into
     async for packet in apackets(run.graph, message, run.thread, context=run.context):
         heard.append(packet)
@@ -30,7 +103,7 @@ async def packets_of(run: Lab, message: Any = QUESTION, into: list[AnyPacket] | 
 
 
 def stop_of(heard: Sequence[AnyPacket]) -> OverallStop:
-    """The stop, which has to be the only one and the last."""
+    """The stop packet; checks that it is the only one and the last packet."""
     (stop,) = [packet for packet in heard if isinstance(packet, OverallStop)]
     assert heard[-1] is stop
     return stop
@@ -50,11 +123,6 @@ def test_whatever_a_run_does_its_stream_is_in_order(tmp_path: Path, script: Scri
 
 
 @pytest.mark.behaviour("O-79")
-async def test_a_run_that_ends_well_says_so(tmp_path: Path) -> None:
-    assert stops(await packets_of(lab(tmp_path))) == ("completed", "", False)
-
-
-@pytest.mark.behaviour("O-79")
 async def test_a_run_that_fails_says_why_and_raises(tmp_path: Path) -> None:
     run, heard = lab(tmp_path, planner=["", "", PLAN]), list[AnyPacket]()
     with pytest.raises(NoPlan) as error:
@@ -64,7 +132,7 @@ async def test_a_run_that_fails_says_why_and_raises(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault("R19")
-async def test_of_a_foreign_error_only_the_kind_is_told(tmp_path: Path) -> None:
+async def test_for_foreign_errors_only_the_type_is_reported(tmp_path: Path) -> None:
     run, heard = lab(tmp_path, writer=[ValueError("sk-secret")], graph=build_graph(), clarify="off"), list[AnyPacket]()
     with pytest.raises(ValueError, match="sk-secret"):
         await packets_of(run, into=heard)
@@ -85,6 +153,7 @@ async def test_a_cancelled_task_hears_the_stop_and_is_cancelled(tmp_path: Path) 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    assert task.cancelling() == 1
     assert stops(heard) == ("user_cancelled", "", True)
     assert stops(await packets_of(run, None))[0] == "completed"
 
@@ -110,7 +179,7 @@ async def test_silence_brings_heartbeats_and_nothing_is_lost_by_them(tmp_path: P
 
     heard = list[AnyPacket]()
     await packets_of(lab(tmp_path, planner=[slow], limits={"heartbeat_seconds": 0.05}), into=heard)
-    # On a busy machine silence may come before the run's own first sign of life, which bears no time.
+    # On a busy machine a heartbeat may come before the run's own first one, which has no time.
     beats = [packet for packet in heard if isinstance(packet, p.ChatHeartbeat)]
     assert beats[0] == heard[0]
     [first] = [beat for beat in beats if not beat.elapsed_seconds]
@@ -137,3 +206,130 @@ async def test_the_check_of_streams_finds_what_is_wrong(tmp_path: Path) -> None:
     assert faults([*heard, heard[-1]])
     for kind in (p.SectionEnd, p.PlanStart, p.ResearchAgentStart, p.CitationInfo):
         assert faults([packet for packet in heard if not isinstance(packet, kind)])
+
+
+def timed(tmp_path: Path, clock: HandClock, **scripts: Any) -> Lab:
+    """A run with elapsed-time packets: the stream checks only the graph's name."""
+    run = lab(tmp_path, clock=clock, **scripts)
+    run.graph = run.graph.copy({"name": GRAPHS["planned"]})
+    return run
+
+
+def seconds(heard: list[AnyPacket]) -> list[float]:
+    return [packet.elapsed_seconds for packet in heard if isinstance(packet, p.ElapsedTime)]
+
+
+@pytest.mark.behaviour("A-09")
+async def test_seconds_that_pass_at_once_are_sent_singly(tmp_path: Path) -> None:
+    clock = HandClock()
+    run = timed(tmp_path, clock, planner=[clock.after(2.5, PLAN)], writer=[clock.after(0.6, "Lit in 1844. [1]")])
+    heard = await packets_of(run)
+    types = [packet.type for packet in heard if not isinstance(packet, p.CallFinished)]
+    assert seconds(heard) == [1.0, 2.0, 3.0]
+    plan, report = types.index("deep_research_plan_start"), types.index("message_start")
+    assert types[plan - 2 : plan] == ["elapsed_time"] * 2
+    assert types[report - 1] == "elapsed_time"
+    assert getattr(heard[-1], "elapsed_seconds", None) == 3.1
+
+
+@pytest.mark.behaviour("A-09", "A-80")
+async def test_nothing_is_sent_after_the_stop_of_a_run(tmp_path: Path) -> None:
+    clock = HandClock()
+    failing = timed(tmp_path, clock, planner=[clock.after(1, ""), clock.after(1, "")])
+    heard = list[AnyPacket]()
+    with pytest.raises(NoPlan):
+        await packets_of(failing, into=heard)
+    assert [(packet.type, getattr(packet, "stop_reason", "")) for packet in heard[-1:]] == [("stop", "failed")]
+    assert getattr(heard[-1], "elapsed_seconds", None) == 2.0
+    heard = await packets_of(timed(tmp_path, clock, clarifier=[clock.after(4, "Which light?")]))
+    assert (seconds(heard), getattr(heard[-1], "stop_reason", "")) == ([1.0, 2.0, 3.0, 4.0], "waiting_for_user")
+
+    async def never(*_: Any) -> str:
+        await asyncio.Event().wait()
+        return PLAN
+
+    run, heard, before = timed(tmp_path, clock, planner=[never]), list[AnyPacket](), asyncio.all_tasks()
+    task = asyncio.create_task(packets_of(run, into=heard))
+    while not run.calls("planner"):
+        await asyncio.sleep(0)
+    clock.time += 1
+    while not seconds(heard):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    clock.time += 10
+    assert asyncio.all_tasks() == before
+    assert [getattr(packet, "stop_reason", "") for packet in heard[-1:]] == ["user_cancelled"]
+    assert seconds(heard) == [1.0]
+
+
+def last(packets: list[AnyPacket]) -> tuple[str, bool]:
+    stop = packets[-1]
+    assert isinstance(stop, p.OverallStop)
+    return stop.stop_reason, stop.is_resumable
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("O-88")
+@settings(max_examples=15, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(script=scripts())
+def test_a_stored_run_is_replayed_at_the_same_positions(tmp_path: Path, script: Script) -> None:
+    async def both() -> None:
+        run = script.lab(tmp_path)
+        streamed = await packets_of(run)
+        again = await run.replayed()
+        assert merged(again) == merged(streamed)
+        assert faults(again) == []
+
+    asyncio.run(both())
+
+
+async def test_a_stopped_run_is_replayed_as_far_as_it_went(tmp_path: Path) -> None:
+    is_hanging = asyncio.Event()
+
+    async def hangs(*_: Any) -> str:
+        is_hanging.set()
+        await asyncio.Event().wait()
+        return ""
+
+    assert [packet.type for packet in await replay(None, "t", ResearchState())] == ["stop"]
+    run = lab(
+        tmp_path,
+        orchestrator=[research("light task"), research("keeper task", "harbour task"), REPORT],
+        researcher={
+            "light task": simple_research(),
+            "keeper task": [search("Ada Moran"), hangs],
+            "harbour task": simple_research(),
+        },
+    )
+    task = asyncio.create_task(packets_of(run))
+    await is_hanging.wait()
+    await run.until_finished()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    replayed = await run.replayed()
+    assert last(replayed) == ("failed", True)
+    assert faults(replayed, is_whole=False) == []
+    positions = {packet.type: position_of(packet) for packet in replayed if packet.placement.turn_index == 2}
+    assert positions["top_level_branching"] == (2, 0, -1)
+    assert [packet.type for packet in replayed if position_of(packet) == (2, 0, -1)][-2:] == [
+        "research_agent_title",
+        "stop",
+    ]
+    assert positions["intermediate_report_cited_docs"] == (2, 1, -1), "what a finished sibling found is there"
+
+
+def test_an_app_names_the_thread(tmp_path: Path) -> None:
+    run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
+    streamed = list(packets(run.graph, QUESTION, "light", context=run.context))
+    again = list(replay_thread(run.graph, "light"))
+    assert merged(again) == merged(streamed)
+
+    async def once_more() -> list[AnyPacket]:
+        return [packet async for packet in areplay_thread(run.graph, "light")]
+
+    assert asyncio.run(once_more()) == again
+    with pytest.raises(UnknownThread, match="'nobody'"):
+        list(replay_thread(run.graph, "nobody"))

@@ -1,33 +1,229 @@
-"""What is traced of a run, where it is said, and how nothing is: against a tracing server on loopback."""
+"""Tracing of runs, its notices, and runs kept out of it, with a tracing server on loopback."""
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
+import gzip
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from email.parser import BytesParser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import httpx
+import langsmith
 import pytest
-from command import SECONDS, Desk, lines_until
-from lab import QUESTION, REPORT, lab, search, write_documents
+from kit.commands import Desk
+from kit.models import call, calls
+from kit.runs import QUESTION, REPORT, lab, search
+from kit.server import CONFIG, Conversation, Server
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
+from langchain_core.tracers.langchain import wait_for_all_tracers
 from langgraph.config import get_config
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
-from langgraph_sdk import get_sync_client
-from scripted import call, calls
-from server import CONFIG, Conversation, Server, said
-from traced import PROJECT, Sink, tracing_here, tracing_sink
+from langsmith import Client
+from langsmith.utils import get_env_var
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from typing_extensions import override
 
-from deep_research import aresearch, build_graph, thread_id
+from deep_research import build_graph, thread_id
 from deep_research.core.run.context import Context
+
+PROJECT = "lighthouses"
+BATCHES = {
+    "scale_down_nempty_trigger": 4,
+    "scale_up_nthreads_limit": 1,
+    "scale_up_qsize_trigger": 1000,
+    "size_limit": 100,
+    "size_limit_bytes": 20_000_000,
+}
+"""How a server says that it takes runs."""
+
+
+class Tree(NamedTuple):
+    """A run with the runs inside it, in the order in which they began."""
+
+    kind: str
+    name: str
+    inputs: Any
+    outputs: Any
+    inner: tuple[Tree, ...]
+
+    def every(self) -> Iterator[Tree]:
+        """This run and all inside it."""
+        yield self
+        for child in self.inner:
+            yield from child.every()
+
+    def names(self, *kinds: str) -> list[str]:
+        """The names of all runs of these kinds, this one first."""
+        return [run.name for run in self.every() if run.kind in kinds]
+
+    def named(self, name: str) -> Tree:
+        """The first run of this name."""
+        return next(run for run in self.every() if run.name == name)
+
+
+class Sink:
+    """What a tracing server was sent."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.requests: list[str] = []
+        """The paths that were asked for."""
+        self._runs: dict[str, dict[str, Any]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that switch tracing on and lead here."""
+        return {
+            "LANGSMITH_TRACING": "true",
+            "LANGSMITH_ENDPOINT": self.url,
+            "LANGSMITH_API_KEY": "ls-key-of-the-test",
+            "LANGSMITH_PROJECT": PROJECT,
+        }
+
+    def flush(self) -> None:
+        """Wait until this process has sent all that it traced."""
+        wait_for_all_tracers()
+
+    @property
+    def trees(self) -> list[Tree]:
+        """The runs that are inside no other."""
+        with self._lock:
+            return [self._tree(run) for run in self._sorted() if not run.get("parent_run_id")]
+
+    @property
+    def text(self) -> str:
+        """All that was sent, as JSON."""
+        with self._lock:
+            return json.dumps(list(self._runs.values()))
+
+    def take(self, run: Mapping[str, Any]) -> None:
+        """Take what is new of a run."""
+        with self._lock:
+            known = self._runs.setdefault(str(run["id"]), {})
+            known.update({name: value for name, value in run.items() if value is not None})
+
+    def _sorted(self) -> list[dict[str, Any]]:
+        return sorted(self._runs.values(), key=lambda run: str(run.get("dotted_order", "")))
+
+    def _tree(self, run: Mapping[str, Any]) -> Tree:
+        inner = [self._tree(child) for child in self._sorted() if child.get("parent_run_id") == run["id"]]
+        return Tree(run["run_type"], run["name"], run.get("inputs"), run.get("outputs"), tuple(inner))
+
+
+class TraceDesk(BaseHTTPRequestHandler):
+    """Answers LangSmith's client."""
+
+    server: Receiver
+
+    @override
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        """Say which batches are taken: `/info`."""
+        batches = {
+            "use_multipart_endpoint": self.server.is_multipart,
+            "size_limit": 100,
+            "size_limit_bytes": 20_000_000,
+        }
+        threads = {"scale_up_nthreads_limit": 1, "scale_up_qsize_trigger": 1000, "scale_down_nempty_trigger": 4}
+        self._answer({"version": "0.1", "batch_ingest_config": {**batches, **threads}})
+
+    def do_POST(self) -> None:
+        """Take a batch."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.endswith("/runs/multipart"):
+            self._take_parts(body)
+        elif self.path.endswith("/v1/traces"):
+            self._take_spans(body)
+        elif self.path.endswith("/runs/batch"):
+            for run in (run for runs in json.loads(body).values() for run in runs):
+                self.server.sink.take(run)
+        self._answer({}, 202)
+
+    def _take_parts(self, body: bytes) -> None:
+        head = f"Content-Type: {self.headers['Content-Type']}\r\n\r\n".encode()
+        for part in BytesParser().parsebytes(head + body).get_payload():
+            name = str(part.get_param("name", header="content-disposition"))  # type: ignore[union-attr]  # a message
+            _, run_id, *field = name.split(".")
+            value = json.loads(part.get_payload(decode=True))  # type: ignore[union-attr, arg-type]  # a message
+            self.server.sink.take({"id": run_id, field[0]: value} if field else value)
+
+    def _take_spans(self, body: bytes) -> None:
+        request = ExportTraceServiceRequest()
+        request.ParseFromString(gzip.decompress(body) if self.headers["Content-Encoding"] == "gzip" else body)
+        for span in (
+            span for resource in request.resource_spans for scope in resource.scope_spans for span in scope.spans
+        ):
+            known = {attribute.key: attribute.value.string_value for attribute in span.attributes}
+            run = {"id": span.span_id.hex(), "parent_run_id": span.parent_span_id.hex(), "name": span.name}
+            self.server.sink.take(
+                {**run, "run_type": known["langsmith.span.kind"], "dotted_order": str(span.start_time_unix_nano)}
+            )
+
+    def _answer(self, value: Any, status: int = 200) -> None:
+        self.server.sink.requests.append(self.path)
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+class Receiver(ThreadingHTTPServer):
+    """The server."""
+
+    sink: Sink
+    is_multipart: bool
+
+
+@contextmanager
+def tracing_sink(*, is_multipart: bool = True) -> Iterator[Sink]:
+    """A tracing server that takes `/runs/multipart` or else `/runs/batch`."""
+    with Receiver(("127.0.0.1", 0), TraceDesk) as server:
+        server.sink, server.is_multipart = Sink(f"http://127.0.0.1:{server.server_port}"), is_multipart
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield server.sink
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def tracing_here(*, is_multipart: bool = True, is_on: bool = True) -> Iterator[Sink]:
+    """A tracing server to which the environment of this process leads; `is_on`: tracing is switched on as well."""
+    with tracing_sink(is_multipart=is_multipart) as sink, pytest.MonkeyPatch.context() as patch:
+        for name, value in sink.environment.items():
+            if is_on or name != "LANGSMITH_TRACING":
+                patch.setenv(name, value)
+        if not is_on:
+            patch.delenv("LANGSMITH_TRACING")
+        # The library reads each variable once a process.
+        get_env_var.cache_clear()  # type: ignore[attr-defined]  # overloads hide the cache
+        client = Client()
+        langsmith.configure(client=client)
+        try:
+            yield sink
+        finally:
+            client.flush()
+            langsmith.configure(client=None)
+            patch.undo()
+            get_env_var.cache_clear()  # type: ignore[attr-defined]  # overloads hide the cache
+
 
 LIT = "The Skerry Light was lit for the first time in 1844."
 SEEN_FROM: list[str] = []
@@ -67,9 +263,7 @@ def notice_of(sink: Sink) -> str:
 
 
 @pytest.mark.parametrize("is_multipart", [True, False])
-async def test_a_run_with_its_nodes_calls_searches_reads_and_tools_is_one_tree(
-    tmp_path: Path, is_multipart: bool
-) -> None:
+async def test_a_run_is_traced_as_one_tree(tmp_path: Path, is_multipart: bool) -> None:
     steps = [
         search("Skerry Light"),
         calls(call("web_search", queries=["Skerry Light lit"])),
@@ -85,10 +279,10 @@ async def test_a_run_with_its_nodes_calls_searches_reads_and_tools_is_one_tree(
         assert [note for note in state.run.notices if note.startswith(notice_of(sink))]
     nodes = ["begin", "clarify", "plan", "orchestrate", "researcher", "collect"]
     nodes += ["write_report", "grade_report", "verify_report"]
-    inner = [one.name for one in tree.inner]
+    inner = [span.name for span in tree.inner]
     assert (tree.name, list(dict.fromkeys(inner))) == ("deep_research", nodes)
     researcher = tree.named("researcher")
-    assert [one.name for one in researcher.named("researcher_graph").inner] == [
+    assert [span.name for span in researcher.named("researcher_graph").inner] == [
         *["think_or_act", "use_tools"] * 4,
         *["think_or_act", "write_finding"],
     ]
@@ -101,28 +295,9 @@ async def test_a_run_with_its_nodes_calls_searches_reads_and_tools_is_one_tree(
     read = tree.named("open_url")
     assert read.inputs == {"urls": ["docs:lab-documents/lighthouse.md"]}
     assert "38 metres tall" in read.outputs["output"]["found"][0]["text"]
-    assert all(one.inputs and one.outputs for one in tree.every() if one.kind != "chain")
-    # A function that blocks finds the run's settings as one that does not.
+    assert all(span.inputs and span.outputs for span in tree.every() if span.kind != "chain")
+    # A blocking function sees the run's configuration too.
     assert [thread_id("lab")] == SEEN_FROM
-
-
-async def test_a_planned_run_is_one_tree_too(tmp_path: Path, sink: Sink) -> None:
-    docs = write_documents(tmp_path / "docs")
-    await aresearch(QUESTION, "planned", models="extractive", docs=[docs], data_dir=tmp_path)
-    sink.flush()
-    [tree] = sink.trees
-    nodes = {"begin", "orient", "clarify", "plan_steps", "step", "collect", "write_report", "verify_report"}
-    assert tree.name == "planned_research"
-    assert nodes <= {one.name for one in tree.inner}
-    assert {"internal_search", "open_url"} >= set(tree.named("step").names("tool")) != set()
-    assert tree.names("llm")
-
-
-async def test_without_the_variable_that_switches_tracing_on_nothing_is_sent(tmp_path: Path) -> None:
-    with tracing_here(is_on=False) as sink:
-        state = await lab(tmp_path).ask()
-        sink.flush()
-        assert (sink.trees, [note for note in state.run.notices if "racing" in note]) == ([], [])
 
 
 def test_the_command_is_traced_by_the_usual_variables_and_says_so(desk: Desk) -> None:
@@ -134,7 +309,7 @@ def test_the_command_is_traced_by_the_usual_variables_and_says_so(desk: Desk) ->
         assert "Tracing" not in desk.run(*question, env=untraced).err
         kept = desk.run(*question, "--thread", "kept", "--no-trace", env=traced)
         assert (kept.code, "Tracing" in kept.err, sink.requests) == (0, False, [])
-        # A run that was begun so goes on so.
+        # The choice is kept with the run.
         assert desk.run("ask", "Who kept it?", "--thread", "kept", env=traced).code == 0
         assert sink.requests == []
         asked = desk.run(*question, env=traced)
@@ -146,7 +321,7 @@ def test_the_command_is_traced_by_the_usual_variables_and_says_so(desk: Desk) ->
         assert "ok       tracing: off" in desk.run("doctor", env=untraced).out
 
 
-def test_traces_go_by_opentelemetry_alone_where_its_variables_say_so(desk: Desk) -> None:
+def test_opentelemetry_receives_the_traces_if_its_variables_are_set(desk: Desk) -> None:
     with tracing_sink() as sink:
         settings = {
             "LANGSMITH_TRACING": "true",
@@ -181,28 +356,8 @@ async def test_on_a_server_a_user_can_keep_a_run_out_of_the_operators_tracing(tm
         assert tree.names("tool") == ["internal_search"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("is_on", [True, False])
-def test_serve_traces_if_it_is_asked_to_and_a_key_alone_does_not_ask(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, is_on: bool
-) -> None:
-    monkeypatch.delenv("LANGSMITH_TRACING")
-    with tracing_sink() as sink:
-        settings = {name: value for name, value in sink.environment.items() if is_on or name != "LANGSMITH_TRACING"}
-        with desk.started("serve", "--docs", str(desk.docs), **settings) as process:
-            url, token = lines_until(process, "Its page: ")[-1].split()[-1].split("/#token=")
-            offered = httpx.get(f"{url}/research/offer", headers={"X-Api-Key": token}, timeout=SECONDS).json()
-            with get_sync_client(url=url, api_key=token) as client:
-                thread = client.threads.create()["thread_id"]
-                client.runs.wait(thread, "deep_research", input=said("When was the Skerry Light lit?"))
-            process.send_signal(signal.SIGINT)
-            process.wait(SECONDS)
-        assert bool(offered["tracing"]) == is_on
-        assert [tree.name for tree in sink.trees] == ["Deep research"] * is_on
-
-
 class Heard(BaseCallbackHandler):
-    """Notes the models that a caller's callbacks hear of, with tags and metadata."""
+    """Callback handler that records tags and metadata of chat model calls."""
 
     def __init__(self) -> None:
         self.models: list[tuple[list[str], dict[str, Any]]] = []
@@ -211,37 +366,17 @@ class Heard(BaseCallbackHandler):
         self.models.append((known["tags"], known["metadata"]))
 
 
-async def inside(graph: Any, how: str, call: dict[str, Any]) -> None:
-    """Have a graph run by itself or in another one, as its node or called by a node."""
-    if how == "alone":
-        await graph.ainvoke(**call)
-        return
-
-    async def node(state: MessagesState) -> dict[str, Any]:
-        found = await graph.ainvoke(**{**call, "input": state})
-        return {"messages": found["messages"][-1:]}
-
-    outer = StateGraph(MessagesState, context_schema=Context)
-    outer.add_node("inner", graph if how == "node" else node)
-    outer.add_edge(START, "inner")
-    store = InMemoryStore()
-    await outer.compile(store=store).ainvoke(**call)
-
-
-@pytest.mark.parametrize("how", ["alone", "called", "node"])
-async def test_a_run_that_is_not_to_be_traced_is_seen_by_the_callers_callbacks_alone(
-    tmp_path: Path, sink: Sink, how: str
-) -> None:
+@pytest.mark.parametrize("is_node", [False, True])
+async def test_an_untraced_run_reaches_only_the_callers_callbacks(tmp_path: Path, sink: Sink, is_node: bool) -> None:
     run, heard = lab(tmp_path, tracing=False, clarify="assume"), Heard()
-    call = {
-        "input": {"messages": [HumanMessage(QUESTION)]},
-        "context": run.context,
-        "config": {"callbacks": [heard]},
-    }
-    await inside(build_graph(), how, call)
+    graph: Any = build_graph()
+    if is_node:
+        outer = StateGraph(MessagesState, context_schema=Context)
+        outer.add_node("inner", graph)
+        outer.add_edge(START, "inner")
+        graph = outer.compile(store=InMemoryStore())
+    await graph.ainvoke({"messages": [HumanMessage(QUESTION)]}, {"callbacks": [heard]}, context=run.context)
     sink.flush()
     made = sum(len(model.calls) for model in run.models.values())
     assert len(heard.models) == made == 9
-    assert [one.name for tree in sink.trees for one in tree.every()] == (
-        [] if how == "alone" else ["LangGraph", "inner"]
-    )
+    assert [span.name for tree in sink.trees for span in tree.every()] == (["LangGraph", "inner"] if is_node else [])

@@ -1,4 +1,4 @@
-"""What the check of a report may spend, and what it does not let in."""
+"""Limits of a report's check: its spending, and the repairs that it refuses."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import REPORT, lab, search
+from kit.reports import audited, claim, rewritten
+from kit.runs import REPORT, lab, search
 from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
-from verified import audited, claim, rewritten
 
 from deep_research.core.evidence.checking.reaudit import compare_checks
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.evidence.citations.markers import unwrapped
 from deep_research.core.evidence.citations.rendering import with_marks
 from deep_research.core.records.report import CitedPassage, ClaimCheck, Report
 from deep_research.core.run.store.pages import DAMAGED, Pages, text_hash
@@ -25,7 +24,7 @@ DEAR: Any = {"input_tokens": 1_000_000, "output_tokens": 1, "total_tokens": 1_00
 
 
 @pytest.mark.parametrize(("limits", "writes"), [({"max_tokens": 100_000}, 1), ({"max_tokens": 9_000_000}, 2)])
-async def test_a_run_that_has_spent_all_it_may_mends_nothing(
+async def test_a_run_that_has_reached_its_limit_repairs_nothing(
     tmp_path: Path, limits: dict[str, int], writes: int
 ) -> None:
     found = AIMessage("It was lit in 1844. [1]", usage_metadata=DEAR)
@@ -42,7 +41,7 @@ GERMAN = (
 )
 
 
-async def test_a_repair_in_another_language_is_refused_though_a_source_says_so(tmp_path: Path) -> None:
+async def test_a_repair_in_another_language_is_refused_even_if_a_source_says_it(tmp_path: Path) -> None:
     (tmp_path / "german").mkdir()
     (tmp_path / "german" / "moran.md").write_text(f"# Ada Moran\n\n{GERMAN}\n", "utf-8")
     written = "Ada Moran of Tralee kept the lighthouse of Skerry by Port Anlow and Kilrush from 1801 to 1832. [1]"
@@ -59,44 +58,30 @@ async def test_a_repair_in_another_language_is_refused_though_a_source_says_so(t
 
 
 def unsupported(start: int, end: int, *, is_marked: bool = False) -> ClaimCheck:
-    """A part that a model found not to be supported."""
+    """A claim that a model judged unsupported."""
     passage = CitedPassage(
         source="k", verdict="unsupported", quote="", start=0, end=0, content_hash="", judge="openai:judge-1"
     )
     return ClaimCheck(start=start, end=end, verdict="unsupported", passages=(passage,), is_marked=is_marked)
 
 
-def test_a_mark_before_the_next_word_is_set_apart_from_it() -> None:
+def test_a_mark_is_separated_from_the_next_word() -> None:
     assert with_marks("塔高38米。第二座塔。", [unsupported(0, 6)], labels("en"))[0] == (
         "塔高38米。 *(not verified)* 第二座塔。"
     )
 
 
-def test_of_two_sentences_in_the_same_words_each_has_its_own_mark_when_they_are_checked_again() -> None:
+def test_identical_sentences_keep_their_own_marks_in_a_second_check() -> None:
     text = f"{MARKED} {FALSE}"
     claims = (unsupported(0, len(MARKED), is_marked=True), unsupported(len(MARKED) + 1, len(text)))
     report = Report(text=text, sources=("k",), claims=claims)
     again = compare_checks(report, report, {"k": [SourceText("k", "It is tall.")]})
-    assert [one.is_marked for one in again.claims] == [True, False]
+    assert [claim.is_marked for claim in again.claims] == [True, False]
     assert len(again.unmarked) == 1
 
 
-@pytest.mark.parametrize(
-    ("answer", "text"),
-    [
-        ("```\na\nb\n```", "a\nb"),
-        ("~~~md\na\n~~~", "a"),
-        ("```python\na\n```", None),
-        ("```\na\n```\nb\n```", None),
-        ("a", None),
-    ],
-)
-def test_only_a_fence_around_a_whole_answer_is_taken_off(answer: str, text: str | None) -> None:
-    assert unwrapped(answer) == (answer if text is None else text)
-
-
-async def test_a_text_that_can_no_longer_be_read_is_kept_anew() -> None:
+async def test_a_text_that_can_no_longer_be_read_is_stored_again() -> None:
     store, words = InMemoryStore(), "It was lit in 1844."
     pages = Pages(store, "thread")
-    await store.aput(pages.place, text_hash(words), {DAMAGED: True})
+    await store.aput(pages.namespace, text_hash(words), {DAMAGED: True})
     assert await pages.text(await pages.keep(words)) == words

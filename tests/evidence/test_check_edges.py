@@ -1,4 +1,4 @@
-"""The check of a report at its edges: odd drafts, odd repairs, odd sentences."""
+"""Edge cases of a report's check: odd drafts, odd repairs, odd sentences."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import lab
-from scripted import call, calls
-from verified import BOTH, audited, claim, rewritten
+from kit.models import call, calls
+from kit.reports import BOTH, audited, claim, rewritten
+from kit.runs import lab
 
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import units_of
 from deep_research.core.evidence.checking.verification import Verifier
 from deep_research.core.evidence.citations.citing import without_unknown
-from deep_research.core.evidence.citations.draft import clean_draft
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import settle_fences
 from deep_research.core.evidence.citations.rendering import with_marks, without_marks
 from deep_research.core.evidence.text.sentences import sentences_of
-from deep_research.core.records.report import ClaimCheck
 from deep_research.core.records.sources import Source
 
 TALL = "It stands 83 metres tall. [1]"
@@ -37,29 +35,25 @@ TALL = "It stands 83 metres tall. [1]"
         "",
     ],
 )
-async def test_a_repair_that_brings_in_something_else_is_refused(tmp_path: Path, handed_in: str) -> None:
+async def test_a_repair_that_adds_anything_else_is_refused(tmp_path: Path, handed_in: str) -> None:
     run = lab(tmp_path, writer=[TALL, rewritten(handed_in)], researcher=BOTH)
     state = await run.ask()
     assert state.report and state.report.text == "It stands 83 metres tall. [1] *(not verified)*"
     assert claim(state).repair is None
 
 
-async def test_what_is_handed_in_is_taken_by_the_number_that_was_shown(tmp_path: Path) -> None:
-    # There is nothing under the other numbers.
+async def test_rewritten_sentences_are_matched_by_the_number_that_was_shown(tmp_path: Path) -> None:
+    # Only number 2 exists.
     kept, rekept = "She kept it from 1901. [2]", "She kept it from 1901 to 1932. [2]"
-    sentences = [(2, kept), (0, rekept), (3, rekept)]
-    handed_in = call("rewrite_sentences", sentences=[{"number": one, "text": text} for one, text in sentences])
-    run = lab(
-        tmp_path,
-        writer=["It stands 83 metres tall. [1] She kept it from 1801. [2]", calls(handed_in)],
-        researcher=BOTH,
-    )
+    sentences = [{"number": number, "text": text} for number, text in ((2, kept), (0, rekept), (3, rekept))]
+    writer = [f"{TALL} She kept it from 1801. [2]", calls(call("rewrite_sentences", sentences=sentences))]
+    run = lab(tmp_path, writer=writer, researcher=BOTH)
     state = await run.ask()
     assert '"number": 2, "sentence": "She kept it from 1801. [2]"' in run.calls("writer")[1].text
     assert state.report and state.report.text == f"It stands 83 metres tall. [1] *(not verified)* {kept}"
 
 
-async def test_one_sentence_handed_in_for_two_stands_once(tmp_path: Path) -> None:
+async def test_the_same_repair_of_two_sentences_is_used_once(tmp_path: Path) -> None:
     right = "It stands 38 metres tall. [1]"
     written = "It stands 83 metres tall. [1] It stands 88 metres tall. [1]"
     run = lab(tmp_path, writer=[written, rewritten(right, right)], researcher=BOTH)
@@ -68,7 +62,7 @@ async def test_one_sentence_handed_in_for_two_stands_once(tmp_path: Path) -> Non
     assert audited(state).marked == 1
 
 
-async def test_a_heading_that_sources_do_not_speak_of_gets_no_mark(tmp_path: Path) -> None:
+async def test_a_heading_that_no_source_mentions_gets_no_mark(tmp_path: Path) -> None:
     written = "## 1. Lit in 1844. Rebuilt in 1901\n\nThe Skerry Light was lit for the first time in 1844. [1]"
     state = await lab(tmp_path, writer=[written], researcher=BOTH).ask()
     assert state.report and state.report.text == written
@@ -87,24 +81,21 @@ async def test_a_heading_that_sources_do_not_speak_of_gets_no_mark(tmp_path: Pat
         ("| a | b [1] |\n| --- | --- |\n| Lit | early |", ["a | b", "Lit", "Lit, b: early"]),
         ("## Lit early\n\n**Late.** Rebuilt.", ["Lit early", "Late.", "Rebuilt."]),
         ("It has:\n\n1. a lamp [1]\n2. What else?\n\n---", ["It has:", "a lamp"]),
+        ("2. [1] The tower fell.", ["The tower fell."]),
+        ("> - [1] The tower fell.", ["The tower fell."]),
     ],
 )
 def test_the_units_of_a_text_are_all_that_it_states(text: str, units: list[str]) -> None:
     found = units_of(text, {1: "k", 2: "l"})
-    assert [one.text for one in found] == units
-    assert all(text[one.start : one.end] == one.raw for one in found)
+    assert [unit.text for unit in found] == units
+    assert all(text[unit.start : unit.end] == unit.raw for unit in found)
 
 
-def test_a_cell_takes_the_citation_of_its_row_or_its_column() -> None:
+def test_a_cell_has_the_citation_of_its_row_or_its_column() -> None:
     of_row = units_of("| a | b | c |\n| --- | --- | --- |\n| Lit [2] | 1844 | 12 [1] |", {1: "k", 2: "l"})
     of_column = units_of("| a | b [2] |\n| --- | --- |\n| Lit | 1844 |", {1: "k", 2: "l"})
-    assert [one.sources for one in of_row if one.kind == "cell"] == [("l",), ("l",), ("k",)]
-    assert [one.sources for one in of_column if one.kind == "cell"] == [("l",)]
-
-
-@pytest.mark.parametrize("line", ["- [1] The tower fell.", "2. [1] The tower fell.", "> - [1] The tower fell."])
-def test_marks_of_lists_and_quotations_are_no_words_also_before_a_citation(line: str) -> None:
-    assert [unit.text for unit in units_of(line, {1: "k"})] == ["The tower fell."]
+    assert [unit.sources for unit in of_row if unit.kind == "cell"] == [("l",), ("l",), ("k",)]
+    assert [unit.sources for unit in of_column if unit.kind == "cell"] == [("l",)]
 
 
 async def test_a_sentence_whose_citation_named_nothing_is_marked(tmp_path: Path) -> None:
@@ -115,68 +106,37 @@ async def test_a_sentence_whose_citation_named_nothing_is_marked(tmp_path: Path)
     )
 
 
-def test_a_list_in_another_order_does_not_move_citations() -> None:
-    sources = {
-        number: Source(key=title, title=title, location=title, address=title, kind="document", number=number)
-        for number, title in enumerate(["Skerry Light", "Ada Moran"], 1)
-    }
-    cleaned = clean_draft("Lit. [1] Kept. [2]\n\n## Sources\n\n1. Ada Moran\n2. Skerry Light\n", sources)
-    assert cleaned == ("Lit. [1] Kept. [2]", 0)
-
-
 @pytest.mark.parametrize(
-    "sentence",
-    [
-        "Die Turbinen kosteten 58 Mio. Kronen.",
-        "Am 3. März 2019 wurde der Turm gesprengt.",
-    ],
+    "sentence", ["Die Turbinen kosteten 58 Mio. Kronen.", "Am 3. März 2019 wurde der Turm gesprengt."]
 )
 def test_a_german_sentence_does_not_end_at_an_abbreviation_or_an_ordinal(sentence: str) -> None:
-    assert [one.text for one in sentences_of(f"{sentence} Danach kam der Winter.")] == [
-        sentence,
-        "Danach kam der Winter.",
-    ]
+    assert [found.text for found in sentences_of(f"{sentence} Er fiel.")] == [sentence, "Er fiel."]
 
 
 PIECES = [
-    "Lit in 1844.",
-    " ",
-    "\n",
-    "\n\n",
-    "- ",
-    "| a | 7 |",
-    "[1]",
-    "[0]",
-    "塔高38米。",
-    "## 3 things",
-    "`[0]`",
-    "```\n",
+    "Lit in 1844.", " ", "\n", "\n\n", "- ", "| a | 7 |", "[1]", "[0]", "塔高38米。", "## 3 things", "`[0]`", "```\n",
     "*x*",
-]
-
-
+]  # fmt: skip
 DRAFT = Source(key="k", title="Plan", location="k", address="k", kind="document", is_draft=True, number=1)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join).map(settle_fences))
-def test_the_places_of_claims_fit_the_text_that_has_marks(text: str) -> None:
+def test_the_offsets_of_claims_fit_the_marked_text(text: str) -> None:
     verifier = Verifier({"k": [SourceText("k", "Nothing of the kind.")]})
     claims = units_of(text, {1: "k"})
-    checks: list[ClaimCheck] = [verifier.check(one) for one in claims]
-    marked, moved = with_marks(text, checks, labels("en"), [DRAFT])
+    marked, moved = with_marks(text, [verifier.check(unit) for unit in claims], labels("en"), [DRAFT])
     for before, after in zip(claims, moved, strict=True):
         words = marked[after.start : after.end]
         assert words.replace(" *(not verified)*", "").strip() == without_unknown(before.raw).strip()
         assert ("*(" in words) == after.is_marked
 
 
-def test_that_a_source_is_a_draft_is_said_once_below_a_table_and_behind_no_sentence() -> None:
+def test_a_draft_source_is_noted_once_below_a_table_and_not_behind_sentences() -> None:
     table = "| a | b |\n| --- | --- |\n| Lit [1] | 12 [2] |\n| Tall [1] | 7 [2] |"
     text = f"It opens in May [1].\n\n{table}\n\nIt is tall [1]."
-    claims = [Verifier({"k": [SourceText("k", text)]}).check(one) for one in units_of(text, {1: "k", 2: "l"})]
-    marked, moved = with_marks(
-        text, claims, labels("en"), [DRAFT, DRAFT.model_copy(update={"number": 2, "is_draft": False})]
-    )
+    claims = [Verifier({"k": [SourceText("k", text)]}).check(unit) for unit in units_of(text, {1: "k", 2: "l"})]
+    final = DRAFT.model_copy(update={"number": 2, "is_draft": False})
+    marked, moved = with_marks(text, claims, labels("en"), [DRAFT, final])
     assert marked == f"It opens in May [1].\n\n{table}\n\n*[1] draft*\n\nIt is tall [1]."
     assert marked[moved[-1].start : moved[-1].end] == "It is tall [1]."
     assert without_marks(marked) == text
@@ -186,7 +146,7 @@ def test_an_introduction_is_shown_with_its_items_and_a_cell_with_its_head() -> N
     text = (
         "Two were lit:\n\n- Skerry [1]\n- Anlow [2]\n\nNothing else [1].\n\n| a | b |\n| --- | --- |\n| Lit | 12 [2] |"
     )
-    around = {one.text: one.around for one in units_of(text, {1: "k", 2: "l"}) if one.around}
+    around = {unit.text: unit.around for unit in units_of(text, {1: "k", 2: "l"}) if unit.around}
     assert around == {
         "Two were lit:": "Two were lit:\n- Skerry [1]\n- Anlow [2]",
         "Lit": "a | b\nLit | 12",
@@ -194,7 +154,7 @@ def test_an_introduction_is_shown_with_its_items_and_a_cell_with_its_head() -> N
     }
 
 
-def test_what_cites_nothing_is_compared_with_what_is_cited_around_it() -> None:
+def test_units_without_citations_are_compared_with_nearby_sources() -> None:
     text = "## Tower\n\nLit early. It stands [1].\n\n## Keeper\n\nShe kept it.\n\nBorn in Tralee [2]. So [2]."
-    near = {one.text: one.nearby for one in units_of(text, {1: "k", 2: "l"}) if not one.sources}
+    near = {unit.text: unit.nearby for unit in units_of(text, {1: "k", 2: "l"}) if not unit.sources}
     assert near == {"Tower": ("k", "l"), "Lit early.": ("k", "l"), "Keeper": ("l", "k"), "She kept it.": ("l", "k")}

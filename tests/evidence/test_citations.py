@@ -1,41 +1,21 @@
-"""Citations in a stream: what flows, what is held, and what holds for any text."""
+"""Citations in a stream: which text is passed on, which is held, and properties of any text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamed_text import Streamed, bare_text, streamed
+from kit.reports import Streamed, bare_text, streamed
 
 from deep_research.core.evidence.citations.citing import CitationStream, Cited, Piece, Text, cited_numbers
 from deep_research.core.evidence.citations.rendering import plain_citations
 
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four"}
 MARKERS = ["[1]", "[2]", "[4]", "[9]", "[1, 2]", "[3,9]", "[[1]]", "【3】"]
-PIECES = [
-    *MARKERS,
-    "[",
-    "]",
-    "【",
-    "】",
-    "1",
-    "9",
-    ",",
-    " ",
-    "  ",
-    "a",
-    "b",
-    ".",
-    "(a/b)",
-    "(2023)",
-    "\n",
-    "- ",
-    "<",
-    "](",
-]
+PIECES = [*MARKERS, *"[]【】19, ab.\n<", "  ", "(a/b)", "(2023)", "- ", "]("]
 CODE = ["`", "``", "```", "~~~", "\n```\n", "\n~~~\n", "> ", '"', "("]
 
 # Without backticks, and with every link complete, so that removing a marker cannot make new code or a new link.
@@ -44,12 +24,7 @@ texts = st.lists(st.sampled_from(PIECES + CODE), max_size=20).map("".join) | st.
 cuts = st.lists(st.integers(min_value=0, max_value=60), max_size=12)
 
 
-def split(text: str, places: list[int]) -> Iterator[str]:
-    for start, end in pairwise([0, *sorted(places), len(text) + 60]):
-        yield text[start:end]
-
-
-def read(stream: CitationStream, parts: Iterator[str]) -> list[Piece]:
+def read(stream: CitationStream, parts: Iterable[str]) -> list[Piece]:
     return [piece for part in parts for piece in stream.feed(part)] + stream.finish()
 
 
@@ -66,11 +41,12 @@ def joined(pieces: list[Piece]) -> list[Piece]:
 
 @pytest.mark.behaviour("O-67")
 @given(texts, cuts)
-def test_how_a_text_is_cut_makes_no_difference(text: str, places: list[int]) -> None:
+def test_how_a_text_is_cut_makes_no_difference(text: str, cuts: list[int]) -> None:
     cut, whole, single = CitationStream(NUMBERS), CitationStream(NUMBERS), CitationStream(NUMBERS)
-    pieces = joined(read(whole, iter([text])))
-    assert joined(read(cut, split(text, places))) == pieces
-    assert joined(read(single, iter(text))) == pieces
+    pieces = joined(read(whole, [text]))
+    bounds = [0, *sorted(cuts), len(text) + 60]
+    assert joined(read(cut, [text[start:end] for start, end in pairwise(bounds)])) == pieces
+    assert joined(read(single, text)) == pieces
     assert (cut.cited, cut.dropped) == (single.cited, single.dropped) == (whole.cited, whole.dropped)
     assert streamed(text, NUMBERS) == (bare_text(pieces), whole.cited, whole.dropped)
 
@@ -79,7 +55,7 @@ def test_how_a_text_is_cut_makes_no_difference(text: str, places: list[int]) -> 
 @given(texts)
 def test_sources_keep_their_numbers_and_each_is_announced_once(text: str) -> None:
     stream = CitationStream(NUMBERS)
-    citations = [piece for piece in read(stream, iter([text])) if isinstance(piece, Cited)]
+    citations = [piece for piece in read(stream, [text]) if isinstance(piece, Cited)]
     assert all(NUMBERS[citation.number] == citation.key for citation in citations)
     assert {citation.number: citation.key for citation in citations if citation.is_first} == stream.cited
 
@@ -107,7 +83,7 @@ def test_code_in_a_fence_stays_as_it_is(text: str, fence: str) -> None:
 
 @pytest.mark.fault("R14")
 @given(texts)
-def test_what_names_no_source_is_counted_and_leaves_no_number(text: str) -> None:
+def test_markers_without_a_source_are_counted_and_removed(text: str) -> None:
     found = streamed(text, {})
     assert found.cited == {}
     assert (found.dropped == 0) == (found.text == text)
@@ -149,7 +125,7 @@ def test_text_flows_until_code_or_a_link_may_begin(fed: str, expected: list[Piec
 )
 @pytest.mark.timeout(20)
 def test_no_text_takes_long(text: str) -> None:
-    # What takes the square of the length is cut off by the limit of the test.
+    # Quadratic time exceeds the timeout.
     stream = CitationStream(NUMBERS)
     pieces = [*stream.feed(text), *stream.finish()]
     assert bare_text(pieces) == text

@@ -1,4 +1,4 @@
-"""Our own writer's draft with bad habits of citing; its sources are known."""
+"""Drafts of our writer with odd citations; its sources are known."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.citations.citing import UNKNOWN, without_unknown
+from deep_research.core.evidence.citations.citing import UNKNOWN, numbers_of, without_unknown
 from deep_research.core.evidence.citations.draft import clean_draft
-from deep_research.core.evidence.citations.markers import Marker
 from deep_research.core.evidence.citations.scanner import scan
 from deep_research.core.records.sources import Source
 
@@ -25,18 +24,6 @@ SOURCES = {
     5: source(5, "Terns", "https://www.terns.test/b"),
     8: source(8, "Auks", "file:///birds/auks.md"),
 }
-
-
-@pytest.mark.parametrize(
-    ("draft", "cleaned"),
-    [
-        ("A [3]. B is *so* [7]. C.", "A [3]. B is *so* [0]. C."),
-        ("A.\n\n- B [7]\n- C 【4】", "A.\n\n- B [0]\n- C [0]"),
-        ("`x [7]`", "`x [7]`"),
-    ],
-)
-def test_a_citation_of_nothing_can_be_told_from_none(draft: str, cleaned: str) -> None:
-    assert clean_draft(draft, SOURCES)[0] == cleaned
 
 
 @pytest.mark.parametrize(
@@ -55,7 +42,7 @@ def test_a_citation_of_nothing_can_be_told_from_none(draft: str, cleaned: str) -
         ("[3] It is at https://new.test/x now.", "[3] It is at [0] now.", 0),
     ],
 )  # fmt: skip
-def test_only_markers_of_known_numbers_and_of_nothing_are_left(draft: str, cleaned: str, removed: int) -> None:
+def test_only_markers_of_known_numbers_and_zero_remain(draft: str, cleaned: str, removed: int) -> None:
     assert clean_draft(draft, SOURCES) == (cleaned, removed)
     settled = without_unknown(cleaned)
     assert clean_draft(settled, SOURCES) == (settled, 0)
@@ -67,9 +54,11 @@ def test_only_markers_of_known_numbers_and_of_nothing_are_left(draft: str, clean
         "## Sources\n\n[3] Gulls: https://gulls.test/a\n[5] Terns: https://terns.test/b",
         "### 参考文献\n\n3. Gulls\n5. Terns",
         "[^3]: Gulls, https://gulls.test/a",
+        "## Sources\n\n3. Terns\n5. Gulls",
+        "---\n\n## Sources\n\nRead:\n\n### Birds\n\n3. Gulls, gulls.md\n5. Terns, terns.md\n\n[^3]: gulls.md",
     ],
 )
-def test_a_list_of_sources_is_taken_out(listed: str) -> None:
+def test_a_source_list_is_removed(listed: str) -> None:
     cleaned = clean_draft(f"A [3]. B [5].\n\n{listed}\n", SOURCES)
     assert cleaned == ("A [3]. B [5].", 0)
 
@@ -81,53 +70,15 @@ def test_a_list_of_sources_is_taken_out(listed: str) -> None:
         "1. Terns\n2. **Gulls**\n3. New",
     ],
 )
-def test_a_list_that_numbers_known_sources_otherwise_says_what_the_numbers_mean(listed: str) -> None:
+def test_a_list_that_numbers_known_sources_differently_translates_the_numbers(listed: str) -> None:
     cleaned = clean_draft(f"A [1]. B [2]. C [3]. D [8].\n\n## Sources\n\n{listed}\n", SOURCES)
     assert cleaned == ("A [5]. B [3]. C [0]. D [0].", 2)
 
 
-def test_a_source_that_is_known_under_two_numbers_keeps_the_one_that_the_list_gives() -> None:
+def test_a_source_known_under_two_numbers_keeps_the_number_in_the_list() -> None:
     sources = {1: source(1, "A", "http://a.test"), 2: source(2, "A", "https://www.a.test")}
     cleaned = clean_draft("A [2].\n\n## Sources\n[2] A: https://a.test\n", sources)
     assert cleaned == ("A [2].", 0)
-
-
-ODD_DRAFT = """# The light
-
-It was lit in 1844[^3] and stands 38 metres tall (see docs:light/lighthouse.md). Its `lamp[0]` is old [3, 5].
-
-| Keeper | Years |
-| --- | --- |
-| Ada Moran | 1901 to 1932 [5] |
-
-See [her page](https://evil.example/?q=1) and ![a picture](https://evil.example/x.png) [3]. [9]
-
-```python
-print(lamp[1])
-```
-
----
-
-## Sources
-
-These were read:
-
-### Birds
-
-3. Gulls, gulls.md
-5. Terns, terns.md
-
-[^3]: gulls.md
-"""
-
-
-def test_an_odd_draft_keeps_its_words_its_table_and_its_code() -> None:
-    assert clean_draft(ODD_DRAFT, SOURCES) == (
-        "# The light\n\nIt was lit in 1844[3] and stands 38 metres tall (see docs:light/lighthouse.md). Its `lamp[0]` "
-        "is old [3][5].\n\n| Keeper | Years |\n| --- | --- |\n| Ada Moran | 1901 to 1932 [5] |\n\nSee her page and a "
-        "picture [3]. [0]\n\n```python\nprint(lamp[1])\n```",
-        1,
-    )
 
 
 @pytest.mark.parametrize(
@@ -139,11 +90,11 @@ def test_an_odd_draft_keeps_its_words_its_table_and_its_code() -> None:
         "A [3].\n\n```\n## Sources\n\n1. Gulls\n```",
     ],
 )
-def test_what_is_no_list_of_sources_stays(text: str) -> None:
+def test_other_lists_stay(text: str) -> None:
     assert clean_draft(text, SOURCES) == (text, 0)
 
 
-def test_what_stands_behind_a_list_stays() -> None:
+def test_text_after_a_list_stays() -> None:
     listed = "## Sources\n\n[3] Gulls\nhttps://gulls.test/a\n[5] Terns\n\n## Notes\n\n- Nothing.\n\n[3]: <https://gulls.test/a>"
     assert clean_draft(f"A [3].\n\n{listed}\n", SOURCES) == ("A [3].\n\n## Notes\n\n- Nothing.", 0)
 
@@ -154,7 +105,7 @@ FORMS = {
     "[7][3]": (0, 3), " https://www.gulls.test/a/": (3,), " <http://terns.test/b>": (5,), " [3], [9] [5]": (3, 0, 5),
     " https://new.test/x": (0,),
 }  # fmt: skip
-"""Ways to cite, with the numbers that each means; 0 for nothing."""
+"""Forms of citations, with the numbers that each means; 0 for no source."""
 LINES = [
     "{} one{} two",
     "- {}{}, too",
@@ -169,9 +120,7 @@ cited = st.tuples(st.sampled_from(LINES), st.sampled_from(["word", "1844", "a * 
 
 
 @given(st.lists(cited), st.sampled_from(LISTS))
-def test_nothing_but_markers_and_the_list_changes_and_no_source_is_lost(
-    lines: list[tuple[str, ...]], listed: str
-) -> None:
+def test_only_markers_and_the_list_change_and_no_source_is_lost(lines: list[tuple[str, ...]], listed: str) -> None:
     expected = []
     for line, word, form in lines:
         known = [number for number in dict.fromkeys(FORMS[form]) if number]
@@ -199,11 +148,8 @@ drafts = st.lists(st.sampled_from(INLINE + BLOCKS), max_size=22).map("".join) | 
 
 @pytest.mark.fault("R14")
 @given(drafts)
-def test_only_markers_of_known_numbers_and_of_nothing_are_left_of_any_draft(draft: str) -> None:
-    cited = [
-        number for part in scan(clean_draft(draft, SOURCES)[0]) if isinstance(part, Marker) for number in part.numbers
-    ]
-    assert {*cited} <= {*SOURCES, UNKNOWN}
+def test_any_draft_keeps_only_markers_of_known_numbers_and_zero(draft: str) -> None:
+    assert {*numbers_of(scan(clean_draft(draft, SOURCES)[0]))} <= {*SOURCES, UNKNOWN}
 
 
 @given(lines, st.sampled_from(LISTS))
@@ -235,5 +181,5 @@ HOSTILE = [
 @pytest.mark.parametrize("begin", ["", "[1]\n\n## Sources\n"])
 @pytest.mark.timeout(10)
 def test_no_draft_takes_long(piece: str, begin: str) -> None:
-    # What takes the square of the length is cut off by the limit of the test.
+    # Quadratic time exceeds the timeout.
     assert clean_draft(begin + piece * (20_000 // len(piece)) + "x", SOURCES)[1] >= 0

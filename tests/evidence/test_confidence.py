@@ -1,8 +1,7 @@
-"""The confidence of a step: a formula that can be worked out by hand."""
+"""The confidence of a step, by a formula that can be checked by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 import pytest
@@ -24,17 +23,13 @@ def learning(text: str, key: str = "") -> Learning:
     return Learning(text=text, source=key, step="1", question_id="q")
 
 
-def known(*sources: Source) -> Mapping[str, Source]:
-    return {one.key: one for one in sources}
-
-
 PAGE = source("https://a.example/one")
 
 
 def covering(covered: int, of: int, iteration: int) -> float:
-    """Of one source that holds so many of the task's words."""
+    """Confidence with one source that contains `covered` of the task's words."""
     learnings = [learning(" ".join(LETTERS[:covered]), PAGE.key)]
-    return confidence(" ".join(LETTERS[:of]), learnings, known(PAGE), iteration)
+    return confidence(" ".join(LETTERS[:of]), learnings, {PAGE.key: PAGE}, iteration)
 
 
 @pytest.mark.behaviour("A-40")
@@ -64,17 +59,17 @@ def test_exactly_the_boundary_is_not_confident() -> None:
     ],
 )
 def test_pages_of_one_host_are_one_source_and_each_document_is_one(sources: list[Source], agreement: float) -> None:
-    learnings = [learning("a fact", one.key) for one in sources] + [learning("a thought")]
-    assert confidence("light", learnings, known(*sources), 6) == round(agreement, 2)
+    learnings = [learning("a fact", source.key) for source in sources] + [learning("a thought")]
+    assert confidence("light", learnings, {source.key: source for source in sources}, 6) == round(agreement, 2)
 
 
 @given(
     st.lists(st.tuples(st.sampled_from(LETTERS), st.sampled_from(["", "https://a.example/", "https://b.example/"]))),
     st.integers(1, 9),
 )
-def test_confidence_lies_between_0_and_1_and_no_order_changes_it(facts: list[tuple[str, str]], iteration: int) -> None:
+def test_confidence_is_between_0_and_1_and_independent_of_order(facts: list[tuple[str, str]], iteration: int) -> None:
     learnings = [learning(text, key) for text, key in facts]
-    sources = known(source("https://a.example/"), source("https://b.example/"))
+    sources = {key: source(key) for key in ("https://a.example/", "https://b.example/")}
     value = confidence(" ".join(LETTERS), learnings, sources, iteration)
     assert 0 <= value <= 1
     assert value == round(value, 2)

@@ -1,4 +1,4 @@
-"""The report as a document, and findings made shorter."""
+"""The report as a document, and shortened findings."""
 
 from __future__ import annotations
 
@@ -48,41 +48,29 @@ def test_a_finding_shrinks_to_its_cited_sentences(text: str, cited: str, first: 
     assert cited_sentences(text, 0.0) == first
 
 
-def test_a_documents_words_can_be_read_back_without_sources_and_notes() -> None:
-    report = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",))
-    document = write_document(report, [SOURCE], ["note"], ENGLISH, was_researched=True)
-    assert read_body(document) == "Lit in 1844. [1]\n\n## More\n\nTall. [1]"
-
-
 TABLE = f"## {ENGLISH.contradictions}\n\n| a | b |\n| --- | --- |\n| Lit in 1844. | Lit in 1846. |"
 
 
-def test_what_contradicts_the_answer_stands_right_behind_it_and_else_behind_the_text() -> None:
+def test_contradictions_follow_the_answer_and_are_not_read_back() -> None:
     extract = Report(text=f"Lit in 1844. [1]\n\n## {ENGLISH.related}\n\nTall. [1]", sources=("k",))
     document = write_document(extract, [SOURCE], [], ENGLISH, was_researched=True, table=TABLE)
     assert document.startswith(f"Lit in 1844. [1]\n\n{TABLE}\n\n## {ENGLISH.related}\n\nTall. [1]")
     assert read_body(document) == f"Lit in 1844. [1]\n\n## {ENGLISH.related}\n\nTall. [1]"
     written = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",))
-    document = write_document(written, [SOURCE], [], ENGLISH, was_researched=True, table=TABLE)
+    document = write_document(written, [SOURCE], ["note"], ENGLISH, was_researched=True, table=TABLE)
     assert f"Tall. [1]\n\n{TABLE}\n\n## Sources" in document
     assert read_body(document) == "Lit in 1844. [1]\n\n## More\n\nTall. [1]"
 
 
-def test_what_a_note_quotes_is_no_markup() -> None:
-    report = Report(text="Words.", sources=())
-    written = write_document(
-        report, [], ["Not read: ![x](http://e.io/p).pdf <b> max_cycles"], ENGLISH, was_researched=True
-    )
+def test_a_note_contains_no_active_markup() -> None:
+    notes = ["Not read: ![x](http://e.io/p).pdf <b> max_cycles"]
+    written = write_document(Report(text="Words.", sources=()), [], notes, ENGLISH, was_researched=True)
     assert written.endswith("- Not read: !\\[x\\](http\\://e.io/p).pdf \\<b\\> max_cycles")
 
 
 @pytest.mark.parametrize(
     ("text", "settled"),
-    [
-        ("a\n```py\n[1]", "a\npy\n[1]"),
-        ("```\nx\n```\n~~~\n[1]", "```\nx\n```\n\n[1]"),
-        ("```\nx\n```", "```\nx\n```"),
-    ],
+    [("a\n```py\n[1]", "a\npy\n[1]"), ("```\nx\n```\n~~~\n[1]", "```\nx\n```\n\n[1]"), ("```\nx\n```", "```\nx\n```")],
 )
-def test_a_fence_that_never_closes_is_taken_for_text(text: str, settled: str) -> None:
+def test_an_unclosed_fence_counts_as_text(text: str, settled: str) -> None:
     assert settle_fences(text) == settled

@@ -1,13 +1,13 @@
-"""Links to the very words of a page."""
+"""Links to the quoted words of a page."""
 
 from __future__ import annotations
 
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from exported import SOURCES
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.reports import SOURCES
 
 from deep_research.core.evidence.citations.rendering import WHOLE, link_to
 
@@ -15,7 +15,7 @@ WEB, DOCUMENT, ANCHORED = SOURCES
 
 
 def directive(quote: str) -> str:
-    """What stands behind `:~:text=` in the link to a quote."""
+    """The text directive in the link to a quote."""
     return link_to(WEB, quote).partition("#:~:text=")[2]
 
 
@@ -30,36 +30,31 @@ def directive(quote: str) -> str:
         ("灯塔" * 40, ",".join(2 * [6 * "%E7%81%AF%E5%A1%94"])),
     ],
 )
-def test_a_quote_is_named_by_its_words(quote: str, expected: str) -> None:
+def test_a_quote_is_encoded_by_its_words(quote: str, expected: str) -> None:
     assert directive(quote) == expected
 
 
-def test_a_quote_is_found_on_a_page_that_has_a_place_of_its_own() -> None:
+def test_a_link_leads_to_the_page_or_to_its_anchor_and_quote() -> None:
+    assert link_to(WEB) == "https://lights.example/skerry"
     assert link_to(ANCHORED, "Power.") == "https://www.coast.example/a?b=1&c=2#power:~:text=Power."
 
 
-def test_without_a_quote_the_link_leads_to_the_page() -> None:
-    assert link_to(WEB) == "https://lights.example/skerry"
-
-
-def test_a_document_and_a_pdf_without_known_pages_are_opened_at_their_beginning() -> None:
+def test_a_document_is_opened_at_the_page_if_that_is_known() -> None:
     assert link_to(DOCUMENT, "Granite.") == "file:///docs/the%20keeper.md"
-    paper = WEB.model_copy(update={"location": "https://lights.example/paper.PDF?x=1"})
-    assert link_to(paper, "Granite.") == "https://lights.example/paper.PDF?x=1"
-
-
-def test_a_document_with_pages_is_opened_at_the_page() -> None:
     assert link_to(DOCUMENT, "Granite.", 7) == "file:///docs/the%20keeper.md#page=7"
-    paper = WEB.model_copy(update={"location": "https://lights.example/paper?x=1#top"})
-    assert link_to(paper, "Granite.", 1) == "https://lights.example/paper?x=1#page=1"
-    assert link_to(WEB.model_copy(update={"location": "javascript:alert(1)"}), "x", 3) == ""
+    pdf, paper = (
+        WEB.model_copy(update={"location": f"https://lights.example/{path}"}) for path in ("a.PDF?x=1", "b?x=1#top")
+    )
+    assert link_to(pdf, "Granite.") == "https://lights.example/a.PDF?x=1"
+    assert link_to(paper, "Granite.", 1) == "https://lights.example/b?x=1#page=1"
 
 
 @pytest.mark.parametrize(
     "location", ["javascript:alert(1)", "//evil.example/", "data:text/html,x", "", "file:///etc/x"]
 )
-def test_a_page_that_is_not_on_the_web_has_no_link(location: str) -> None:
+def test_an_address_outside_the_web_has_no_link(location: str) -> None:
     assert link_to(WEB.model_copy(update={"location": location}), "x") == ""
+    assert link_to(WEB.model_copy(update={"location": location}), "x", 3) == ""
 
 
 @given(st.text())
@@ -71,5 +66,5 @@ def test_a_link_keeps_its_form_whatever_is_quoted(quote: str) -> None:
 
 
 @given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=WHOLE))
-def test_a_short_quote_is_told_in_full(quote: str) -> None:
+def test_a_short_quote_is_linked_in_full(quote: str) -> None:
     assert unquote(directive(quote)) == quote

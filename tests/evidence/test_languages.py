@@ -1,4 +1,4 @@
-"""Which language a question is answered in."""
+"""The language in which a question is answered."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import desk_in
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import PLANNED, QUESTION, REPORT, lab, research, simple_research
-from openai_server import openai_server
-from scripted import calls
+from kit.commands import desk_in
+from kit.models import calls
+from kit.openai_server import openai_server
+from kit.runs import PLANNED, QUESTION, REPORT, lab, research, simple_research
 
 from deep_research.core.evidence.language import COMMON, OTHERS, detect_language
 from deep_research.core.records.research import Run
@@ -37,22 +37,16 @@ ASKED = {
     "ar": "كم يبلغ ارتفاع برج إيفل؟",
     "hi": "एफिल टॉवर कितना ऊँचा है?",
 }
-TOO_LITTLE = [
-    "Python GIL?",
-    "Angela Merkel",
-    "Giuseppe Verdi Aida",
-    "?!",
-]
 UNDECIDED = "the language of the request"
 
 
 @pytest.mark.parametrize("code", ASKED)
-def test_the_language_of_a_question_is_told_by_its_words(code: str) -> None:
+def test_the_language_of_a_question_is_detected_by_its_words(code: str) -> None:
     assert detect_language(ASKED[code]) == code
 
 
-@pytest.mark.parametrize("words", TOO_LITTLE)
-def test_names_alone_and_too_few_words_tell_no_language(words: str) -> None:
+@pytest.mark.parametrize("words", ["Python GIL?", "Angela Merkel", "Giuseppe Verdi Aida", "?!"])
+def test_names_alone_and_too_few_words_have_no_language(words: str) -> None:
     assert detect_language(words) == ""
 
 
@@ -69,7 +63,7 @@ def test_names_quotations_and_addresses_in_a_question_do_not_count(question: str
     assert detect_language(question) == code
 
 
-def test_questions_full_of_names_are_never_taken_for_another_language() -> None:
+def test_questions_full_of_names_are_never_detected_as_another_language() -> None:
     if not QUESTIONS.exists():
         pytest.skip("the shared questions are not there")
     detected = [detect_language(json.loads(line)["question"]) for line in QUESTIONS.read_text("utf-8").splitlines()]
@@ -104,26 +98,22 @@ def test_a_language_is_known_by_name_or_code(words: str, name: str, code: str) -
 
 
 @pytest.mark.parametrize("words", ["klingonn", "xx", "und", "verse", "en_", "English!", "Deutsch/Englisch"])
-def test_a_word_that_names_no_language_is_refused_with_the_ways_to_name_one(words: str) -> None:
+def test_an_unknown_language_is_refused_with_ways_to_name_a_language(words: str) -> None:
     with pytest.raises(UnknownSetting) as refused:
         named_language(words)
     message = str(refused.value)
-    assert message.startswith(f"{words!r} is no language that is known (setting language)") and "\n" not in message
+    assert message.startswith(f"{words!r} is not a known language (setting language)") and "\n" not in message
     assert all(way in message for way in ("'de'", "'German'", "'plain English for children'"))
 
 
 @given(st.lists(st.text(st.characters(categories=["L"]), min_size=1), min_size=2, max_size=4).map(" ".join))
 def test_several_words_that_name_no_language_are_kept_as_they_are(words: str) -> None:
-    language = named_language(words)
-    assert language.name == " ".join(words.split()) or _is_known(language.name)
-
-
-def _is_known(name: str) -> bool:
-    return named_language(name).name == name != ""
+    name = named_language(words).name
+    assert name == " ".join(words.split()) or named_language(name).name == name != ""
 
 
 @pytest.mark.parametrize("code", f"{COMMON} {OTHERS}".split())
-def test_every_language_that_is_told_by_words_has_a_name_and_that_code(code: str) -> None:
+def test_every_detectable_language_has_a_name_with_that_code(code: str) -> None:
     assert named_language(code).code == code
 
 
@@ -161,29 +151,23 @@ async def test_an_answer_in_another_language_does_not_change_that_of_the_questio
 @pytest.mark.parametrize(
     ("wanted", "named"), [("klingon", "'Klingon'"), ("rhymed verse", "'rhymed verse'"), ("de", ""), ("", "")]
 )
-async def test_the_reader_is_told_of_a_language_that_nothing_can_check(tmp_path: Path, wanted: str, named: str) -> None:
+async def test_a_note_names_a_language_that_cannot_be_checked(tmp_path: Path, wanted: str, named: str) -> None:
     run = (await lab(tmp_path, language=wanted).ask(QUESTION)).run
     assert run
-    notes = [note for note in run.notices if note.startswith("The models are told to write in ")]
+    notes = [note for note in run.notices if note.startswith("The models are asked to write in ")]
     assert len(notes) == bool(named) and all(named in note for note in notes)
 
 
-def test_a_command_with_no_known_language_ends_in_one_line_and_leaves_no_trace(tmp_path: Path) -> None:
+def test_a_command_with_an_unknown_language_ends_in_one_line_and_leaves_no_trace(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     ask = ("ask", QUESTION, "--docs", str(desk.docs), "--model", "openai:fake-1", "--thread", "light")
     with openai_server([]) as server:
         ended = desk.call(*ask, "--language", "klingonn", **server.environment)
         looked = desk.call("doctor", "--language", "klingonn", **server.environment)
     assert (ended.code, ended.out, ended.err.count("\n"), server.requests) == (2, "", 1, [])
-    assert ended.err.startswith("Error: 'klingonn' is no language that is known")
-    assert looked.code == 2 and "missing  language: 'klingonn' is no language" in looked.out
+    assert ended.err.startswith("Error: 'klingonn' is not a known language")
+    assert looked.code == 2 and "missing  language: 'klingonn' is not a known language" in looked.out
     assert desk.call("show", "light").code == 2
-
-
-def test_a_language_that_was_refused_is_not_kept_for_the_next_question(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    ask = ("ask", QUESTION, "--docs", str(desk.docs), "--model", "extractive", "--thread", "light")
-    assert [desk.call(*ask, *more).code for more in ((), ("--language", "klingonn"), ())] == [0, 2, 0]
 
 
 async def follow_up(tmp_path: Path, question: str) -> tuple[str, str]:
@@ -205,7 +189,7 @@ async def test_a_follow_up_is_answered_in_its_own_language_or_in_that_of_before(
     assert await follow_up(tmp_path, "Ada Moran?") == ("German", "de")
 
 
-def test_sentences_that_are_quoted_in_another_language_are_no_drift(tmp_path: Path) -> None:
+def test_quotes_in_another_language_cause_no_language_note(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     (desk.docs / "terne.md").write_text(
         "# La Terne\n\nLa Terne fut construite en 1904 par la maison Brandt, qui la livra au port de Tromsø après deux "

@@ -1,4 +1,4 @@
-"""What findings teach: cited sentences as learnings, and what they say was not found."""
+"""Learnings and gaps of findings."""
 
 from __future__ import annotations
 
@@ -35,10 +35,6 @@ def finding(text: str, **fields: Any) -> Finding:
     return Finding.model_validate({**known, "text": text, "sources": SOURCES, **fields})
 
 
-def learned(text: str, **fields: Any) -> list[tuple[str, str]]:
-    return [(learning.text, learning.source) for learning in learnings_of(finding(text, **fields))]
-
-
 A, B, C = SOURCES
 
 
@@ -61,16 +57,14 @@ A, B, C = SOURCES
 def test_each_cited_sentence_is_a_learning_of_each_source_that_it_cites(
     text: str, facts: list[tuple[str, str]]
 ) -> None:
-    assert learned(text) == facts
-
-
-def test_a_learning_knows_its_finding_and_its_question() -> None:
-    assert learnings_of(finding("Lit [1].")) == [Learning(text="Lit.", source=A, step="call", question_id="q")]
+    found = learnings_of(finding(text))
+    assert [(learning.text, learning.source) for learning in found] == facts
+    assert all((learning.step, learning.question_id) == ("call", "q") for learning in found)
 
 
 @pytest.mark.parametrize("fields", [{"is_withheld": True}, {"ended": "partial", "failures": ("its model failed",)}])
-def test_what_no_model_has_read_teaches_nothing(fields: dict[str, Any]) -> None:
-    assert learned("Lit in 1844 [1].", **fields) == []
+def test_withheld_and_failed_findings_have_no_learnings(fields: dict[str, Any]) -> None:
+    assert learnings_of(finding("Lit in 1844 [1].", **fields)) == []
 
 
 @pytest.mark.parametrize(
@@ -91,66 +85,52 @@ def test_gaps_are_declared_and_never_read_from_a_missing_citation(
     assert [gap.text for gap in noticed.values()] == gaps
 
 
+def stated(*pairs: tuple[str, str]) -> list[Learning]:
+    return [Learning(text=text, source=source, step="1", question_id="q") for text, source in pairs]
+
+
 @pytest.mark.behaviour("A-74")
-def test_learnings_come_together_by_source_and_thoughts_stay_apart() -> None:
-    facts = [
-        ("It is tall.", "b"),
-        ("So it is seen.", ""),
-        ("It is lit.", "a"),
-        ("It is old.", "b"),
-        ("So it stays.", ""),
-    ]
-    learnings = [Learning(text=text, source=source, step="1", question_id="q") for text, source in facts]
+def test_learnings_are_grouped_by_source_without_thoughts() -> None:
+    learnings = stated(
+        *(("It is tall.", "b"), ("So it is seen.", ""), ("It is lit.", "a"), ("It is old.", "b"), ("So it stays.", ""))
+    )
     by_source = [(source, [fact.text for fact in facts]) for source, facts in merged_by_source(learnings)]
     assert by_source == [("b", ["It is tall.", "It is old."]), ("a", ["It is lit."])]
     assert [thought.text for thought in thoughts(learnings)] == ["So it is seen.", "So it stays."]
 
 
 @given(st.lists(LEARNINGS))
-def test_adding_learnings_twice_changes_nothing(learnings: list[Learning]) -> None:
-    twice = merged_by_source([*learnings, *learnings])
-    assert [(key, [(one.text, one.sources) for one in facts]) for key, facts in twice] == [
-        (key, [(one.text, one.sources) for one in facts]) for key, facts in merged_by_source(learnings)
-    ]
-    assert thoughts([*learnings, *learnings]) == thoughts(learnings)
-    assert thoughts(thoughts(learnings)) == thoughts(learnings)
-
-
-@given(st.lists(LEARNINGS))
-def test_every_learning_is_either_of_a_source_or_a_thought(learnings: list[Learning]) -> None:
-    merged = [one for _, facts in merged_by_source(learnings) for fact in facts for one in fact.learnings]
-    assert sorted(merged, key=lambda one: one.id) == sorted(
-        (one for one in learnings if one.source), key=lambda one: one.id
+def test_repeated_learnings_change_nothing_and_none_is_lost(learnings: list[Learning]) -> None:
+    once, twice = (
+        {key: [(fact.text, fact.sources) for fact in facts] for key, facts in merged_by_source(given)}
+        for given in (learnings, [*learnings, *learnings])
     )
-    assert {one.text for one in thoughts(learnings)} == {one.text for one in learnings if not one.source}
+    assert once == twice
+    assert thoughts([*learnings, *learnings]) == thoughts(learnings) == thoughts(thoughts(learnings))
+    merged = [learning.id for _, facts in merged_by_source(learnings) for fact in facts for learning in fact.learnings]
+    assert sorted(merged) == sorted(learning.id for learning in learnings if learning.source)
+    assert {thought.text for thought in thoughts(learnings)} == {
+        learning.text for learning in learnings if not learning.source
+    }
 
 
-def test_a_fact_of_several_sources_is_told_once_with_all_of_them() -> None:
-    said = [
-        ("The light is 38 metres tall.", "a"),
-        ("The light is 38 metres tall.", "b"),
-        ("It is 41 metres tall.", "c"),
-        ("The level of the northern reservoir rose by 12 percent.", "a"),
-        ("The level of the northern reservoir fell by 12 percent.", "b"),
-    ]
-    learnings = [Learning(text=text, source=source, step="1", question_id="q") for text, source in said]
-    assert [(fact.text, fact.sources) for fact in facts_of(learnings)] == [
-        ("The light is 38 metres tall.", ("a", "b")),
-        ("It is 41 metres tall.", ("c",)),
-        ("The level of the northern reservoir rose by 12 percent.", ("a",)),
-        ("The level of the northern reservoir fell by 12 percent.", ("b",)),
-    ]
+def test_a_fact_has_all_sources_that_state_it_in_the_same_words() -> None:
+    tall, taller = "The light is 38 metres tall.", "It is 41 metres tall."
+    rose, fell = (f"The level of the northern reservoir {verb} by 12 percent." for verb in ("rose", "fell"))
+    learnings = stated((tall, "a"), (tall, "b"), (taller, "c"), (rose, "a"), (fell, "b"))
+    facts = [(fact.text, fact.sources) for fact in facts_of(learnings)]
+    assert facts == [(tall, ("a", "b")), (taller, ("c",)), (rose, ("a",)), (fell, ("b",))]
 
 
 PIECES = ["Lit", " ", "\n", ".", "! ", "[1]", "[2, 3]", "[", "]", "`", "\0", "(a/b)", "- ", "Dr", "a", "。", ", "]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join).filter(lambda text: "```" not in text))
-def test_a_text_without_code_is_cut_and_nothing_is_lost(text: str) -> None:
+def test_sentences_of_a_text_without_code_lose_nothing(text: str) -> None:
     sentences = sentences_of(text)
     assert "".join("".join(sentence.raw for sentence in sentences).split()) == "".join(text.split())
     assert all("\0" not in sentence.text and "\n" not in sentence.raw for sentence in sentences)
 
 
-def test_a_line_that_begins_with_a_marker_still_counts_as_proof() -> None:
+def test_a_line_that_begins_with_a_marker_counts_as_cited() -> None:
     assert cited_sentences("Open.\n[1] Lit in 1844. [2] Tall.", 1.0) == "[1] Lit in 1844. [2] Tall."

@@ -1,4 +1,4 @@
-"""A citation is understood in the forms in which models write it, and nothing else is taken for one."""
+"""Citations are recognised in all forms that models write, and other text is not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_each_form_of_a_marker_names_its_sources(written: str, marker: str) -> N
         "A [link](https://example.com/1) and [Skerry 1](https://example.com).",
     ],
 )
-def test_what_names_no_known_source_stays_as_it_is(text: str) -> None:
+def test_text_that_names_no_known_source_stays_unchanged(text: str) -> None:
     assert plain_prose(text, KNOWN) == text
 
 
@@ -53,10 +53,11 @@ def test_what_names_no_known_source_stays_as_it_is(text: str) -> None:
             "As written:\n\n```markdown\n# Light\n```\n\nLit. [1]",
         ),
         ("```python\nprint(1)\n```", "```python\nprint(1)\n```"),
+        ("```\na\n```\nb\n```", "```\na\n```\nb\n```"),
         ('{"report": "Lit. [1]\\n\\nOn 3 May."}', "Lit. [1]\n\nOn 3 May."),
         ('{"report": "Lit. [1]", "title": "Light"}', '{"report": "Lit. [1]", "title": "Light"}'),
         ("<p>Lit. [1]</p>\n\n<p>On 3 May.</p>", "Lit. [1]\n\nOn 3 May."),
     ],
 )
-def test_what_is_wrapped_around_an_answer_is_taken_off(text: str, prose: str) -> None:
+def test_wrappers_around_an_answer_are_removed(text: str, prose: str) -> None:
     assert plain_prose(text, KNOWN) == prose

@@ -1,4 +1,4 @@
-"""The research memory: what its views show does not depend on how the observations came in."""
+"""The research memory: its views do not depend on the order of observations."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_neither_order_of_arrival_nor_repeats_change_a_view(observations: list[O
 
 
 @given(st.lists(OBSERVATIONS, max_size=8), st.lists(OBSERVATIONS, max_size=8))
-def test_parallel_writes_come_together_the_same_either_way(one: list[Observation], other: list[Observation]) -> None:
-    first, second = ({found.key: found for found in written} for written in (one, other))
+def test_parallel_writes_merge_the_same_in_either_order(left: list[Observation], right: list[Observation]) -> None:
+    first, second = ({found.key: found for found in written} for written in (left, right))
     straight, crossed = merge_by_id(first, second), merge_by_id(second, first)
     assert straight == crossed == merge_by_id(straight, first)
     assert views(list(straight.values())) == views(list(crossed.values()))
@@ -80,16 +80,13 @@ def test_a_view_of_a_view_is_the_same_view(observations: list[Observation]) -> N
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 12), st.integers(1, 3), st.booleans()), min_size=1))
-def test_a_gap_is_open_exactly_if_the_latest_said_of_it_is_that_it_is_open(
-    said: list[tuple[int, int, int, bool]],
-) -> None:
+def test_the_latest_observation_decides_whether_a_gap_is_open(stamps: list[tuple[int, int, int, bool]]) -> None:
     observations = [
         gap("Who lit the light?", round, str(step), iteration).model_copy(update={"is_open": is_open})
-        for round, step, iteration, is_open in said
+        for round, step, iteration, is_open in stamps
     ]
-    latest = max(stamp[:3] for stamp in said)
-    is_open = all(stamp[3] for stamp in said if stamp[:3] == latest)
-    assert bool(open_gaps(observations)) == is_open
+    latest = max(stamp[:3] for stamp in stamps)
+    assert bool(open_gaps(observations)) == all(stamp[3] for stamp in stamps if stamp[:3] == latest)
 
 
 def test_an_answered_gap_is_closed_until_it_is_opened_again() -> None:
@@ -106,50 +103,42 @@ def test_an_answer_of_one_question_leaves_the_gaps_of_another_open() -> None:
     assert open_gaps([mine, theirs, *close_gap(mine, [mine, theirs], 1, "1", 1)]) == [theirs]
 
 
-def test_an_answer_closes_all_that_say_nearly_the_same() -> None:
-    same = [
-        gap("Who built the old light of Harbour Point in the bay?"),
-        gap("Who built the light of Harbour Point in the bay?"),
-    ]
+def test_an_answer_closes_all_gaps_that_say_nearly_the_same() -> None:
+    same = [gap(f"Who built the {light} of Harbour Point in the bay?") for light in ("old light", "light")]
     [shown] = open_gaps(same)
     assert open_gaps([*same, *close_gap(shown, same, 1, "1", 1)]) == []
 
 
-def test_gaps_that_ask_for_different_things_of_one_thing_are_two() -> None:
+def test_different_questions_on_one_subject_are_different_gaps() -> None:
     gaps = [gap("Who built the light of Harbour Point?"), gap("When was the light of Harbour Point built?")]
     assert len(open_gaps(gaps)) == 2
     assert open_gaps([*gaps, *close_gap(gaps[0], gaps, 1, "1", 1)]) == [gaps[1]]
 
 
-def test_insights_that_say_nearly_the_same_become_one_with_the_highest_confidence_and_all_learnings() -> None:
+def test_similar_insights_merge_with_the_highest_confidence_and_all_learnings() -> None:
     same = [insight(LIT, 0.4, "b"), insight(f"{LIT}, keeper", 0.9, "a", "b"), insight(f"{LIT}, the lights", 0.5)]
     (merged,) = insights(same)
     first = min(same, key=lambda found: found.key)
     assert (merged.text, merged.score, merged.learnings) == (first.text, 0.9, ("a", "b"))
 
 
-def test_likeness_is_passed_on_along_a_chain() -> None:
+def test_similarity_is_transitive() -> None:
     chain = ["a b c d e f g h i", "a b c d e f g h j", "a b c d e f g k j"]
     texts = [" ".join(f"word{letter}" for letter in text.split()) for text in chain]
     assert len(insights([insight(texts[0]), insight(texts[2])])) == 2
     assert len(insights([insight(text) for text in texts])) == 1
-    assert components([1, 5, 2, 6, 3], lambda one, other: abs(one - other) == 1) == [[1, 2, 3], [5, 6]]
+    assert components([1, 5, 2, 6, 3], lambda first, second: abs(first - second) == 1) == [[1, 2, 3], [5, 6]]
 
 
 @pytest.mark.parametrize(
     "other",
-    [
-        LIT.replace("1844", "1855"),
-        LIT.replace("was", "was not"),
-        LIT.replace("Ada Moran", "Ada Lind"),
-        f"Why {LIT}",
-    ],
+    [LIT.replace("1844", "1855"), LIT.replace("was", "was not"), LIT.replace("Ada Moran", "Ada Lind"), f"Why {LIT}"],
 )
-def test_one_word_that_turns_a_statement_round_makes_it_another_one(other: str) -> None:
+def test_one_decisive_word_makes_a_different_statement(other: str) -> None:
     assert len(insights([insight(f"{LIT} with oil lamps of brass"), insight(f"{other} with oil lamps of brass")])) == 2
 
 
-def test_a_contradiction_is_shown_once_whichever_claim_comes_first() -> None:
+def test_a_contradiction_is_shown_once_in_either_order_of_its_claims() -> None:
     other = LIT.replace("1844", "1855")
     first, again = against(LIT, other), against(f"{other}.", f"{LIT}, the keeper", 1)
     apart = against(LIT, TALL, 2)
@@ -164,11 +153,11 @@ def test_a_contradiction_is_shown_once_whichever_claim_comes_first() -> None:
         ("A light.", "Find information about it", 0.0),
     ],
 )
-def test_relevance_is_the_share_of_the_tasks_words_that_a_text_holds(text: str, task: str, share: float) -> None:
+def test_relevance_is_the_share_of_the_tasks_specific_words(text: str, task: str, share: float) -> None:
     assert relevance(text, task) == share
 
 
-def test_sure_insights_come_first_and_then_what_is_most_relevant() -> None:
+def test_confident_insights_come_first_then_the_most_relevant_elements() -> None:
     noticed = [
         insight("Oil was dear", 0.8),
         insight("The tower was lit with oil", 0.79),
@@ -185,7 +174,7 @@ def test_sure_insights_come_first_and_then_what_is_most_relevant() -> None:
     assert elements_for("When was the tower lit?", noticed, [], 2) == shown[:2]
 
 
-def test_the_same_words_are_shown_once_of_each_kind() -> None:
+def test_the_same_words_are_shown_once_per_kind() -> None:
     noticed = [
         Observation(kind="insight", text=text, question_id="q", step=step)
         for step, text in (("1", "the tower is lit"), ("2", "The towers are lit."))

@@ -1,20 +1,20 @@
-"""A source's number in the thread: the collapse table, researchers and rounds, and how parallel writes merge."""
+"""Source numbers in a thread: the table of local numbers, several researchers and rounds, and parallel writes."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamed_text import streamed
+from kit.reports import streamed
 
-from deep_research.core.evidence.citations.citing import number_finding
-from deep_research.core.records.research import Finding, merge_by_id, merge_findings
+from deep_research.core.evidence.citations.citing import number_finding, number_findings
+from deep_research.core.records.research import Finding, merge_findings
 from deep_research.core.records.sources import Source, merge_sources
 
 KEYS = ["a", "b", "c", "d", "e"]
@@ -83,7 +83,7 @@ def test_local_numbers_become_the_threads(
 
 @pytest.mark.fault("R14")
 @pytest.mark.behaviour("O-66", "O-69")
-def test_row_c8_an_unknown_local_number_never_becomes_somebody_elses() -> None:
+def test_row_c8_an_unknown_local_number_never_becomes_the_number_of_a_source() -> None:
     finding = number_finding("[25] and [2], [25, 2].", {25: "z"}, {"p": 1, "q": 2})
     assert finding == ("[3] and, [3].", {"p": 1, "q": 2, "z": 3}, 2)
 
@@ -99,7 +99,7 @@ def test_a_source_keeps_its_number_over_rounds_and_researchers() -> None:
 
 @pytest.mark.behaviour("O-68", "O-69")
 @given(st.lists(local_findings, max_size=5))
-def test_merging_never_changes_a_number_that_was_given(findings: list[LocalFinding]) -> None:
+def test_merging_never_changes_a_number(findings: list[LocalFinding]) -> None:
     before: dict[str, int] = {}
     for text, local in findings:
         numbered = number_finding(text, local, before)
@@ -111,12 +111,14 @@ def test_merging_never_changes_a_number_that_was_given(findings: list[LocalFindi
 
 
 @pytest.mark.behaviour("O-68")
-@given(st.lists(local_findings, max_size=5), st.randoms())
-def test_the_order_of_completion_makes_no_difference(findings: list[LocalFinding], chance: random.Random) -> None:
-    completed = [*enumerate(findings)]
-    chance.shuffle(completed)
-    in_call_order = [call for _, call in sorted(completed, key=lambda pair: pair[0])]
-    assert collected(in_call_order) == collected(findings)
+@given(st.permutations([(0, 0), (0, 1), (1, 0)]))
+def test_numbers_follow_the_order_of_tasks_and_not_of_arrival(order: list[tuple[int, int]]) -> None:
+    given = [finding(f"[1] {cycle}.{at}", at, cycle=cycle, sources=(KEYS[2 * cycle + at],)) for cycle, at in order]
+    numbered, cited = number_findings(given, {key: source(key) for key in KEYS})
+    assert {found.text: found.numbered for found in numbered.values()} == {
+        "[1] 0.0": "[1] 0.0", "[1] 0.1": "[2] 0.1", "[1] 1.0": "[3] 1.0"
+    }  # fmt: skip
+    assert {key: found.number for key, found in cited.items()} == {"a": 1, "b": 2, "c": 3}
 
 
 @given(local_findings)
@@ -157,7 +159,7 @@ def test_sources_merge_in_any_order_and_grouping(records: list[Source], chance: 
     assert merge_sources(merged(merge_sources, parts[:cut]), merged(merge_sources, parts[cut:])) == whole
 
 
-def test_a_text_that_was_read_wins_over_an_excerpt_and_a_number_stays() -> None:
+def test_a_read_text_wins_over_an_excerpt_and_a_number_stays() -> None:
     excerpt, read = source("a", number=2), source("a", read_at="2025-01-01", content_hash="h")
     newer = source("a", read_at="2025-02-01", content_hash="g")
     assert merged(merge_sources, updates([read, excerpt])) == {"a": read.model_copy(update={"number": 2})}
@@ -172,9 +174,3 @@ def test_a_finding_with_numbers_stays_whatever_the_order(states: list[str | None
     assert whole["one"].numbered == ("numbered" if "numbered" in states else None)
     assert merged(merge_findings, chance.sample(parts, len(parts))) == whole
     assert merged(merge_findings, parts + parts) == whole
-
-
-@given(st.dictionaries(st.text(max_size=2), st.integers()), st.randoms())
-def test_records_with_ids_of_their_own_merge_in_any_order(values: Mapping[str, int], chance: random.Random) -> None:
-    parts = [{key: value} for key, value in values.items()]
-    assert merged(merge_by_id, chance.sample(parts, len(parts)) + parts) == values

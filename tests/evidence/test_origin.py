@@ -1,4 +1,4 @@
-"""What kind of publisher a source has, and which sources belong to one organisation."""
+"""The kind of a source's publisher, and the sources of one organisation."""
 
 from __future__ import annotations
 
@@ -12,28 +12,13 @@ from deep_research.core.records.sources import Origin, Source
 
 
 def web(address: str, origin: Origin = "other") -> Source:
-    return Source(
-        key=address,
-        title="A light",
-        location=address,
-        address=address,
-        kind="web",
-        content_hash="c",
-        origin=origin,
-        number=7,
-    )
+    fields = {"title": "A light", "kind": "web", "content_hash": "c", "origin": origin, "number": 7}
+    return Source.model_validate({"key": address, "location": address, "address": address, **fields})
 
 
 def document(path: str, publisher: str = "") -> Source:
-    address = f"docs:{path}"
-    return Source(
-        key=f"file:///{path}",
-        title=path,
-        location=f"file:///{path}",
-        address=address,
-        kind="document",
-        publisher=publisher,
-    )
+    fields = {"title": path, "address": f"docs:{path}", "kind": "document", "publisher": publisher}
+    return Source.model_validate({"key": f"file:///{path}", "location": f"file:///{path}", **fields})
 
 
 @pytest.mark.parametrize(
@@ -53,25 +38,23 @@ def document(path: str, publisher: str = "") -> Source:
         ("https://[", "other"),
     ],
 )
-def test_the_host_of_a_page_says_what_kind_of_publisher_it_has(address: str, origin: Origin) -> None:
+def test_the_host_of_a_page_decides_the_kind_of_its_publisher(address: str, origin: Origin) -> None:
     assert origin_of(web(address)) == origin
 
 
-def test_what_a_page_says_of_its_type_counts_where_its_host_is_not_known() -> None:
-    page = '<script type="application/ld+json">{"@type": "NewsArticle"}</script><p>Lit.</p>'
-    assert parse(page.encode(), "a.html", address="https://a.example/").origin == "news"
-    paper = "<meta name='citation_doi' content='10.1/1'><p>Lit.</p>"
-    assert parse(paper.encode(), "a.html", address="https://a.example/").origin == "scholarly"
-    assert (
-        parse(b"<meta property='og:type' content='article'><p>Lit.</p>", "a.html", address="https://a.example/").origin
-        == "other"
-    )
+def test_the_type_of_a_page_counts_if_its_host_is_unknown() -> None:
+    for head, origin in (
+        ('<script type="application/ld+json">{"@type": "NewsArticle"}</script>', "news"),
+        ("<meta name='citation_doi' content='10.1/1'>", "scholarly"),
+        ("<meta property='og:type' content='article'>", "other"),
+    ):
+        assert parse(f"{head}<p>Lit.</p>".encode(), "a.html", address="https://a.example/").origin == origin
     assert origin_of(web("https://lamp.example/", "news")) == "news"
     assert origin_of(web("https://weather.gov/", "news")) == "official"
     assert origin_of(document("files/a.md")) == "own"
 
 
-def test_files_of_one_folder_are_one_organisation_and_pages_of_one_domain_too() -> None:
+def test_files_of_a_folder_and_pages_of_a_domain_are_one_organisation() -> None:
     files = [document(f"files/{number}.md") for number in range(13)]
     assert len({*organisations(files, ()).values()}) == 1
     letters = [document("files/a.eml", "lamp.example"), document("files/b.eml", "Lamp.example"), document("other/a.md")]
@@ -85,14 +68,12 @@ def test_files_of_one_folder_are_one_organisation_and_pages_of_one_domain_too() 
     assert reprinted[files[5].key] == reprinted[pages[1].key] != reprinted[pages[2].key]
 
 
-def test_a_letter_is_of_the_organisation_of_its_sender() -> None:
+def test_the_publisher_of_a_letter_is_its_senders_domain() -> None:
     assert parse(b"From: Ada <ada@lamp.example>\n\nLit.", "a.eml").publisher == "lamp.example"
     assert parse(b"---\npublisher: The Lamp Company\n---\nLit.", "a.md").publisher == "The Lamp Company"
 
 
-def test_the_list_of_sources_says_what_kind_each_is() -> None:
-    listed = source_list(
-        [web("https://weather.gov/a").model_copy(update={"date": "2026-05-03", "period": "2025"})], labels("en")
-    )
-    assert "- [7] A light — weather.gov, official, 2026-05-03 (2025)" in listed
-    assert ", amtlich" in source_list([web("https://weather.gov/a")], labels("de"))
+def test_the_source_list_has_the_kind_of_each_source() -> None:
+    page = web("https://weather.gov/a").model_copy(update={"date": "2026-05-03", "period": "2025"})
+    assert "- [7] A light — weather.gov, official, 2026-05-03 (2025)" in source_list([page], labels("en"))
+    assert ", amtlich" in source_list([page], labels("de"))

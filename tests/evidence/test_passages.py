@@ -1,4 +1,4 @@
-"""What a unit of a report rests on in a source: its own words, or the sentences that share most with it."""
+"""The passage of a source behind a unit of a report: a quote, or the most similar sentences."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.checking.passages import PassageMatch, best_passage, find_quote
 from deep_research.core.evidence.checking.source_text import SourceText, Windows, unwrap
 from deep_research.core.evidence.checking.units import ReportUnit, units_of
-from deep_research.core.evidence.checking.verification import Verifier
+from deep_research.core.evidence.checking.verification import PassageMatch, Verifier, best_passage, find_quote
 
 HARBOUR = """# Port of Ostvik, report of May 2025
 
@@ -100,25 +99,25 @@ def test_a_row_is_a_quote_below_its_own_head(table: str, verdicts: list[str]) ->
 )
 def test_without_a_model_a_quote_is_supported_and_the_rest_unchecked(text: str, verdict: str) -> None:
     verifier = Verifier({"1": [SourceText("1", HARBOUR)], "2": [SourceText("2", "It rained.")]})
-    [one] = units_of(text, {1: "1", 2: "2"})
-    assert verifier.check(one).verdict == verdict
+    [unit] = units_of(text, {1: "1", 2: "2"})
+    assert verifier.check(unit).verdict == verdict
 
 
-def test_the_passage_is_the_neighbouring_sentences_that_share_most() -> None:
+def test_the_passage_is_the_most_similar_neighbouring_sentences() -> None:
     text = "Nothing is known of Ulm. Ida Voss was born in Bonn. She studied chemistry in Graz. Her dog was brown."
     found = best_passage(unit("Ida Voss was born in Bonn and studied chemistry in Graz."), SourceText("", text))
     assert text[found.start : found.end] == "Ida Voss was born in Bonn. She studied chemistry in Graz."
     assert not found.is_quote
 
 
-def test_of_a_text_that_shares_nothing_the_first_sentence_is_shown() -> None:
+def test_without_similarity_the_first_sentence_is_shown() -> None:
     for words in ("", "…", "Snow."):
         assert best_passage(unit(words), SourceText("", "It rained. It was cold.")) == PassageMatch(0, 10, 0.0)
     for text in ("", "…\n"):
         assert best_passage(unit("A tower."), SourceText("", text)) == PassageMatch(0, 0, 0.0)
 
 
-def test_the_head_of_a_table_is_shown_with_rows_below_it() -> None:
+def test_a_table_head_is_shown_with_the_rows_below_it() -> None:
     head, rule, row = "| operation | median wait in weeks |", "| --- | --- |", "| knee replacement | 34 |"
     text = "\n".join(["# Waiting", "", head, rule, *[row] * 40, "", "It rained."])
     found = best_passage(unit("The median wait fell for three of four operations."), SourceText("", text))
@@ -137,22 +136,16 @@ WRAPPED = (
 )
 
 
-def test_only_a_line_that_was_full_goes_on_in_the_next() -> None:
+def test_only_a_full_line_continues_on_the_next_line() -> None:
     lines = unwrap(WRAPPED).split("\n")
-    assert [line[:24] for line in lines] == [
-        "A guide to the coast",
-        "The lamp of the lighthou",
-        "- It has 48 windows and,",
-        "- Boats leave at noon",
-        "",
-    ]
+    assert [line[:8] for line in lines] == ["A guide ", "The lamp", "- It has", "- Boats ", ""]
     assert len(unwrap(WRAPPED)) == len(WRAPPED)
 
 
 @pytest.mark.parametrize(
     "following", ["# Windows and stairs", "| Windows | 48 |", "* Windows of the tower", "2. Windows"]
 )
-def test_headings_lists_and_tables_begin_a_line_of_their_own(following: str) -> None:
+def test_headings_lists_and_tables_begin_a_new_line(following: str) -> None:
     text = f"The lighthouse at Skerry has stood on the rocks\n{following}"
     assert unwrap(text) == text
     assert unwrap(f"{following} of the lighthouse that has stood on the rocks\nAlan").count("\n") == (
@@ -161,7 +154,7 @@ def test_headings_lists_and_tables_begin_a_line_of_their_own(following: str) -> 
 
 
 @given(TEXTS, TEXTS)
-def test_a_passage_lies_in_the_text_and_a_quote_has_the_words_of_its_unit(claim: str, text: str) -> None:
+def test_a_passage_is_within_the_text_and_a_quote_has_the_words_of_its_unit(claim: str, text: str) -> None:
     found = best_passage(unit(claim), SourceText("", text))
     assert 0 <= found.start <= found.end <= len(text) and 0 <= found.share <= 1
     letters = ["".join(filter(str.isalnum, words)) for words in (claim, text[found.start : found.end])]
@@ -171,15 +164,15 @@ def test_a_passage_lies_in_the_text_and_a_quote_has_the_words_of_its_unit(claim:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.timeout(60)
-def test_a_text_that_is_written_to_keep_its_reader_busy_is_read_soon(name: str) -> None:
-    # If each character cost more than the last, the limit of the test would cut it off.
+def test_a_hostile_text_is_read_in_linear_time(name: str) -> None:
+    # Quadratic time exceeds the timeout.
     for claim in (LONG[name], "The first man won 3 medals in 1999 and not 4."):
         best_passage(unit(claim), SourceText("", LONG[name] * 10))
         best_passage(unit(LONG[name]), SourceText("", claim))
 
 
 @given(st.randoms(use_true_random=False))
-def test_places_that_share_the_same_words_with_a_claim_come_in_order(chance: Random) -> None:
+def test_equally_similar_windows_come_in_text_order(chance: Random) -> None:
     words = ["".join(chance.choices("bdfgklmnprst", k=5)) for _ in range(25)]
     same = [" ".join(chance.sample(words, len(words))) for _ in range(15)]
     fewer = [" ".join(words[: chance.randrange(3, 20)]) for _ in range(15)]

@@ -1,4 +1,4 @@
-"""What a model calls supported is proved by words of a source, and by the numbers in them."""
+"""A model's "supported" is proved by words of a source, and by the numbers in them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ SOURCES = {
     "b": Known([SourceText("b", f"{CARRIED} It has 1.2 million people and 1.6 million boats.")], "Courier"),
 }
 VOSS, ROW = "revenue of £38.4m (2024: £35.9m)", "| Sanna | 8.60 | 31.50 |"
+SHARES = "The town paid 60% of £48m, the region 40%."
 
 
 def proof(statement: str, words: str, *calculations: str) -> Proof:
-    [unit] = [one for one in units_of(statement, {1: "a", 2: "b"}) if one.kind in ("statement", "cell", "head")][:1]
+    unit, *_ = (unit for unit in units_of(statement, {1: "a", 2: "b"}) if unit.kind in ("statement", "cell", "head"))
     return prove(unit, words, Calculation(calculations), SOURCES)
 
 
@@ -59,7 +60,7 @@ def proof(statement: str, words: str, *calculations: str) -> Proof:
         ("Revenue was £38.4m, and 1.2 million people were carried [1][2].", f"{VOSS} … carried 1.2 million people"),
     ],
 )
-def test_words_that_hold_the_numbers_of_a_statement_prove_it(statement: str, words: str) -> None:
+def test_words_with_the_numbers_of_a_statement_prove_it(statement: str, words: str) -> None:
     assert proof(statement, words).fault == ""
 
 
@@ -67,24 +68,24 @@ def test_words_that_hold_the_numbers_of_a_statement_prove_it(statement: str, wor
     ("statement", "words", "fault"),
     [
         ("Fuel cost £9m [1].", "", "no words"),
-        ("Fuel cost £9m [1].", "Fuel cost £9m", "stand in no source"),
-        ("Fuel cost £9m [1].", "Fuel cost £7.9m", "9 does not stand"),
-        ("Fuel cost $7.9m [1].", "Fuel cost £7.9m", "7.9 does not stand"),
-        ("Fuel cost £7.9 billion [1].", "Fuel cost £7.9m", "7.9 does not stand"),
+        ("Fuel cost £9m [1].", "Fuel cost £9m", "are in no source"),
+        ("Fuel cost £9m [1].", "Fuel cost £7.9m", "9 is not in"),
+        ("Fuel cost $7.9m [1].", "Fuel cost £7.9m", "7.9 is not in"),
+        ("Fuel cost £7.9 billion [1].", "Fuel cost £7.9m", "7.9 is not in"),
         ("In April fuel cost £7.9m [1].", "Fuel cost £7.9m", "its month"),
-        ("In 2023 fuel cost £7.9m [1].", "Fuel cost £7.9m", "2023 does not stand"),
-        ("It takes three hours [1].", "The crossing takes two hours.", "3 does not stand"),
-        ("It takes 2 minutes [1].", "The crossing takes two hours.", "2 does not stand"),
-        ("On Route 8 a lot of oil is burned [1].", "a third of it", "8 does not stand"),
+        ("In 2023 fuel cost £7.9m [1].", "Fuel cost £7.9m", "2023 is not in"),
+        ("It takes three hours [1].", "The crossing takes two hours.", "3 is not in"),
+        ("It takes 2 minutes [1].", "The crossing takes two hours.", "2 is not in"),
+        ("On Route 8 a lot of oil is burned [1].", "a third of it", "8 is not in"),
         ("The pier will be “repaired before next winter” [1].", "The pier", "quotation marks"),
-        ("An adult pays £11.20 to Sanna [1].", ROW, "11.2 does not stand"),
-        ("Half of the oil is burned on Route 7 [1].", "a third of it on Route 7", "50 does not stand"),
+        ("An adult pays £11.20 to Sanna [1].", ROW, "11.2 is not in"),
+        ("Half of the oil is burned on Route 7 [1].", "a third of it on Route 7", "50 is not in"),
         ("The toll is £15 a month [1].", "The toll is £15 a year", "its unit of measure"),
         ("The monthly toll is £15 [1].", "The toll is £15 a year", "its unit of measure"),
         ("Freight costs £95 per order [1].", "Freight costs £95 per van", "its unit of measure"),
     ],
 )
-def test_what_the_words_do_not_hold_is_named(statement: str, words: str, fault: str) -> None:
+def test_missing_numbers_and_words_are_named(statement: str, words: str, fault: str) -> None:
     assert fault in proof(statement, words).fault
 
 
@@ -93,34 +94,22 @@ def test_what_the_words_do_not_hold_is_named(statement: str, words: str, fault: 
     [
         ("Revenue rose by £2.5m [1].", VOSS, ["£38.4m - £35.9m = £2.5m"]),
         ("Revenue grew by 7% [1].", VOSS, ["(38.4 - 35.9) / 35.9 = 7 %"]),
-        ("Revenue grew by 7% [1].", VOSS, ["38.4 / 35.9 - 1"]),
         ("Revenue rose by £2.5m [1].", VOSS, ["1,250.5 - 1,000", "38.4 - 35.9"]),
         ("Revenue was about £38m [1].", VOSS, ["38.4 million = 38 million"]),
-        ("An adult and a van pay £40.10 [1].", ROW, ["8.60 + 31.50 = 40.10"]),
         ("Together that makes 270.9 [1].", ROW, ["8.60 × 31.50 = 270.9"]),
         ("Both years together brought £74.3 million [1].", VOSS, ["38.4 + 35.9 = 74.3"]),
-        ("Vans pay £22.9 and £26.8 more [1].", f"{ROW}\n| Hulm | 11.20 | 38.00 |", ["31.50 - 8.60", "38 - 11.2"]),
-        ("An adult pays 27% of what a van pays [1].", ROW, ["8.60 / 31.50 = 0.27"]),
         ("A van pays 3.7 times as much [1].", ROW, ["31.5 ÷ 8.6 = 3.7"]),
         ("It takes 120 minutes [1].", "The crossing takes two hours.", ["2 hours * 60 = 120 minutes"]),
         ("Leases run for three or four years [1].", "Leases run for 36 or 48 months", ["36 / 12 = 3", "48 / 12 = 4"]),
         ("An adult pays about a quarter of what a van pays [1].", ROW, ["8.60 / 31.50"]),
         ("It names 2 fares [1].", ROW, ["8.60, 31.50 = 2"]),
         ("Three years had a price [1].", f"{VOSS}\n{ROW}", ["Voss; Sanna; revenue = 3"]),
-        (
-            "The two figures differ by £2.5m, which is 7% [1].",
-            VOSS,
-            ["38.4 - 35.9 = 2.5", "2.5 / 35.9", "38.4, 35.9 = 2"],
-        ),
+        ("They differ by £2.5m, which is 7% [1].", VOSS, ["38.4 - 35.9 = 2.5", "2.5 / 35.9"]),
         ("Table 1: Revenue rose by 7 per cent [1]", VOSS, ["100 * (38.4 - 35.9) / 35.9"]),
         ("Van and adult differ by £22.9 million [1].", ROW, ["31.50 - 8.60"]),
         ("Together that is £40.1, of which the adult pays 21.4% [1].", ROW, ["8.6 + 31.5", "8.6 / (8.6 + 31.5)"]),
-        (
-            "They pay £28.8m and £19.2m [1].",
-            "The town paid 60% of £48m, the region 40%.",
-            ["60 % * 48", "48 * 40 / 100"],
-        ),
-        ("It pays 20 points more [1].", "The town paid 60% of £48m, the region 40%.", ["60 % - 40 % = 20 points"]),
+        ("They pay £28.8m and £19.2m [1].", SHARES, ["60 % * 48", "48 * 40 / 100"]),
+        ("It pays 20 points more [1].", SHARES, ["60 % - 40 % = 20 points"]),
         ("In half a year £19.2m came in, and £17.95m a year before [1].", VOSS, ["38.4 / 2", "35.9 million / 2"]),
         ("Revenue rose by £2,500,000 [1].", VOSS, ["38,400,000 − 35,900,000 = 2,500,000"]),
         ("Hulm has 400,000 boats more [2].", "1.2 million people and 1.6 million boats", ["1.6 million - 1.2 million"]),
@@ -146,36 +135,40 @@ def test_a_number_may_follow_by_a_calculation(statement: str, words: str, calcul
         ("Fuel cost £9m for three ships [1].", "Fuel, crew, harbour = 3"),
     ],
 )
-def test_a_calculation_with_numbers_from_nowhere_proves_nothing(statement: str, calculation: str) -> None:
-    assert "does not stand" in proof(statement, "Fuel cost £7.9m", calculation).fault
+def test_a_calculation_with_unsupported_numbers_proves_nothing(statement: str, calculation: str) -> None:
+    assert "is not in" in proof(statement, "Fuel cost £7.9m", calculation).fault
 
 
-def test_what_a_sentence_counts_in_words_needs_no_number_of_a_source() -> None:
-    assert proof("Two fares are named [1].", ROW).fault == ""
-    assert proof("The ferry of Sanna is in daily use [1].", ROW).fault == ""
-    assert proof("It takes two hours [1].", "The crossing takes three hours.").fault
-    assert proof("Twenty fares are named [1].", ROW).fault
+@pytest.mark.parametrize(
+    ("statement", "words", "is_proved"),
+    [
+        # Counts in words need no number in a source.
+        ("Two fares are named [1].", ROW, True),
+        ("The ferry of Sanna is in daily use [1].", ROW, True),
+        ("It takes two hours [1].", "The crossing takes three hours.", False),
+        ("Twenty fares are named [1].", ROW, False),
+        # A price per year may be given without its currency.
+        ("Every pupil pays the toll (15 a year) [1].", "The toll is £15 a year", True),
+        ("Every pupil pays the toll (15 a month) [1].", "The toll is £15 a year", False),
+        # A date needs no word "day".
+        ("It names 12 March 2026 as the day of the accounts [1].", "Accounts of the ferry company", True),
+    ],
+)
+def test_counts_rates_and_dates_are_compared_by_meaning(statement: str, words: str, is_proved: bool) -> None:
+    assert (not proof(statement, words).fault) == is_proved
 
 
-def test_what_something_costs_a_year_may_be_given_without_its_currency() -> None:
-    paid = "The toll is £15 a year"
-    assert proof("Every pupil pays the toll (15 a year) [1].", paid).fault == ""
-    assert proof("Every pupil pays the toll (15 a month) [1].", paid).fault
-
-
-def test_the_words_are_shown_as_the_whole_sentence_of_the_source_that_is_cited() -> None:
-    found = proof("Hulm has 38 houses [2].", "38")
-    assert [(one.source, one.words) for one in found.places] == [("b", CARRIED)]
-    place = proof("Fuel cost £7.9m [1].", "cost £7.9m").places[0]
-    assert (TEXT[place.start : place.end], place.above) == (
-        "Fuel cost £7.9m in March.",
-        "Accounts of the ferry company",
-    )
+def test_the_passage_is_the_whole_sentence_of_the_cited_source() -> None:
+    [passage] = proof("Hulm has 38 houses [2].", "38").passages
+    assert (passage.source, passage.words) == ("b", CARRIED)
+    passage = proof("Fuel cost £7.9m [1].", "cost £7.9m").passages[0]
+    assert TEXT[passage.start : passage.end] == "Fuel cost £7.9m in March."
+    assert passage.above == "Accounts of the ferry company"
 
 
 @given(st.integers(2, 10**9), st.integers(2, 10**9))
 @example(19_791_000, 19_791_000)
-def test_no_other_number_is_taken_for_the_one_in_the_words(written: int, read: int) -> None:
+def test_no_other_number_matches(written: int, read: int) -> None:
     source = {"a": Known([SourceText("a", f"The yard built {read:,} boats.")], "")}
     [unit] = units_of(f"The yard built {written} boats [1].", {1: "a"})
     is_proved = not prove(unit, f"built {read:,} boats", Calculation(), source).fault
@@ -184,11 +177,7 @@ def test_no_other_number_is_taken_for_the_one_in_the_words(written: int, read: i
 
 def test_a_cell_below_a_percent_sign_may_follow_as_a_share() -> None:
     table = "| Fare | Adult, % of half a van |\n|---|---|\n| Sanna [1] | 27.3 |"
-    units = {one.kind: one for one in units_of(table, {1: "a", 2: "b"})}
+    units = {unit.kind: unit for unit in units_of(table, {1: "a", 2: "b"})}
     assert prove(units["cell"], ROW, Calculation(("8.60 / 31.50 = 27.3 %",)), SOURCES).fault == ""
-    # In a head, half names what is counted, and states nothing.
+    # In a table head, "half" names a quantity and states nothing.
     assert "50" not in prove(units["head"], ROW, Calculation(), SOURCES).fault
-
-
-def test_who_gives_a_date_need_not_say_that_it_is_a_day() -> None:
-    assert proof("It names 12 March 2026 as the day of the accounts [1].", "Accounts of the ferry company").fault == ""

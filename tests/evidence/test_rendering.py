@@ -1,66 +1,42 @@
-"""What a reader sees of the sources: links that hold, titles that do no harm, a list that an auditor can follow."""
+"""The source list: working links, harmless titles, entries that an auditor can follow."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import runpy
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.reports import streamed
 from markdown_it import MarkdownIt
-from streamed_text import streamed
 
+from deep_research.core.evidence.citations.citing import numbers_of
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.evidence.citations.markers import Marker
 from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, source_list
 from deep_research.core.evidence.citations.scanner import scan
 from deep_research.core.records.sources import Source
 
 
 def web(title: str, location: str = "https://host.example/a", number: int = 1) -> Source:
-    return Source(
-        key=location,
-        title=title,
-        location=location,
-        address=location,
-        kind="web",
-        content_hash="c0ffee",
-        number=number,
-    )
+    fields = {"kind": "web", "content_hash": "c0ffee", "number": number}
+    return Source.model_validate({"key": location, "title": title, "location": location, "address": location, **fields})
 
 
 def document(title: str, path: str, date: str = "", number: int = 1) -> Source:
     location = f"file:///my%20data/{quote(path)}"
-    return Source(
-        key=location,
-        title=title,
-        location=location,
-        address=f"docs:folder/{path}",
-        kind="document",
-        date=date,
-        number=number,
-        content_hash="c0ffee",
-    )
+    fields = {"address": f"docs:folder/{path}", "kind": "document", "date": date, "content_hash": "c0ffee"}
+    return Source.model_validate({"key": location, "title": title, "location": location, "number": number, **fields})
 
 
 def shown(title: str, location: str = "https://host.example/a") -> str:
     """The title as the list shows it."""
     line = source_list([web(title, location)], labels("en")).splitlines()[2]
     return line.removeprefix("- [1] ").partition(" — ")[0]
-
-
-def load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.fault("R15")
@@ -116,25 +92,21 @@ def test_a_title_does_no_harm(title: str, expected: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("location", "expected"),
+    ("source", "expected"),
     [
-        ("https://me:secret@host.example:8080/a/b", "host.example:8080"),
-        ("https://host.example?a/b", "host.example"),
-        ("javascript:", "javascript:"),
+        (web("", "https://me:secret@host.example:8080/a/b"), "host.example:8080"),
+        (web("", "https://host.example?a/b"), "host.example"),
+        (web("", "javascript:"), "javascript:"),
+        (document("", "files/My file.md"), "My file.md — files/My file.md, own document"),
     ],
 )
-def test_without_a_title_the_place_is_named(location: str, expected: str) -> None:
-    assert source_list([web("", location)], labels("en")).splitlines()[2] == f"- [1] {expected}"
+def test_without_a_title_the_location_is_shown(source: Source, expected: str) -> None:
+    assert source_list([source], labels("en")).splitlines()[2] == f"- [1] {expected}"
 
 
-def test_what_looks_like_an_entity_in_an_address_is_none() -> None:
+def test_an_entity_in_an_address_is_escaped() -> None:
     listed = source_list([web("Title", "https://host.example/?a=1&copy;=2&b")], labels("en"))
     assert listed.endswith("[1]: <https://host.example/?a=1&amp;copy;=2&b>\n")
-
-
-def test_a_document_without_a_title_is_named_by_its_file() -> None:
-    line = source_list([document("", "files/My file.md")], labels("en")).splitlines()[2]
-    assert line == "- [1] My file.md — files/My file.md, own document"
 
 
 @pytest.mark.fault("R15")
@@ -146,7 +118,7 @@ def test_a_long_title_is_cut() -> None:
 
 
 @pytest.mark.behaviour("O-70")
-def test_the_list_names_number_title_place_and_date_and_the_addresses_stand_below_it() -> None:
+def test_the_list_has_numbers_titles_locations_and_dates_with_addresses_below() -> None:
     sources = [
         web("One", "https://www.host.example/a").model_copy(update={"date": "2026-07-14"}),
         document("R&D: *half* year", "reports/half_year (b).pdf", "2026-07", 4),
@@ -164,42 +136,23 @@ def test_the_list_names_number_title_place_and_date_and_the_addresses_stand_belo
 
 
 FRAGMENTS = [
-    "[1]",
-    "[2]",
-    "[1, 2]",
-    "[[2]]",
-    " ",
-    "word",
-    "[word]",
-    "(2020)",
-    "(a b)",
-    ":",
-    "!",
-    ", ",
-    "\n",
-    "\n\n",
-    "- ",
-    "> ",
-]
-
-
+    "[1]", "[2]", "[1, 2]", "[[2]]", " ", "word", "[word]", "(2020)", "(a b)", ":", "!", ", ", "\n", "\n\n", "- ", "> ",
+]  # fmt: skip
 WITHOUT_INDENT = partial(re.compile("  +").sub, " ")
-"""Deeper text is code, in which no number is a link."""
+"""Indented text is code, in which no number is a link."""
 
 
 @pytest.mark.behaviour("O-70")
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join).map(WITHOUT_INDENT))
-def test_each_number_of_a_text_is_a_link_of_its_own_to_its_source(text: str) -> None:
+def test_each_number_of_a_text_links_to_its_source(text: str) -> None:
     hosts = [f"https://host.example/{number}" for number in (1, 2)]
     body = plain_citations(text)
     assert plain_citations(body) == body
-    tokens = MarkdownIt("commonmark").parse(
-        f"{body}\n\n{source_list([web('T', host, number) for number, host in enumerate(hosts, 1)], labels('en'))}"
-    )
+    listed = source_list([web("T", host, number) for number, host in enumerate(hosts, 1)], labels("en"))
+    tokens = MarkdownIt("commonmark").parse(f"{body}\n\n{listed}")
     inner = [child for token in tokens for child in token.children or []]
-    links = [(one.attrs["href"], after.content) for one, after in pairwise(inner) if one.attrs.get("href") in hosts]
-    cited = [number for part in scan(text) if isinstance(part, Marker) for number in part.numbers]
-    assert links == [(hosts[number - 1], str(number)) for number in [*cited, 1, 2]]
+    links = [(link.attrs["href"], after.content) for link, after in pairwise(inner) if link.attrs.get("href") in hosts]
+    assert links == [(hosts[number - 1], str(number)) for number in (*numbers_of(scan(text)), 1, 2)]
     assert not any(child.attrs.get("src") in hosts for child in inner)
 
 
@@ -208,12 +161,8 @@ def test_each_number_of_a_text_is_a_link_of_its_own_to_its_source(text: str) -> 
 def test_no_title_and_no_address_breaks_out_of_its_line(title: str, rest: str) -> None:
     location = f"https://host.example/{rest}"
     tokens = MarkdownIt("commonmark").parse(source_list([web(title, location)], labels("en")))
-    assert [token.type for token in tokens if token.level == 0] == [
-        "heading_open",
-        "heading_close",
-        "bullet_list_open",
-        "bullet_list_close",
-    ]
+    blocks = [token.type for token in tokens if token.level == 0]
+    assert blocks == ["heading_open", "heading_close", "bullet_list_open", "bullet_list_close"]
     line = next(token for token in tokens if token.type == "inline" and token.level == 3)
     shapes = [child.type for child in line.children or []]
     assert [shape for shape in shapes if shape not in ("text", "text_special")] == ["link_open", "link_close"]
@@ -223,16 +172,13 @@ def test_no_title_and_no_address_breaks_out_of_its_line(title: str, rest: str) -
 @pytest.mark.fault("R14")
 @pytest.mark.behaviour("O-70")
 def test_an_auditor_finds_nothing_wrong_with_a_rendered_report(shared_data: Path) -> None:
-    audit = load(shared_data / "reports" / "audit_citations.py").audit
+    audit = runpy.run_path(str(shared_data / "reports" / "audit_citations.py"))["audit"]
     files = ["a/x_y.md", "b/index.html", "03/ellis-island.txt"]
     draft = "One thing [1, 2] holds. Another [2] and more [3][9].\n\n```\n[5]\n```\n\n[Two](https://b.test/) [1]."
     text, cited, dropped = streamed(draft, {1: files[0], 2: files[1], 3: files[2]})
-    listed = source_list(
-        [document(f"Title {number} [{number}]", file, number=number) for number, file in sorted(cited.items())],
-        labels("en"),
-    )
-    # It takes what defines a link for an entry of the list.
-    entries = re.sub(r"^\[.*$", "", listed, flags=re.MULTILINE)
+    sources = [document(f"Title {number} [{number}]", file, number=number) for number, file in sorted(cited.items())]
+    # The auditor counts link definitions as entries of the list.
+    entries = re.sub(r"^\[.*$", "", source_list(sources, labels("en")), flags=re.MULTILINE)
     result = audit(f"# Report\n\n{plain_citations(text)}\n\n{entries}")
     assert not result["defective"], result["defects"]
     assert (result["listed"], result["distinct_cited"]) == (3, 3)

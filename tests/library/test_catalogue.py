@@ -1,10 +1,10 @@
-"""The models that plan and search are shown what documents there are, before they ask for any."""
+"""The list of documents in prompts of the models that plan and search."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from lab import REPORT, lab, research, write_documents
+from kit.runs import REPORT, lab, research, write_documents
 
 from deep_research import Context
 from deep_research.core.library.library import LISTED, Library, catalogue
@@ -12,14 +12,14 @@ from deep_research.core.library.library import LISTED, Library, catalogue
 LIGHT = "- Skerry Light (docs:lab-documents/lighthouse.md, 94 characters)"
 
 
-async def test_whoever_plans_and_searches_sees_the_documents(tmp_path: Path) -> None:
+async def test_models_that_plan_and_search_see_the_documents(tmp_path: Path) -> None:
     run = lab(tmp_path, orchestrator=[research("When was it lit?"), REPORT])
     await run.ask()
     calls = [*run.calls("planner"), *run.calls("orchestrator"), *run.calls("researcher")]
     assert len(calls) > 4 and all(LIGHT in call.messages[0].text for call in calls)
 
 
-def test_many_documents_are_told_by_their_folders(tmp_path: Path) -> None:
+def test_many_documents_are_listed_by_folder(tmp_path: Path) -> None:
     for number in range(LISTED + 10):
         folder = tmp_path / "papers" / ("old" if number < 30 else "new")
         folder.mkdir(parents=True, exist_ok=True)

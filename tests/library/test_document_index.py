@@ -1,4 +1,4 @@
-"""The index of documents: kept up to date, whatever happens, and the same however it came about."""
+"""The index of documents: its searches, passages, versions and permissions, and access by several processes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shelf import Place
+from kit.files import Papers
 
 from deep_research.core.evidence.text.sentences import MOST, split_passages
 from deep_research.core.library.index import Entry, Index
@@ -25,7 +24,7 @@ from deep_research.core.run.errors import DatabaseUnusable
 
 def hits(library: Library, *queries: str) -> list[tuple[str, str]]:
     queries = queries or ("harbour", "Ada Lindqvist bridge", "salt 1950", "chapter ship", "porto alto")
-    return [(one.source.key, one.text) for query in queries for one in library.search(query, 25)]
+    return [(passage.source.key, passage.text) for query in queries for passage in library.search(query, 25)]
 
 
 def entry(name: str, text: str) -> Entry:
@@ -36,9 +35,9 @@ WORDS = st.lists(st.sampled_from(["harbour", "salt", "ship", "Velm", "the", "189
 
 
 def answers(index: Index, words: list[str]) -> list[object]:
-    """What an index finds for some words, and the passages that it would follow names through."""
+    """Results of an index for some words, a title and a name."""
     with index.reading() as reader:
-        found = [reader.best(words, 3), reader.titled(["harbour"], 3), reader.holding(words[0], 2)]
+        found = [reader.best(words, 3), reader.titled(["harbour"], 3), reader.with_name(words[0], 2)]
         return [reader.counts(words), *([reader.passage(number) for number in numbers] for numbers in found)]
 
 
@@ -52,11 +51,11 @@ def test_the_order_of_indexing_does_not_change_what_is_found(
     with TemporaryDirectory() as folder:
         fresh, kept = (Index(Path(folder) / name / "indexes" / "a.sqlite", most=most) for name in ("fresh", "kept"))
         fresh.put(entries)
-        for one in data.draw(st.permutations(entries)):
-            kept.put([one])
-        for one in data.draw(st.lists(st.sampled_from(entries), max_size=4)):
-            kept.remove([one.path])
-            kept.put([one])
+        for document in data.draw(st.permutations(entries)):
+            kept.put([document])
+        for document in data.draw(st.lists(st.sampled_from(entries), max_size=4)):
+            kept.remove([document.path])
+            kept.put([document])
         assert answers(kept, words) == answers(fresh, words)
 
 
@@ -69,8 +68,8 @@ QUERIES = st.one_of(
 )
 
 
-def test_no_query_is_a_syntax_error(place: Place) -> None:
-    library = place.indexed()
+def test_no_query_is_a_syntax_error(papers: Papers) -> None:
+    library = papers.indexed()
 
     @settings(max_examples=150)
     @given(QUERIES)
@@ -80,29 +79,29 @@ def test_no_query_is_a_syntax_error(place: Place) -> None:
     search()
 
 
-def test_an_index_of_another_version_is_built_anew(place: Place) -> None:
-    expected = hits(place.indexed())
-    connection = sqlite3.connect(place.index_file())
+def test_an_index_of_another_version_is_rebuilt(papers: Papers) -> None:
+    expected = hits(papers.indexed())
+    connection = sqlite3.connect(papers.index_file())
     connection.execute("PRAGMA user_version = 999")
     connection.close()
-    assert hits(place.indexed()) == expected
+    assert hits(papers.indexed()) == expected
 
 
 @pytest.mark.fault("R20")
-def test_the_index_is_private(place: Place) -> None:
-    place.indexed()
-    assert [path.stat().st_mode & 0o777 for path in (place.data, place.data / "indexes")] == [0o700, 0o700]
-    assert place.index_file().stat().st_mode & 0o777 == 0o600
+def test_the_index_is_private(papers: Papers) -> None:
+    papers.indexed()
+    assert [path.stat().st_mode & 0o777 for path in (papers.data, papers.data / "indexes")] == [0o700, 0o700]
+    assert papers.index_file().stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.fault(39)
-def test_a_data_folder_that_cannot_be_used_is_named(place: Place) -> None:
-    place.data.write_text("a file where a folder should be")
+def test_a_data_folder_that_cannot_be_used_is_named(papers: Papers) -> None:
+    papers.data.write_text("a file where a folder should be")
     with pytest.raises(DatabaseUnusable, match="indexes"):
-        place.library().refresh()
+        papers.library().refresh()
 
 
-def test_whoever_makes_an_index_at_the_same_moment_waits_for_the_others(tmp_path: Path) -> None:
+def test_threads_can_create_the_same_index_at_the_same_time(tmp_path: Path) -> None:
     meeting = threading.Barrier(4, timeout=60)
 
     def make(number: int) -> None:
@@ -116,35 +115,33 @@ def test_whoever_makes_an_index_at_the_same_moment_waits_for_the_others(tmp_path
 
 @pytest.mark.slow
 @pytest.mark.fault(52)
-def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index(place: Place, tmp_path: Path) -> None:
+def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index(
+    papers: Papers, tmp_path: Path
+) -> None:
     for number in range(120):
-        (place.docs / f"{number}.md").write_text(f"# Ship {number}\n\nShip {number} carried salt to harbour {number}.")
+        (papers.docs / f"{number}.md").write_text(f"# Ship {number}\n\nShip {number} carried salt to harbour {number}.")
     script = (
         "import sys; from pathlib import Path\n"
         "from deep_research.core.run.context import Context; from deep_research.core.library.library import Library\n"
         "library = Library(Context(docs=(Path(sys.argv[1]),), data_dir=Path(sys.argv[2])))\n"
         "library.refresh(lambda done, total: print(done, flush=True))\n"
     )
-    command = [sys.executable, "-c", script, str(place.docs), str(place.data)]
+    command = [sys.executable, "-c", script, str(papers.docs), str(papers.data)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
     assert processes[0].stdout
     processes[0].stdout.readline()
     processes[0].kill()
     errors = [process.communicate()[1].decode() for process in processes]
     assert [process.returncode for process in processes[1:]] == [0, 0], errors
-    fresh = Place(place.docs, tmp_path / "fresh").indexed()
-    assert hits(place.indexed(), "ship 7", "harbour salt") == hits(fresh, "ship 7", "harbour salt")
+    fresh = Papers(papers.docs, tmp_path / "fresh").indexed()
+    assert hits(papers.indexed(), "ship 7", "harbour salt") == hits(fresh, "ship 7", "harbour salt")
 
 
-def test_passages_cover_the_text_and_know_their_headings() -> None:
+def test_passages_have_a_maximum_length_and_their_headings() -> None:
     text = f"# A\n\nIntro.\n\n## B\n\n{'Word here. ' * 300}\n\n### C\n\n{'x' * 3000}\n\n## D\n{'Last. ' * 90}"
     spans = split_passages(text)
     assert all(0 < span.end - span.start <= MOST for span in spans)
-    assert not any(text[one.end : other.start].strip() for one, other in pairwise(spans))
-    assert spans[0].heading == "A"
-    assert "A › B › C" in [span.heading for span in spans]
-    assert spans[-1].heading == "A › D"
-    assert split_passages("") == []
+    assert [*dict.fromkeys(span.heading for span in spans)] == ["A", "A › B", "A › B › C", "A › D"]
 
 
 @pytest.mark.parametrize("sentence", ["港口很深。", "港口很深！", "港は深い？", "बंदरगाह गहरा है। ", "ဆိပ်ကမ်းသည်။ "])
@@ -155,19 +152,19 @@ def test_a_long_text_is_cut_at_the_ends_of_sentences_in_any_script(sentence: str
 
 @given(st.text("ab #=\n.。", max_size=300))
 def test_no_character_of_a_text_is_outside_its_passages(text: str) -> None:
-    covered = {place for span in split_passages(text) for place in range(span.start, span.end)}
-    assert all(place in covered or not character.strip() for place, character in enumerate(text))
+    covered = {offset for span in split_passages(text) for offset in range(span.start, span.end)}
+    assert all(offset in covered or not character.strip() for offset, character in enumerate(text))
 
 
 @pytest.mark.parametrize("query", ["harbour salt ships", "Which salt did the ships bring to the harbour of Velm?"])
 def test_a_long_document_does_not_hide_the_others(tmp_path: Path, query: str) -> None:
-    place = Place(tmp_path / "papers", tmp_path / "data")
-    place.docs.mkdir()
+    papers = Papers(tmp_path / "papers", tmp_path / "data")
+    papers.docs.mkdir()
     ships = "Ships bring salt to the harbour of Velm. " * 20
-    (place.docs / "long.txt").write_text("\n\n".join(f"Day {day}. {ships}" for day in range(300)))
+    (papers.docs / "long.txt").write_text("\n\n".join(f"Day {day}. {ships}" for day in range(300)))
     for number in range(6):
-        (place.docs / f"{number}.md").write_text(
+        (papers.docs / f"{number}.md").write_text(
             f"# Note {number}\n\nIn year {number} ships brought salt to the harbour.\n"
         )
-    found = place.indexed().follow(query, 25)
+    found = papers.indexed().follow(query, 25)
     assert len({passage.source.address for passage in found[:10]}) >= 5

@@ -1,4 +1,4 @@
-"""Whatever happens to the files, and in whatever order: the index answers as one that is built afresh."""
+"""Changes of files in any order: the updated index equals a new one, and only changed files are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shelf import Place
+from kit.files import Papers
 
 from deep_research.core.library.candidates import mentions, terms_of
 from deep_research.core.library.index import Index
@@ -41,43 +41,43 @@ QUERIES = ("harbour", "salt ships 1893", "Haus Hafen", "港 船", "one ship afte
 Act = Callable[[Path, Path, int], None]
 
 
-def write(one: Path, _other: Path, number: int) -> None:
-    if one.is_symlink():
+def write(path: Path, _other: Path, number: int) -> None:
+    if path.is_symlink():
         # It may lead to one that leads back to it.
-        one.unlink()
-    one.write_bytes(TEXTS[number % len(TEXTS)])
+        path.unlink()
+    path.write_bytes(TEXTS[number % len(TEXTS)])
 
 
-def delete(one: Path, _other: Path, _number: int) -> None:
-    one.unlink(missing_ok=True)
+def delete(path: Path, _other: Path, _number: int) -> None:
+    path.unlink(missing_ok=True)
 
 
-def move(one: Path, other: Path, _number: int) -> None:
-    if one.exists():
-        one.replace(other)
+def move(path: Path, other: Path, _number: int) -> None:
+    if path.exists():
+        path.replace(other)
 
 
-def copy(one: Path, other: Path, _number: int) -> None:
-    if one.exists() and one != other:
-        data = one.read_bytes()
+def copy(path: Path, other: Path, _number: int) -> None:
+    if path.exists() and path != other:
+        data = path.read_bytes()
         if other.is_symlink():
             other.unlink()
         other.write_bytes(data)
 
 
-def swap_for_a_link(one: Path, other: Path, _number: int) -> None:
-    if one != other:
-        one.unlink(missing_ok=True)
-        one.symlink_to(other)
+def swap_for_a_link(path: Path, other: Path, _number: int) -> None:
+    if path != other:
+        path.unlink(missing_ok=True)
+        path.symlink_to(other)
 
 
 class Step(NamedTuple):
     act: Act
-    one: str
+    path: str
     other: str
     number: int
     is_read: bool
-    """Whether the index is brought up to date after it."""
+    """Whether the index is updated after it."""
 
 
 STEPS = st.lists(
@@ -95,7 +95,7 @@ STEPS = st.lists(
 
 
 class Reader(NamedTuple):
-    """What an index needs to be brought up to date; started once for all examples."""
+    """Parser and threads to update an index; started once for all examples."""
 
     parser: Parser
     threads: ThreadPoolExecutor
@@ -112,7 +112,7 @@ def reader() -> Iterator[Reader]:
 
 
 def state_of(index: Index) -> dict[str, Any]:
-    """All that an index tells."""
+    """Everything that can be read from an index."""
     stamps = index.stamps()
     return {
         "stamps": stamps,
@@ -123,7 +123,7 @@ def state_of(index: Index) -> dict[str, Any]:
 
 
 def answers(index: Index, query: str) -> list[object]:
-    """What an index finds for a query."""
+    """Results of an index for a query."""
     terms = terms_of(query)
     with index.reading() as reader:
         found = [*reader.best(terms, 25), *reader.titled(mentions(query), 25)]
@@ -131,19 +131,19 @@ def answers(index: Index, query: str) -> list[object]:
 
 
 def do(docs: Path, step: Step, tick: int) -> None:
-    one, other = docs / step.one, docs / step.other
-    step.act(one, other, step.number)
-    for path in (one, other):
-        if path.is_file() and not path.is_symlink() and step.act is not delete:
+    path, other = docs / step.path, docs / step.other
+    step.act(path, other, step.number)
+    for changed in (path, other):
+        if changed.is_file() and not changed.is_symlink() and step.act is not delete:
             # The clock of the file system may tick too slowly to tell two steps apart.
-            os.utime(path, ns=(tick, tick))
+            os.utime(changed, ns=(tick, tick))
 
 
 @pytest.mark.slow
 @pytest.mark.fault(52)
 @settings(max_examples=80)
 @given(steps=STEPS)
-def test_any_changes_in_any_order_give_the_index_that_is_built_afresh(reader: Reader, steps: Sequence[Step]) -> None:
+def test_any_changes_in_any_order_give_the_same_index_as_a_new_one(reader: Reader, steps: Sequence[Step]) -> None:
     with TemporaryDirectory() as folder:
         docs = Path(folder) / "docs"
         (docs / "sub").mkdir(parents=True)
@@ -157,7 +157,7 @@ def test_any_changes_in_any_order_give_the_index_that_is_built_afresh(reader: Re
 
 
 class Watched(Parser):
-    """A parser that notes what it is given."""
+    """A parser that records the names of its files."""
 
     def __init__(self) -> None:
         super().__init__(seconds=60, max_bytes=1_000_000)
@@ -168,67 +168,66 @@ class Watched(Parser):
         return super().parse_all(files)
 
 
-def test_only_what_is_new_is_parsed_and_not_what_was_moved_or_touched(place: Place, tmp_path: Path) -> None:
+def test_only_new_files_are_parsed_not_moved_or_touched_ones(papers: Papers, tmp_path: Path) -> None:
     index = Index(tmp_path / "data" / "indexes" / "a.sqlite")
     with ThreadPoolExecutor(2) as threads, Watched() as parser:
         reader = Reader(parser, threads)
-        reader.read(place.docs, index)
+        reader.read(papers.docs, index)
         assert sorted(parser.seen) == ["Velm bridge.txt", "harbour.md", "salt.txt"]
         parser.seen.clear()
-        (place.docs / "harbour.md").rename(place.docs / "old" / "harbour.md")
-        (place.docs / "old" / "Velm bridge.txt").touch()
-        (place.docs / "new.md").write_text("# New")
-        reader.read(place.docs, index)
+        (papers.docs / "harbour.md").rename(papers.docs / "old" / "harbour.md")
+        (papers.docs / "old" / "Velm bridge.txt").touch()
+        (papers.docs / "new.md").write_text("# New")
+        reader.read(papers.docs, index)
         assert parser.seen == ["new.md"]
         moved = index.document("old/harbour.md")
-        assert moved
-        assert moved.title == "Porto Alto harbour"
+        assert moved and moved.title == "Porto Alto harbour"
         assert index.document("harbour.md") is None
 
 
 class Late(Watched):
-    """A parser that has no time."""
+    """A parser that always times out."""
 
     def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
         self.seen += [name for _, name in files]
         return [Unreadable("timed out", "reading it takes too long") for _ in files]
 
 
-def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(place: Place, tmp_path: Path) -> None:
+def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(papers: Papers, tmp_path: Path) -> None:
     index = Index(tmp_path / "data" / "indexes" / "a.sqlite")
     with ThreadPoolExecutor(2) as threads, Late() as late:
         for _ in range(MOST_TRIES + 2):
-            Reader(late, threads).read(place.docs, index)
-            (place.docs / "harbour.md").touch()
+            Reader(late, threads).read(papers.docs, index)
+            (papers.docs / "harbour.md").touch()
         assert Counter(late.seen) == dict.fromkeys(["Velm bridge.txt", "harbour.md", "salt.txt"], MOST_TRIES)
-        assert {one.code for one in index.summary().unread} == {"timed out"}
+        assert {entry.code for entry in index.summary().unread} == {"timed out"}
 
 
 @pytest.mark.parametrize("tries", [1, MOST_TRIES])
-def test_a_file_that_took_too_long_is_read_once_there_is_more_time(place: Place, tmp_path: Path, tries: int) -> None:
+def test_a_file_that_took_too_long_is_read_once_there_is_more_time(papers: Papers, tmp_path: Path, tries: int) -> None:
     for _ in range(tries):
         with pytest.raises(DocumentsUnreadable, match="longer than 0"):
-            place.library(parse_seconds=0.001).refresh()
-    assert place.library(parse_seconds=60).refresh() == LibraryStatus(3, (), ())
-    fresh = Place(place.docs, tmp_path / "fresh")
+            papers.library(parse_seconds=0.001).refresh()
+    assert papers.library(parse_seconds=60).refresh() == LibraryStatus(3, (), ())
+    fresh = Papers(papers.docs, tmp_path / "fresh")
     fresh.indexed()
-    assert Index(place.index_file()).stamps() == Index(fresh.index_file()).stamps()
+    assert Index(papers.index_file()).stamps() == Index(fresh.index_file()).stamps()
 
 
 @pytest.mark.fault(52)
-def test_a_file_that_is_replaced_by_one_of_the_same_size_a_moment_later_is_read_again(place: Place) -> None:
-    file = place.docs / "harbour.md"
+def test_a_file_that_is_replaced_by_one_of_the_same_size_a_moment_later_is_read_again(papers: Papers) -> None:
+    file = papers.docs / "harbour.md"
     file.write_text("The harbour holds salt.")
     os.utime(file, ns=(1_900_000_000_000_000_000,) * 2)
-    library = place.indexed()
+    library = papers.indexed()
     file.write_text("The harbour holds coal.")
     os.utime(file, ns=(1_900_000_000_000_000_001,) * 2)
     library.refresh()
-    assert [one.text for one in library.search("harbour holds", 1)] == ["The harbour holds coal."]
+    assert [passage.text for passage in library.search("harbour holds", 1)] == ["The harbour holds coal."]
 
 
-def test_nothing_is_written_where_nothing_has_changed(place: Place) -> None:
-    library = place.indexed()
-    before = place.index_file().read_bytes()
+def test_nothing_is_written_where_nothing_has_changed(papers: Papers) -> None:
+    library = papers.indexed()
+    before = papers.index_file().read_bytes()
     library.refresh()
-    assert place.index_file().read_bytes() == before
+    assert papers.index_file().read_bytes() == before

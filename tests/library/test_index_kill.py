@@ -1,4 +1,4 @@
-"""Indexing that is killed or stopped, with the real command: what was stored stays, and the next run goes on."""
+"""Indexing that is killed or stopped, with the real command: stored batches stay, and the next run continues."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command import SECONDS, Desk
+from kit.commands import SECONDS, Desk
 
 from deep_research.core.library.index import Index
 from deep_research.core.library.library import Library
@@ -58,7 +58,7 @@ def wait_for_rows(process: subprocess.Popen[str], data: Path, before: int) -> No
 
 
 def indexed(out: str) -> list[tuple[int, int]]:
-    """What the packets of a run tell of indexing."""
+    """Progress of indexing in the packets of a run."""
     packets = [json.loads(line) for line in out.splitlines()]
     found = [packet for packet in packets if packet.get("type") == "documents_indexed"]
     return [(packet["done"], packet["total"]) for packet in found]
@@ -66,7 +66,7 @@ def indexed(out: str) -> list[tuple[int, int]]:
 
 @pytest.mark.slow
 @pytest.mark.fault(36)
-def test_indexing_that_is_killed_and_stopped_goes_on_where_it_was(desk: Desk) -> None:
+def test_indexing_that_is_killed_and_stopped_continues_after_the_last_batch(desk: Desk) -> None:
     kept = 0
     for sign in (signal.SIGKILL, signal.SIGINT):
         before = kept
@@ -88,16 +88,13 @@ def _is_as_if_built_afresh(desk: Desk) -> None:
     fresh = Library(Context(docs=(desk.docs,), data_dir=desk.folder / "fresh"))
     fresh.refresh()
     (other,) = (desk.folder / "fresh" / "indexes").glob("*.sqlite")
-    ours, theirs = Index(kept), Index(other)
-    assert ours.stamps() == theirs.stamps()
-    assert _found(ours) == _found(theirs)
-    assert [ours.document(f"{n % 7}/note {n}.md") for n in range(0, FILES, 99)] == [
-        theirs.document(f"{n % 7}/note {n}.md") for n in range(0, FILES, 99)
-    ]
+    assert _state_of(Index(kept)) == _state_of(Index(other))
 
 
-def _found(index: Index) -> list[object]:
+def _state_of(index: Index) -> list[object]:
     terms = ["gannets", "7", "rock", "700"]
     with index.reading() as reader:
         found = [*reader.best(terms, 150), *reader.titled(["gannets 7"], 150)]
-        return [reader.size, reader.counts(terms), *(reader.passage(number) for number in found)]
+        passages = [reader.passage(number) for number in found]
+        documents = [index.document(f"{number % 7}/note {number}.md") for number in range(0, FILES, 99)]
+        return [index.stamps(), documents, reader.size, reader.counts(terms), passages]

@@ -1,9 +1,9 @@
-"""Words of a question that no document holds: what is sought in their place."""
+"""Words of a question that occur in no document, and what is searched for instead."""
 
 from __future__ import annotations
 
 import pytest
-from shelf import Place
+from kit.files import Papers
 
 from deep_research.core.library.library import Library
 
@@ -24,11 +24,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
         file = folder / "docs" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    return Place(folder / "docs", folder / "data").indexed()
+    return Papers(folder / "docs", folder / "data").indexed()
 
 
 def found(library: Library, query: str) -> list[str]:
-    return [one.source.address.rpartition("/")[2] for one in library.search(query, 5)]
+    return [passage.source.address.rpartition("/")[2] for passage in library.search(query, 5)]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_misspelt_word_and_a_part_of_a_compound_are_found(library: Library, qu
 
 
 @pytest.mark.parametrize("query", ["hospital", "What does the hospice near the quay do?"])
-def test_nothing_is_found_by_a_near_word_where_the_word_itself_exists(library: Library, query: str) -> None:
+def test_a_word_that_exists_is_not_replaced(library: Library, query: str) -> None:
     [only] = {"hospital.md", "hospice.md"}.intersection(found(library, query))
     assert only[:6] in query
 
@@ -55,10 +55,10 @@ def test_nothing_is_found_by_a_near_word_where_the_word_itself_exists(library: L
 @pytest.mark.parametrize(
     "query", ["xylophone", "tied", "ospital", "Which zebras quarrel over unbaked cinnamon hopsital"]
 )
-def test_a_word_that_is_like_none_or_one_of_too_many_is_left_as_it_is(library: Library, query: str) -> None:
+def test_an_unknown_word_without_a_similar_one_or_among_many_is_not_replaced(library: Library, query: str) -> None:
     assert found(library, query) == []
 
 
-def test_a_whole_question_with_a_misspelt_name_is_followed(library: Library) -> None:
+def test_a_question_with_a_misspelt_name_is_answered(library: Library) -> None:
     passages = library.follow("How many beds are there in the hospitle of Saint Branoc?", 5)
     assert passages[0].source.title == "Saint Brannoc Hospital"

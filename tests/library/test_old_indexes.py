@@ -1,11 +1,11 @@
-"""Indexes of folders that are gone do not stay for ever."""
+"""Removal of indexes whose folders are gone."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
 import pytest
-from shelf import FixedClock, Place
+from kit.files import FixedClock, Papers
 
 from deep_research.core.library.library import Library
 
@@ -18,37 +18,34 @@ class Later(FixedClock):
         return super().now() + timedelta(days=self.days)
 
 
-def refresh_another(place: Place, days: int) -> int:
-    """How many indexes there are after another folder was indexed, so many days later."""
-    other = place.data.parent / "other"
+def refresh_another(papers: Papers, days: int) -> int:
+    """Number of indexes after another folder was indexed `days` later."""
+    other = papers.data.parent / "other"
     other.mkdir(exist_ok=True)
     (other / "tides.md").write_text("High water is at noon.")
-    Library(place.context(other).model_copy(update={"clock": Later(days)})).refresh()
-    return len(list((place.data / "indexes").glob("*.sqlite")))
+    Library(papers.context(other).model_copy(update={"clock": Later(days)})).refresh()
+    return len(list((papers.data / "indexes").glob("*.sqlite")))
 
 
 @pytest.mark.fault("R23")
-def test_the_index_of_a_folder_that_is_gone_is_removed_after_ninety_days(place: Place) -> None:
-    place.indexed()
-    place.docs.rename(place.docs.with_name("gone"))
-    assert refresh_another(place, 89) == 2
-    assert refresh_another(place, 91) == 1
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_the_index_of_a_folder_that_is_gone_is_removed_after_ninety_days(papers: Papers, *, is_readable: bool) -> None:
+    papers.indexed()
+    if is_readable:
+        papers.docs.rename(papers.docs.with_name("gone"))
+    else:
+        papers.index_file().write_bytes(b"not a database, but long enough to be taken for a database" * 100)
+    assert refresh_another(papers, 89) == 2
+    assert refresh_another(papers, 91) == 1
 
 
-def test_the_index_of_a_folder_that_is_there_stays(place: Place) -> None:
-    place.indexed()
-    assert refresh_another(place, 1000) == 2
+def test_the_index_of_a_folder_that_exists_stays(papers: Papers) -> None:
+    papers.indexed()
+    assert refresh_another(papers, 1000) == 2
 
 
-def test_what_is_used_now_and_then_stays(place: Place) -> None:
-    place.indexed()
-    Library(place.context().model_copy(update={"clock": Later(80)})).refresh()
-    place.docs.rename(place.docs.with_name("gone"))
-    assert refresh_another(place, 160) == 2
-
-
-def test_an_index_that_cannot_be_read_is_removed_after_ninety_days(place: Place) -> None:
-    place.indexed()
-    place.index_file().write_bytes(b"not a database, but long enough to be taken for one" * 100)
-    assert refresh_another(place, 89) == 2
-    assert refresh_another(place, 91) == 1
+def test_an_index_that_was_used_since_stays(papers: Papers) -> None:
+    papers.indexed()
+    Library(papers.context().model_copy(update={"clock": Later(80)})).refresh()
+    papers.docs.rename(papers.docs.with_name("gone"))
+    assert refresh_another(papers, 160) == 2

@@ -1,13 +1,13 @@
-"""Where the user's documents are short, each researcher begins by reading them all, and searches none of them."""
+"""Short documents: each researcher reads them all at the start, and does not search them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from lab import DOCUMENTS, REPORT, every_call_has_one_result, in_order, lab, research, results
-from planned_lab import finished, plan, step, verdict
-from scripted import call, calls
+from kit.models import call, calls
+from kit.planned import finished, plan, step, verdict
+from kit.runs import DOCUMENTS, REPORT, every_call_has_one_result, in_order, lab, research, results
 
 TASK = research("Find out when the light was lit.")
 WHOLE = {"whole_characters": 30_000}
@@ -38,7 +38,7 @@ async def test_a_finding_that_is_a_call_alone_is_asked_for_again_as_text(tmp_pat
     assert [asked.settings["tool_choice"] for asked in run.calls("researcher")] == ["auto", "none"]
 
 
-async def test_researchers_of_short_documents_begin_alike(tmp_path: Path) -> None:
+async def test_prompts_of_researchers_of_short_documents_have_the_same_beginning(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
         orchestrator=[research("task 0.", "task 1."), REPORT],
@@ -46,10 +46,10 @@ async def test_researchers_of_short_documents_begin_alike(tmp_path: Path) -> Non
         limits=WHOLE,
     )
     await run.ask()
-    one, other = (call.messages for call in run.calls("researcher"))
-    assert [message.text for message in one[:4]] == [message.text for message in other[:4]]
-    assert one[4].text != other[4].text
-    assert every_call_has_one_result(one)
+    first, other = (call.messages for call in run.calls("researcher"))
+    assert [message.text for message in first[:4]] == [message.text for message in other[:4]]
+    assert first[4].text != other[4].text
+    assert every_call_has_one_result(first)
 
 
 async def test_a_step_of_a_plan_reads_short_documents_whole_and_is_one_call(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Scans among the documents of a run: cited by their pages, read once, and named where nothing can read them."""
+"""Scans among the documents of a run: cited by page, read once, and listed if they cannot be read."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from command import desk_in
-from lab import QUESTION
+from kit.commands import desk_in
+from kit.files import file_of, has_fonts, pdf_of_scans, printed, scanned
+from kit.runs import QUESTION
+from kit.web import pdf_of
 from pypdf import PdfReader, PdfWriter
-from scanned import file_of, has_fonts, pdf_of_scans, printed, scanned
-from web_pages import pdf_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -50,8 +50,8 @@ def test_a_run_over_scans_cites_their_pages_and_reads_them_once(tmp_path: Path) 
     file = desk.folder / "run.json"
     assert desk.call("export", "light", "--out", str(file)).code == 0
     run = json.loads(file.read_text("utf-8"))
-    places = {passage["quote"]: passage["page"] for claim in run["claims"] for passage in claim["passages"]}
-    assert places["The Skerry Light was lit in 1844."] == 2
+    pages = {passage["quote"]: passage["page"] for claim in run["claims"] for passage in claim["passages"]}
+    assert pages["The Skerry Light was lit in 1844."] == 2
     again = desk.call("ask", QUESTION, "--docs", docs, "--thread", "again", *LIMIT)
     assert again.code == 0 and "documents indexed" not in again.err
 

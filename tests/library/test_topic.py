@@ -1,14 +1,13 @@
-"""Documents on the topic of a long text: also those that say the same in other words."""
+"""Documents on the topic of a long text, including those that use other words."""
 
 from __future__ import annotations
 
 from itertools import combinations
 
 import pytest
-from shelf import Place
+from kit.files import Papers
 
-from deep_research.core.library.library import LONG, OF_LONG
-from deep_research.core.library.topic import near_topic
+from deep_research.core.library.library import LONG, OF_LONG, near_topic
 
 SUBJECTS = (
     "salt brine pools wind crystals coast rakes",
@@ -18,7 +17,7 @@ SUBJECTS = (
 )
 
 
-def test_documents_without_a_word_of_the_text_are_near_if_they_speak_of_the_same() -> None:
+def test_documents_without_a_word_of_the_text_are_close_if_they_are_on_its_topic() -> None:
     documents = {
         f"{subject[:4]} {number}": f"{' '.join(words)} remark{number}{subject[:4]}"
         for subject in SUBJECTS
@@ -32,15 +31,15 @@ def test_documents_without_a_word_of_the_text_are_near_if_they_speak_of_the_same
 
 @pytest.mark.parametrize("documents", [{}, {"a": ""}, {"a": "", "b": "salt"}, {"a": "salt", "b": "salt"}])
 @pytest.mark.parametrize("text", ["", "salt", "bronze"])
-def test_all_documents_are_ranked_whatever_they_hold(text: str, documents: dict[str, str]) -> None:
+def test_documents_with_any_text_are_ranked(text: str, documents: dict[str, str]) -> None:
     assert sorted(near_topic(text, documents)) == sorted(documents)
 
 
-def test_a_long_text_finds_one_passage_of_each_document_on_its_topic(place: Place) -> None:
+def test_a_long_text_finds_one_passage_of_each_document_on_its_topic(papers: Papers) -> None:
     for number in range(2 * OF_LONG):
         subject = "salt brine crystals" if number % 2 else "bells bronze copper"
-        (place.docs / f"{number}.md").write_text(f"# {subject} {number}\n\nAbout {subject} in the year {number}.\n")
+        (papers.docs / f"{number}.md").write_text(f"# {subject} {number}\n\nAbout {subject} in the year {number}.\n")
     text = "We study how brine dries into crystals of salt. " * LONG
-    found = place.indexed().follow(text, 25)
-    assert len({one.source.key for one in found}) == len(found) == OF_LONG
-    assert all("salt" in one.text for one in found)
+    found = papers.indexed().follow(text, 25)
+    assert len({passage.source.key for passage in found}) == len(found) == OF_LONG
+    assert all("salt" in passage.text for passage in found)

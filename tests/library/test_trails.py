@@ -1,4 +1,4 @@
-"""The search for trails: which passages answer a question together, whatever else lies beside them."""
+"""Search for trails: passages that answer a question together are found among others."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shelf import Place
+from kit.files import Papers
 
+from deep_research.core.library.candidates import LibraryPassage
 from deep_research.core.library.index import Entry, Index
-from deep_research.core.library.shelf import IndexShelf, LibraryPassage, OpenIndex
+from deep_research.core.library.shelf import IndexShelf, OpenIndex
 from deep_research.core.library.trails import LONGEST, Trail, distinctiveness, find_trails, passages_of
 from deep_research.core.records.sources import Source
 
@@ -21,7 +22,7 @@ QUESTION = (
     "What did the ships carry for which the harbour was deepened in the town where the founder of the Velm Observatory "
     "was born?"
 )
-"""Its answer stands in the last of the linked documents, to which only the two before it lead."""
+"""The answer is in the last linked document, which only the two before it lead to."""
 LINKED = {
     "Velm Observatory": "The Velm Observatory stands on a hill above the river. It was founded by Ada Lindqvist.",
     "Ada Lindqvist": "Ada Lindqvist was an engineer. She was born at Porto Alto, where her mother built boats.",
@@ -32,7 +33,7 @@ NAMESAKES = {
     "Lindqvist Street": "Lindqvist Street leads from the market to the station. It was paved in a dry summer.",
     "Alto": "An alto is a voice between soprano and tenor. Few choirs have enough of them.",
 }
-"""They share parts of names with the linked ones, and nothing else."""
+"""They only share parts of names with the linked ones."""
 SHARING = {
     f"Founders {number}": f"{who} founded an observatory. The founder was born in a year of plague, {where}."
     for number, (who, where) in enumerate(
@@ -51,13 +52,8 @@ SHARING = {
     )
     for number, goods in enumerate(["timber", "wine", "tin", "wool", "coal", "iron"])
 }
-"""They hold more words of the question than the linked ones do, and lead nowhere."""
-WORLDS = {
-    "alone": LINKED,
-    "beside namesakes": NAMESAKES | LINKED,
-    "beside others with more of the words": SHARING | LINKED,
-    "beside all of them": NAMESAKES | SHARING | LINKED,
-}
+"""They have more words of the question than the linked ones, and lead nowhere."""
+WORLDS = {"alone": LINKED, "beside others": NAMESAKES | SHARING | LINKED}
 HOSTILE = [
     *('Harbour" OR title:*', "NEAR(harbour town, 3)", "'; DROP TABLE passages; --", "(a+)+$ [harbour", "A" * 5_000),
     *("\\1 \\p{L} (?P<harbour>", "Harbour\u202e\u0000 of\u200b Velm", "Œuvre ﬁne İstanbul ß", "港口 ท่าเรือ 항구"),
@@ -72,7 +68,7 @@ WORLDS_OF_WORDS = st.dictionaries(st.sampled_from("ABCDEFGH").map("Paper {}".for
 
 @contextmanager
 def shelf_of(texts: Mapping[str, str]) -> Iterator[IndexShelf]:
-    """An index of documents by their titles, made without reading files."""
+    """An index of texts by title, without files."""
     with TemporaryDirectory() as folder:
         index = Index(Path(folder) / "indexes" / "a.sqlite")
         index.put([Entry(title, 1, 1, title, title=title, content_hash=title, text=texts[title]) for title in texts])
@@ -87,17 +83,17 @@ def shelf_of(texts: Mapping[str, str]) -> Iterator[IndexShelf]:
             yield IndexShelf([OpenIndex(reader, passage)])
 
 
-def add(place: Place, texts: Mapping[str, str]) -> None:
-    """Put documents into a folder, and into its index."""
-    place.docs.mkdir(parents=True, exist_ok=True)
+def add(papers: Papers, texts: Mapping[str, str]) -> None:
+    """Write documents to a folder and index it."""
+    papers.docs.mkdir(parents=True, exist_ok=True)
     for title, text in texts.items():
-        (place.docs / f"{title}.md").write_text(f"# {title}\n\n{text}\n", "utf-8")
-    place.indexed()
+        (papers.docs / f"{title}.md").write_text(f"# {title}\n\n{text}\n", "utf-8")
+    papers.indexed()
 
 
-def followed(place: Place) -> list[str]:
-    """The titles of the documents to which the question leads, best first."""
-    return list(dict.fromkeys(one.source.title for one in place.library().follow(QUESTION, 25)))
+def followed(papers: Papers) -> list[str]:
+    """Titles of the documents found for the question, best first."""
+    return list(dict.fromkeys(passage.source.title for passage in papers.library().follow(QUESTION, 25)))
 
 
 def titles(trail: Trail) -> list[str]:
@@ -106,15 +102,15 @@ def titles(trail: Trail) -> list[str]:
 
 @pytest.mark.parametrize("texts", WORLDS.values(), ids=WORLDS)
 def test_a_folder_of_documents_is_followed_along_the_trail(texts: dict[str, str], tmp_path: Path) -> None:
-    place = Place(tmp_path / "docs", tmp_path / "data")
-    add(place, texts)
-    assert followed(place)[:3] == [*LINKED]
+    papers = Papers(tmp_path / "docs", tmp_path / "data")
+    add(papers, texts)
+    assert followed(papers)[:3] == [*LINKED]
     if len(texts) > 10:
-        found = [one.source.title for one in place.library().search(QUESTION, 25)]
+        found = [passage.source.title for passage in papers.library().search(QUESTION, 25)]
         assert "Ada Lindqvist" not in found[:10], "the words of the question alone do not find what lies in between"
 
 
-def test_a_name_tells_the_less_the_more_passages_hold_it() -> None:
+def test_a_name_in_more_passages_is_less_distinctive() -> None:
     weights = [distinctiveness(1_000, holders) for holders in (2, 10, 100, 999)]
     assert weights[0] == 1.0
     assert weights == sorted(set(weights), reverse=True)
@@ -126,7 +122,7 @@ def test_a_name_of_any_kind_does_not_hide_the_trail(name: str) -> None:
     stranger = f"# {name}\n\nOnce called “{name}”, as {name} was known to Ada Lindqvist."
     with shelf_of(LINKED | {"Stranger": stranger, name: "A hat."}) as shelf:
         passages = passages_of(find_trails(f"{QUESTION} {name} “{name}”", shelf), 5)
-        assert {one.title for one in passages} >= LINKED.keys()
+        assert {candidate.title for candidate in passages} >= LINKED.keys()
 
 
 @settings(max_examples=60)

@@ -1,4 +1,4 @@
-"""How models call tools is found out once for each model at each server, and kept in a file."""
+"""How a model calls tools is found out once per server, and stored in a file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_replies import Reply, fail, say, use
-from openai_server import OpenAIServer, Received, openai_server
-from scripted import ScriptedChatModel
+from kit.models import ScriptedChatModel
+from kit.openai_server import OpenAIServer, Received, Reply, fail, openai_server, say, use
 
 from deep_research.core.models.abilities import (
     Location,
@@ -32,13 +31,7 @@ from deep_research.core.run.events.packets import Placement
 
 Patch = pytest.MonkeyPatch
 CALL = use(("save_word", {"word": "amber"}))
-NOTHING_LEARNED: dict[str, Any] = {
-    "quirks": [],
-    "output_tokens": None,
-    "judges": None,
-    "window": None,
-    "calls_tools": True,
-}
+NOTHING_LEARNED: dict[str, Any] = {**Ability()._asdict(), "quirks": []}
 TEXT = say('<tool name="save_word">{"word": "amber"}</tool>')
 
 
@@ -73,14 +66,16 @@ async def test_a_model_is_tried_once_by_all_who_ask_at_the_same_time(tmp_path: P
 async def test_nothing_is_tried_where_no_tools_are_needed_or_all_is_known(tmp_path: Path, monkeypatch: Patch) -> None:
     with openai_server([]) as server:
         led_to(server, monkeypatch)
-        assert (await ability_of(caller(tmp_path), may_try=False, has_tools=True)).rung == "native"
-        assert (await ability_of(caller(tmp_path, tool_calls="tags"), may_try=True, has_tools=True)).rung == "tags"
-        assert (
-            await ability_of(caller(tmp_path, models=ScriptedChatModel(replies=[])), may_try=True, has_tools=True)
-        ).rung == "native"
-        assert (
-            await ability_of(caller(tmp_path, models="openai:gpt-5-mini"), may_try=True, has_tools=True)
-        ).rung == "native"
+        described = {"models": "openai:gpt-5-mini"}
+        instance = {"models": ScriptedChatModel(replies=[])}
+        for settings, may_try, rung in (
+            ({}, False, "native"),
+            ({"tool_calls": "tags"}, True, "tags"),
+            (instance, True, "native"),
+            (described, True, "native"),
+        ):
+            asked = caller(tmp_path, **settings)
+            assert (await ability_of(asked, may_try=may_try, has_tools=True)).rung == rung
         assert server.requests == []
 
 
@@ -94,25 +89,18 @@ async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_tha
     await remember_ability("writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
     assert kept == {
-        "fake-1 at local.example:8000": {"rung": "schema", "begins_inside": True, "reasons": True, **NOTHING_LEARNED},
-        "fake-1 at local.example:8000 by tags": {
-            "rung": "tags",
-            "begins_inside": True,
-            "reasons": False,
-            **NOTHING_LEARNED,
-        },
+        "fake-1 at local.example:8000": {**NOTHING_LEARNED, "rung": "schema", "begins_inside": True, "reasons": True},
+        "fake-1 at local.example:8000 by tags": {**NOTHING_LEARNED, "rung": "tags", "begins_inside": True},
     }
     assert await ability_of(caller(tmp_path), may_try=False, has_tools=True) == inside
     assert await ability_of(caller(tmp_path, tool_calls="schema"), may_try=False, has_tools=True) == Ability("schema")
 
 
 async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None:
-    places = [Location(tmp_path / "models.json", f"model {number}") for number in range(20)]
-    await asyncio.gather(*(save_ability(place, Ability("tags")) for place in places))
+    locations = [Location(tmp_path / "models.json", f"model {number}") for number in range(20)]
+    await asyncio.gather(*(save_ability(location, Ability("tags")) for location in locations))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
-    assert kept == {
-        place.model: {"rung": "tags", "begins_inside": False, "reasons": False, **NOTHING_LEARNED} for place in places
-    }
+    assert kept == {location.model: {**NOTHING_LEARNED, "rung": "tags"} for location in locations}
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"]
 
 
@@ -120,7 +108,7 @@ async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None
     "text",
     ["", "no JSON", "[1]", '{"m": 1}', '{"m": {"rung": "gone"}}', '{"m": {"rung": "tags", "new": 1}}', '{"m": {}}'],
 )
-async def test_a_file_that_says_nothing_is_no_error(tmp_path: Path, text: str) -> None:
+async def test_an_unreadable_file_is_no_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "models.json").write_text(text, "utf-8")
     assert await load_ability(Location(tmp_path / "models.json", "m")) is None
 
@@ -129,8 +117,7 @@ async def test_what_was_learned_about_a_server_is_known_before_the_first_call(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     with openai_server([]) as server:
-        for variable, value in server.environment.items():
-            monkeypatch.setenv(variable, value)
+        led_to(server, monkeypatch)
         asked = caller(tmp_path)
         model = resolve_model("researcher", asked.context)
         kept = Ability(quirks=("single_calls", "turns"), output_tokens=8192)

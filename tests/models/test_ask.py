@@ -1,26 +1,29 @@
-"""What a model is asked for, and what is done when it fails."""
+"""Requests fit the window, and are changed when they fail."""
 
 from __future__ import annotations
 
 import json
+import logging
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kit.model_calls import TOOL as LOOK
+from kit.models import ScriptedChatModel, call, calls
+from kit.openai_server import Received, Reply, fail, openai_server, say, use
+from kit.wire import END, FACTS, hand_out, noted, task_of, wire_lab
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
-from openai_replies import fail, say
-from openai_server import Received, Reply
-from scripted import ScriptedChatModel, call, calls
-from wire import END, FACTS, hand_out, noted, task_of, wire_lab
 
 from deep_research.core.models.ask import ask_model
+from deep_research.core.models.caller import CHARACTERS_A_TOKEN
+from deep_research.core.models.deltas import MOST_BYTES
+from deep_research.core.models.ladder.reply import reasoning_of
 from deep_research.core.models.request import Request
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import ContentRefused, PromptTooLong
 from deep_research.core.run.events.call import CallEvents
-from deep_research.core.run.events.log import Emitter
-from deep_research.core.run.events.packets import Placement
-from deep_research.core.run.transcripts import tokens_of
+from deep_research.core.run.transcripts import tokens_of, was_cut_off
 
 Patch = pytest.MonkeyPatch
 WINDOW = 4000
@@ -35,14 +38,16 @@ def begun(text: str, share: float) -> str:
 
 
 @pytest.mark.parametrize(("tools", "tokens"), [([], 1500), ([TOOL], 900), ([TOOL], 1500)])
-async def test_prompt_tools_and_answer_fit_the_window_together(tools: list[dict[str, Any]], tokens: int) -> None:
+async def test_prompt_tools_and_answer_fit_the_window_together(
+    events: CallEvents, tools: list[dict[str, Any]], tokens: int
+) -> None:
     model = ScriptedChatModel(replies=["Seen."], profile={"max_input_tokens": WINDOW})
     messages: list[AnyMessage] = [SystemMessage("You look."), HumanMessage("Look!")]
-    for name in ("one", "two"):
-        result = "seen " * (2200 if name == "one" else 10)
+    for name in ("a", "b"):
+        result = "seen " * (2200 if name == "a" else 10)
         messages += [calls(call("look", id=name)), ToolMessage(result, tool_call_id=name)]
     request = Request("researcher", "q", messages, begun, tools, max_tokens=tokens)
-    await ask_model(request, Context(models=model), CallEvents(Emitter(lambda _: None), Placement(turn_index=0)))
+    await ask_model(request, Context(models=model), events)
     [made] = model.calls
     sent: list[Any] = list(made.messages)
     assert tokens_of(sent) + len(json.dumps(tools)) // 4 + tokens <= WINDOW
@@ -51,7 +56,7 @@ async def test_prompt_tools_and_answer_fit_the_window_together(tools: list[dict[
 
 
 @pytest.mark.fault(10)
-async def test_words_that_were_heard_are_not_taken_back_by_asking_otherwise(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_text_that_was_shown_is_not_taken_back_by_another_try(tmp_path: Path, monkeypatch: Patch) -> None:
     script = {"writer": lambda _: say("The light was lit", finish="content_filter")}
     with wire_lab(tmp_path, monkeypatch, script) as wire:
         await wire.fail(ContentRefused)
@@ -59,8 +64,7 @@ async def test_words_that_were_heard_are_not_taken_back_by_asking_otherwise(tmp_
 
 
 @pytest.mark.fault(20, logs="WARNING core.models.ask")
-async def test_a_prompt_is_made_shorter_once(tmp_path: Path, monkeypatch: Patch) -> None:
-    """What the server reads cannot be guessed by halving again and again."""
+async def test_a_prompt_is_shortened_only_once(tmp_path: Path, monkeypatch: Patch) -> None:
 
     def orchestrator(request: Received) -> Reply:
         found = request.prompt.count("Found:")
@@ -86,33 +90,72 @@ def read(tokens: int, text: str) -> AIMessage:
     return AIMessage(text, usage_metadata={"input_tokens": tokens, "output_tokens": 9, "total_tokens": tokens + 9})
 
 
-async def ask_of_long_result(*replies: AIMessage) -> str:
+async def ask_of_long_result(events: CallEvents, *replies: AIMessage) -> str:
     model = ScriptedChatModel(replies=list(replies), profile={"max_input_tokens": 100_000})
     pages: list[AnyMessage] = [HumanMessage("Look!"), calls(call("look", id="one"))]
     pages.append(ToolMessage("seen " * 50_000, tool_call_id="one"))
     request = Request("researcher", "q", pages, lambda text, _: text[:6000], [TOOL])
-    events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
     return (await ask_model(request, Context(models=model), events)).message.text
 
 
-async def test_a_prompt_that_its_server_cuts_in_silence_is_made_shorter() -> None:
-    part = read(4096, "It looks like part of a document.")
-    assert await ask_of_long_result(part, read(1500, "Seen.")) == "Seen."
-
-
-async def test_of_a_server_that_cuts_all_prompts_the_setting_is_named() -> None:
+async def test_a_prompt_that_its_server_cuts_silently_is_shortened_once_and_then_the_setting_is_named(
+    events: CallEvents,
+) -> None:
+    assert await ask_of_long_result(events, read(4096, "Part?"), read(1500, "Seen.")) == "Seen."
     with pytest.raises(PromptTooLong, match=r"read 256 of about \d+ tokens.*num_ctx.*set window"):
-        await ask_of_long_result(read(256, "Part?"), read(256, "Part?"))
+        await ask_of_long_result(events, read(256, "Part?"), read(256, "Part?"))
 
 
-async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought() -> None:
+async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought(events: CallEvents) -> None:
     written = {"calls": [{"name": "look", "arguments": {"at": "what </think> means, and <think>this</think>"}}]}
     model = ScriptedChatModel(replies=[f"<think>Hm.</think>{json.dumps(written)}"])
     look = {**TOOL, "function": {**TOOL["function"], "parameters": {"properties": {"at": {"type": "string"}}}}}
     request = Request("researcher", "q", [HumanMessage("Look!")], tools=[look])
-    events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
     reply = await ask_model(request, Context(models=model, tool_calls="schema"), events)
     assert [asked["args"] for asked in reply.message.tool_calls] == [
         {"at": "what </think> means, and <think>this</think>"}
     ]
     assert events.thoughts.startswith("Hm.")
+
+
+LIMIT = 500
+COUNTED = "They were counted. "
+
+
+class Endless(str):
+    """An endless text: the server writes until the client hangs up."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return sys.maxsize
+
+    def __getitem__(self, key: Any) -> str:
+        # Without repetition, which would end the answer earlier.
+        return f"{key.start:7} "
+
+
+@pytest.mark.fault(18, logs="WARNING core.models.caller")
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(say(Endless("x")), id="words without end"),
+        pytest.param(say("Yes.", reasoning=Endless("x")), id="thoughts without end"),
+        pytest.param(use(("look", Endless("x"))), id="arguments without end"),
+        pytest.param(say(COUNTED * (3 * MOST_BYTES // len(COUNTED)), streams=False), id="an answer that comes whole"),
+    ],
+)
+async def test_an_answer_without_end_is_cut_at_a_multiple_of_its_limit_and_named(
+    events: CallEvents, reply: Reply, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "deep_research")
+    request = Request("writer", "1", [HumanMessage("Say it.")], tools=[LOOK], max_tokens=LIMIT)
+    with openai_server([reply]) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        message = (await ask_model(request, Context(models="openai:fake-1", tool_calls="native"), events)).message
+    said = message.text + reasoning_of(message) + "".join(str(call["args"]) for call in message.invalid_tool_calls)
+    assert 0.9 * CHARACTERS_A_TOKEN * LIMIT < len(said) <= CHARACTERS_A_TOKEN * LIMIT
+    assert was_cut_off(message)
+    assert not message.tool_calls
+    assert "An answer of the writer's model was cut at 8000 characters: it exceeds its limit" in caplog.text

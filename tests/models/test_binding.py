@@ -1,4 +1,4 @@
-"""What is bound for one call, in the words of the class that takes it."""
+"""Settings of one call are bound as the model's class expects them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from kit.model_calls import TOOL
+from kit.models import ScriptedChatModel
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
-from scripted import ScriptedChatModel
-from wired import TOOL
 
 from deep_research.core.models.caller import bind_call
 
@@ -39,7 +39,7 @@ class ChatOllama(Plain):
 
 
 class ChatGoogleGenerativeAI(Plain):
-    """Names its limit otherwise."""
+    """Has another name for its limit."""
 
     max_output_tokens: int | None = None
 
@@ -51,7 +51,7 @@ class ChatGroq(Plain):
 
 
 class ChatAnthropic(ChatGroq):
-    """Thinks where an effort is set."""
+    """Thinks if an effort is set."""
 
 
 class OwnAnthropic(ChatAnthropic):
@@ -72,7 +72,7 @@ def bound_to(
     return bound.bound, bound.kwargs
 
 
-def test_each_class_is_told_the_limit_in_its_own_words() -> None:
+def test_each_class_gets_the_limit_under_its_own_name() -> None:
     assert bound_to(Plain(), max_tokens=50)[1] == {"max_tokens": 50}
     assert bound_to(ChatGoogleGenerativeAI(), max_tokens=50)[1] == {"max_output_tokens": 50}
     ollama = ChatOllama()
@@ -82,7 +82,7 @@ def test_each_class_is_told_the_limit_in_its_own_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "effort", "is_taken"),
+    ("model", "effort", "is_accepted"),
     [
         (ChatGroq(profile=LEVELS), "low", True),
         (ChatGroq(profile=LEVELS), "medium", False),
@@ -93,13 +93,13 @@ def test_each_class_is_told_the_limit_in_its_own_words() -> None:
         (ScriptedChatModel(replies=[]), "", False),
     ],
 )
-def test_an_effort_is_bound_where_it_is_known_to_be_taken(model: Any, effort: str, is_taken: bool) -> None:
-    expected = {"reasoning_effort": effort} if is_taken else {}
+def test_an_effort_is_bound_if_the_model_is_known_to_accept_it(model: Any, effort: str, is_accepted: bool) -> None:
+    expected = {"reasoning_effort": effort} if is_accepted else {}
     assert bound_to(model, effort=effort)[1] == expected
 
 
 @pytest.mark.parametrize("kind", [ChatAnthropic, OwnAnthropic])
-def test_a_forced_call_goes_without_an_effort_where_both_are_refused(kind: type[ChatAnthropic]) -> None:
+def test_a_forced_call_has_no_effort_if_the_server_rejects_both(kind: type[ChatAnthropic]) -> None:
     model = kind(profile=LEVELS)
     for choice in ("any", "auto"):
         _, settings = bound_to(model, tools=[TOOL], choice=choice, effort="low")
@@ -108,7 +108,7 @@ def test_a_forced_call_goes_without_an_effort_where_both_are_refused(kind: type[
     assert bound_to(ChatGroq(profile=LEVELS), tools=[TOOL], effort="low")[1]["reasoning_effort"] == "low"
 
 
-def test_a_model_that_takes_no_forced_call_is_left_to_choose() -> None:
+def test_a_model_without_forced_calls_may_choose() -> None:
     profile: Any = {**LEVELS, "tool_choice": False}
     model = ChatAnthropic(profile=profile)
     _, settings = bound_to(model, tools=[TOOL], effort="low")

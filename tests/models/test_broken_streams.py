@@ -10,12 +10,10 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from openai_server import Received, Reply, say
-from planned_lab import REPORT as PLANNED_REPORT
-from planned_lab import Asked, planned_lab
-from planned_wire import form_server
-from wire import FACTS, QUESTION, REPORT, found_by, is_right, noted, task_of, wire_lab, written
-from wire_desk import wire_desk
+from kit.openai_server import Received, Reply, say
+from kit.planned import REPORT as PLANNED_REPORT
+from kit.planned import Asked, planned_lab
+from kit.wire import FACTS, REPORT, form_server, found_by, is_right, noted, task_of, wire_lab, written
 
 from deep_research.core.run.context import ROLES
 from deep_research.core.run.errors import ModelFailed
@@ -30,7 +28,7 @@ WITHOUT_TROUBLE = {"clarifier": 1, "planner": 1, "orchestrator": 2, "researcher"
 
 
 class Break(NamedTuple):
-    """Where a stream ends too early; the first piece bears no words."""
+    """Where a stream ends too early; its first piece has no words."""
 
     after: int
     ending: Literal["cut", "broken", "reset"] = "reset"
@@ -41,7 +39,7 @@ EVERYWHERE = [FIRST_BYTE, Break(1), Break(2), MIDDLE, Break(9, "cut"), Break(9, 
 
 
 def breaking(answer: Answer, *breaks: Break) -> Answer:
-    """Answers whose first streams break; a text that is there already is gone on with."""
+    """Answers whose first streams break; a begun text is continued."""
     left = iter(breaks)
 
     def reply(request: Received) -> Reply:
@@ -57,7 +55,7 @@ def breaking(answer: Answer, *breaks: Break) -> Answer:
 
 
 def from_last_words(text: str, begun: str) -> str:
-    """The rest of a text, with the last words of what there is of it once more."""
+    """The rest of a text, beginning with the last words of its known part."""
     return text[len(begun) - len(last_words(begun)) :]
 
 
@@ -182,15 +180,3 @@ async def test_a_planned_report_is_continued_once_and_what_the_steps_have_learne
         assert run.types().count("call_continued") == 1
         assert sum(count for key, count in forms.paid.items() if key[0] == "report") == breaks + 1
         assert (run.types().count("stop"), run.types()[-1]) == (1, "stop")
-
-
-def test_the_command_says_what_broke_and_how_to_go_on(tmp_path: Path) -> None:
-    with wire_desk(tmp_path, writer=breaking(written, MIDDLE, MIDDLE)) as desk:
-        ended = desk.desk.call("ask", QUESTION, "--thread", "light")
-        assert (ended.code, ended.out) == (1, "")
-        line = ended.err.splitlines()[-1]
-        assert "broke" in line and "OPENAI_BASE_URL" not in line and "Traceback" not in ended.err
-        assert line.endswith(" The run is kept; go on: deep-research resume light")
-        desk.forget()
-        assert FACTS["keeper"] in desk.desk.call("resume", "light").out
-        assert len(desk.lab.requests()) == 1

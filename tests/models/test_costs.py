@@ -1,4 +1,4 @@
-"""What a run may spend, and that all of it is counted."""
+"""Spending of a run is counted and limited."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import REPORT, in_order, lab, research, search, simple_research
+from kit.models import ScriptedChatModel, call, calls
+from kit.runs import REPORT, in_order, lab, research, search, simple_research
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from scripted import ScriptedChatModel, call, calls
 
 from deep_research.app.embed import build_graph
 from deep_research.core.run.errors import DailyLimitReached, ModelFailed

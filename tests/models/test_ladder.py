@@ -1,4 +1,4 @@
-"""Calls of tools are found wherever a model puts them, and nothing else is taken for one."""
+"""Tool calls are found wherever a model writes them, and nothing else is taken for one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from handed_in import SCHEMAS
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.models import BROKEN, CALL, FORMS, ONE, SCHEMAS, SEARCH, TOOLS, TWO, UNREAD, WRITTEN, Asked, call, calls
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
-from scripted import call, calls
-from tool_forms import BROKEN, CALL, FORMS, ONE, SEARCH, TOOLS, TWO, UNREAD, WRITTEN, Asked
 
 from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.run.transcripts import read_calls

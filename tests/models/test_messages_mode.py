@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from lab import PLANNED, REPORT, Lab, lab, research
+from kit.models import calls
+from kit.planned import plan, planned_lab, step
+from kit.runs import PLANNED, REPORT, Lab, lab, research
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage
 from langgraph.types import Command
-from planned_lab import plan, planned_lab, step
-from scripted import calls
 
 from deep_research.core.run.conversation import mark_of
 
@@ -108,12 +108,12 @@ async def test_a_run_that_is_stopped_between_writing_and_checking_ends_with_one_
 
 
 @pytest.mark.parametrize("make", [orchestrated, planned])
-async def test_refresh_in_a_chat_client_writes_the_report_anew(tmp_path: Path, make: Any) -> None:
+async def test_refresh_in_a_chat_client_writes_the_report_again(tmp_path: Path, make: Any) -> None:
     run, chat = make(tmp_path), client()
     await chat.read(run, QUESTION)
     # As Agent Chat UI does it: from the parent of the first checkpoint that holds the message.
     states = [state async for state in run.graph.aget_state_history(THREAD)]
-    holding = [state for state in states if chat.values[-1].id in [one.id for one in state.values["messages"]]]
+    holding = [state for state in states if chat.values[-1].id in [message.id for message in state.values["messages"]]]
     refreshed = client()
     await refreshed.read(run, None, holding[-1].parent_config)
     assert refreshed.has_one_report(AGAIN)
@@ -124,7 +124,7 @@ async def test_what_the_user_says_between_writing_and_checking_stands_before_the
     run, chat = orchestrated(tmp_path), client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     await chat.read(run, Command(update={"messages": [HumanMessage("Hurry up.")]}))
-    assert [one.text for one in chat.values[:-1] if isinstance(one, HumanMessage)] == [QUESTION, "Hurry up."]
+    assert [said.text for said in chat.values[:-1] if isinstance(said, HumanMessage)] == [QUESTION, "Hurry up."]
     [report] = chat.reports()
     assert chat.values[-1] is report and chat.reports("draft") == []
 
@@ -133,7 +133,7 @@ async def test_a_question_that_comes_before_the_check_leaves_no_draft_behind(tmp
     run, chat = orchestrated(tmp_path), client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     await chat.read(run, "And say it in one sentence.")
-    assert [one.text.partition("\n")[0] for one in chat.values if isinstance(one, AIMessage)] == [AGAIN]
+    assert [said.text.partition("\n")[0] for said in chat.values if isinstance(said, AIMessage)] == [AGAIN]
 
 
 @pytest.mark.filterwarnings("ignore:The v3 streaming protocol")

@@ -1,4 +1,4 @@
-"""What goes wrong at a model's server, said in one line that helps and gives nothing away."""
+"""Each fault of a model's server becomes one helpful line without secrets."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import socket
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import certifi
 import pytest
+from kit.model_calls import KEY, Wire, error_at, error_of, explained
+from kit.openai_server import Received, Reply, fail, openai_server, say, send
 from langchain_core.messages import HumanMessage
-from openai_server import Received, Reply, fail, openai_server, say, send
-from wired import KEY, Wire, error_at, error_of, explained
 
 from deep_research.core.models.caller import timed_parts
 from deep_research.core.models.faults import (
     AnswerSilent,
     asks_to_wait,
     is_transient,
+    kind_of,
     retry_after,
     retry_reason,
 )
@@ -31,6 +33,7 @@ from deep_research.core.run.errors import (
     UserMistake,
 )
 from deep_research.core.run.limits import Limits
+from deep_research.core.run.network import trusted_certificates
 
 
 def echo(received: Received) -> Reply:
@@ -81,19 +84,84 @@ async def test_a_mistake_in_the_settings_is_named(
     "reply",
     [
         Reply(refusal=f"I cannot, {KEY}."),
+        Reply(refusal=f"I cannot, {KEY}.", streams=False),
         say("It was", finish="content_filter"),
+        say("It was", finish="content_filter", streams=False),
         fail(400, "The response was filtered due to Azure's content management policy.", code="content_filter"),
         fail(403, "Your chosen model requires moderation and your input was flagged"),
     ],
 )
-async def test_a_refusal_is_told_as_one(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
+async def test_a_refusal_is_reported_as_one(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
     error = await error_of(reply, monkeypatch)
     assert type(explained(error)) is ContentRefused
     assert not is_transient(error)
 
 
+TOO_LONG = [
+    (400, "This model's maximum context length is 4096 tokens. However, your messages have 5000 tokens.", "4096"),
+    (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096.", "4096"),
+    (400, "max_tokens=900 cannot be greater than max_model_len=4096", "4096"),
+    (400, "the input length exceeds the context length", ""),
+    (400, "prompt too long; exceeded max context length by 900 tokens", ""),
+    (400, "the request exceeds the available context size (4096 tokens), try increasing it", "4096"),
+    (500, "Requested tokens (5000) exceed context window of 4096", "4096"),
+    (400, "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context "
+     "length of only 4096 tokens", "4096"),
+    (400, "The number of tokens to keep from the initial prompt is greater than the context length", ""),
+    (400, "This endpoint's maximum context length is 4096 tokens. However, you requested about 5000 tokens", "4096"),
+    (400, "prompt is too long: 210000 tokens > 200000 maximum", ""),
+    (400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", ""),
+    (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", "1048576"),
+    (400, "Please reduce the length of the messages or completion.", ""),
+    (413, "Payload Too Large", ""),
+    (429, "Request too large for gpt-x on tokens per min (TPM): Limit 10000, Requested 20000.", ""),
+]  # fmt: skip
+
+
+@pytest.mark.fault(20)
+@pytest.mark.parametrize(
+    ("reply", "window"),
+    [
+        *((fail(status, words), window) for status, words, window in TOO_LONG),
+        (fail(400, "Sorry.", code="context_length_exceeded"), ""),
+        (send({"error": {"message": "no", "type": "exceed_context_size_error", "n_ctx": 4096}}, status=400), None),
+    ],
+)
+async def test_a_prompt_that_does_not_fit_is_known_by_many_wordings(
+    monkeypatch: pytest.MonkeyPatch, reply: Reply, window: str | None
+) -> None:
+    error = await error_of(reply, monkeypatch)
+    ours = explained(error)
+    assert type(ours) is PromptTooLong
+    assert not is_transient(error)
+    assert "window" in str(ours)
+    assert window is None or (f": {window} tokens" in str(ours)) is bool(window)
+
+
+NO_TOOLS = [
+    (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+    (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+    (500, "tools param requires --jinja flag"),
+    (404, "No endpoints found that support tool use. Try disabling \"look\"."),
+    (400, "`tool calling` is not supported with this model"),
+    (400, "Function calling is not enabled for models/gemma-3"),
+    (400, "fake-1 does not support Function Calling"),
+]  # fmt: skip
+
+
+@pytest.mark.fault(21)
+@pytest.mark.parametrize(("status", "words"), NO_TOOLS)
+async def test_a_model_without_tool_calling_is_known_by_many_wordings(
+    monkeypatch: pytest.MonkeyPatch, status: int, words: str
+) -> None:
+    error = await error_of(fail(status, words), monkeypatch)
+    assert kind_of(error) == "no_tools"
+    assert not is_transient(error)
+    assert "tool_calls" in str(explained(error))
+
+
 @pytest.mark.fault(2)
-async def test_a_long_wait_is_told_in_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_wait_is_stated_in_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     error = await error_of(fail(429, "Slow down.", retry_after=3600), monkeypatch)
     assert type(explained(error)) is RateLimited
     assert "retry after 60 min" in str(explained(error))
@@ -209,3 +277,22 @@ def test_a_wait_is_read_in_each_of_its_forms() -> None:
     assert retry_after(StatusError(429, headers={"retry-after": "-5"})) == 0
     for nonsense in ("", "soon", "nan", "inf", "Mon, 99 Foo"):
         assert retry_after(StatusError(429, headers={"retry-after": nonsense})) is None
+
+
+async def test_a_server_without_https_is_named_with_the_address_that_may_be_meant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with openai_server([]) as server:
+        error = await error_at(server.url.replace("http:", "https:"), monkeypatch)
+    assert "does not speak HTTPS" in str(explained(error))
+
+
+def test_authorities_are_read_once_for_what_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = trusted_certificates()
+    assert usual is trusted_certificates()
+    assert usual.cert_store_stats()["x509_ca"] > 50
+    monkeypatch.setenv("SSL_CERT_FILE", certifi.where())
+    assert trusted_certificates() is not usual
+    monkeypatch.setenv("SSL_CERT_FILE", "")
+    monkeypatch.setenv("SSL_CERT_DIR", "/nonexistent")
+    assert trusted_certificates().cert_store_stats()["x509_ca"] == 0

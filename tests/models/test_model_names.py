@@ -1,4 +1,4 @@
-"""From names and the environment to models; what is refused before any call; what calls cost."""
+"""Models are found by name and environment, checked before any call, and priced."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 from typing import Any
 
 import pytest
+from kit.models import ScriptedChatModel
+from kit.openai_server import fail, openai_server, say
 from langchain_core.messages import AIMessageChunk
-from openai_server import fail, openai_server, say
-from scripted import ScriptedChatModel
 
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.faults import explain, host_in
@@ -76,9 +76,9 @@ def test_the_profile_of_a_known_model_is_known(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("name", "reasons"),
     [
-        *((one, True) for one in ("o9-mini", "openai/gpt-5-next", "gpt-oss:20b", "deepseek/deepseek-r1:free")),
-        *((one, True) for one in ("DeepSeek-Reasoner", "QwQ-32B", "qwen3-4b-thinking-2507", "phi-4-mini-reasoning")),
-        *((one, False) for one in ("gpt-5.9-chat", "qwen3-4b-non-thinking", "gpt-4o", "r10b", "solo1", "unreasonable")),
+        *((name, True) for name in ("o9-mini", "openai/gpt-5-next", "gpt-oss:20b", "deepseek/deepseek-r1:free")),
+        *((name, True) for name in ("DeepSeek-Reasoner", "QwQ-32B", "qwen3-4b-thinking-2507", "phi-4-mini-reasoning")),
+        *((name, False) for name in ("gpt-5.9-chat", "qwen3-4b-non-thinking", "gpt-4o", "r10b", "solo1")),
     ],
 )
 def test_a_model_that_no_profile_describes_is_known_to_reason_by_its_name(
@@ -111,7 +111,7 @@ def test_a_missing_key_is_found_before_any_call(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     "url", ["canary:8000/v1", "ftp://canary/v1", "http:///canary", "http://[canary", "http://canary:x/v1"]
 )
-def test_an_address_that_is_none_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_an_invalid_address_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     with pytest.raises(UnknownSetting, match="OPENAI_BASE_URL") as caught:
         check_models(("planner",), Context(models="openai:fake-1"))
@@ -126,7 +126,7 @@ def test_an_address_that_is_none_is_refused_without_being_shown(monkeypatch: pyt
         (":x", ["'openai:NAME'", "'extractive'"]),
         ('{"writer"', ["Broken JSON", '{"writer": "openai:NAME"}']),
         ('{"writer": "openai:x"', ["Broken JSON"]),
-        ("llama3.2:3b", ["'openai:llama3.2:3b'", "no provider 'llama3.2'"]),
+        ("llama3.2:3b", ["'openai:llama3.2:3b'", "unknown provider 'llama3.2'"]),
         ("anthropic:claude-x", ["pip install langchain-anthropic"]),
     ],
 )
@@ -142,7 +142,7 @@ def test_other_providers_need_the_extra(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
     with pytest.raises(UnknownModel, match=r'pip install "\.\[providers\]"') as caught:
         check_models(("planner",), Context(models="nosuch:x"))
-    assert "'nosuch' is looked up by LangChain, which is not installed" in str(caught.value)
+    assert "'nosuch' needs LangChain, which is not installed" in str(caught.value)
 
 
 async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.
 
 
 @pytest.mark.fault("R19")
-def test_the_host_of_a_model_is_told_without_what_is_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_host_of_a_model_is_named_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:CANARY@127.0.0.1:8000/v1?key=CANARY")
     assert host_of(resolve_model("planner", Context(models="openai:fake-1"))) == "127.0.0.1:8000"
     monkeypatch.delenv("OPENAI_BASE_URL")
@@ -223,6 +223,6 @@ def test_a_call_costs_what_the_prices_say_or_else_the_server(
 @pytest.mark.parametrize("key", ["sk-CANARY\u2019x", "sk-CANARY\u200b", "sk-CANARY x", "sk-CANARY\x07"])
 def test_a_key_that_cannot_be_one_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(KeyRefused, match="OPENAI_API_KEY holds a character") as refused:
+    with pytest.raises(KeyRefused, match="OPENAI_API_KEY contains a character") as refused:
         check_models(("planner",), Context(models="openai:gpt-5-mini"))
     assert "CANARY" not in str(refused.value)

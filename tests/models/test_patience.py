@@ -1,27 +1,89 @@
-"""Waits and tries of a run's calls, and their one budget."""
+"""Retries and waits of a run's calls share one budget."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from typing import Annotated
+from collections.abc import AsyncGenerator, Callable
+from typing import Annotated, Any
 
 import pytest
+from kit.openai_server import Received, Reply, fail, openai_server, say
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send
 from openai import APIStatusError
-from openai_server import Received, Reply, fail, openai_server, say
-from patient import Caller, at, scripted
 from typing_extensions import TypedDict
 
 from deep_research.core.models.faults import AnswerBroken, AnswerSilent
+from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import RetryBudget, retry_budget_of
+from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
+
+Start = Callable[[], AsyncGenerator[AIMessage, None]]
+MODEL = "fake-1"
+
+
+class Nap:
+    """A sleep that only counts."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.naps: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.naps.append(seconds)
+        await asyncio.sleep(0.001)
+        self.time += seconds
+
+
+class Caller:
+    """Makes calls of one run with patience."""
+
+    def __init__(self, **limits: float) -> None:
+        self.nap = Nap()
+        self.patience = RetryBudget(Limits.model_validate(limits), self.nap, lambda: 0.0)
+        self.waits: list[tuple[float, str]] = []
+        self.voids = 0
+
+    async def __call__(self, start: Start, *, may_repeat: bool = False, model: str = MODEL) -> str:
+        text = ""
+        stream = self.patience.stream(
+            start, model, may_repeat=lambda: may_repeat, on_wait=lambda *wait: self.waits.append(wait)
+        )
+        async for part in stream:
+            self.voids += part is None
+            text = "" if part is None else text + part.text
+        return text
+
+
+def at(url: str, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """A call of the model at this address."""
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    context = Context(models=f"openai:{MODEL}")
+
+    async def start() -> AsyncGenerator[AIMessage, None]:
+        async for part in resolve_model("planner", context).astream("What is known?"):
+            yield part
+
+    return start
+
+
+def scripted(*tries: Any) -> Start:
+    """A call whose tries are given: words, and errors in their place."""
+    left = list(tries)
+
+    async def start() -> AsyncGenerator[AIMessage, None]:
+        for step in left.pop(0):
+            if isinstance(step, Exception):
+                raise step
+            yield AIMessageChunk(content=step)
+
+    return start
 
 
 @pytest.mark.fault(1, logs="INFO core.models.retries")
-async def test_a_wait_is_kept_as_told_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_wait_is_kept_as_the_server_asks_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller()
     with openai_server([fail(429, retry_after=7), say("Yes.")]) as server:
         assert await caller(at(server.url, monkeypatch)) == "Yes."
@@ -135,14 +197,49 @@ async def test_a_call_that_went_silent_is_made_once_more() -> None:
         await Caller(max_retries=0)(scripted([silent], ["Yes."]))
 
 
+@pytest.mark.fault(5, 6)
+@pytest.mark.behaviour("O-83")
+@pytest.mark.parametrize("ending", ["cut", "broken", "reset"])
+async def test_what_was_shown_is_not_repeated(monkeypatch: pytest.MonkeyPatch, ending: Any) -> None:
+    answer = say("It was lit in 1844.", ending=ending)
+    with (
+        openai_server([answer]) as server,
+        pytest.raises(Exception, match=r"broke off|Connection error|incomplete answer"),
+    ):
+        await Caller()(at(server.url, monkeypatch))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.fault(5, 6)
+@pytest.mark.parametrize("ending", ["cut", "broken", "reset"])
+async def test_what_was_not_shown_is_dropped_and_asked_for_once_more(
+    monkeypatch: pytest.MonkeyPatch, ending: Any
+) -> None:
+    caller = Caller()
+    with openai_server([say("It was lit in 1844.", ending=ending, after=3), say("Yes.")]) as server:
+        assert await caller(at(server.url, monkeypatch), may_repeat=True) == "Yes."
+    assert caller.voids == 1
+
+
+@pytest.mark.behaviour("O-83")
+async def test_a_call_that_fails_before_its_first_words_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller()
+    with openai_server([say("It was", ending="cut", after=0), say("It was", ending="reset", after=1), say("Yes.")]) as (
+        server
+    ):
+        assert await caller(at(server.url, monkeypatch)) == "Yes."
+    assert caller.voids == 0
+    assert len(server.requests) == 3
+
+
 class Asks(TypedDict, total=False):
-    """What a call is for."""
+    """The question of a call."""
 
     question: Annotated[str, lambda _, latest: latest]
 
 
 async def budgets_of_a_run(*questions: str) -> list[RetryBudget]:
-    """What each call of one run of a graph gets, some of them in a graph within."""
+    """The budgets of the calls of one graph run, some in an inner graph."""
     found: list[RetryBudget] = []
 
     async def call(state: Asks) -> Asks:

@@ -1,4 +1,4 @@
-"""Small calls tell what a model can do, and cost little."""
+"""Trial calls find out what a model can do, and cost little."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from lab import HandClock
+from kit.models import ScriptedChatModel, call, calls
+from kit.openai_server import openai_server, say
+from kit.runs import HandClock
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
-from openai_server import openai_server, say
-from scripted import ScriptedChatModel, call, calls
 
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.ladder.probe import (
@@ -30,8 +30,6 @@ from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import retry_budget_of
 from deep_research.core.run.context import Context
 from deep_research.core.run.events.call import CallEvents
-from deep_research.core.run.events.log import Emitter
-from deep_research.core.run.events.packets import Placement
 
 NATIVE = calls(call("save_word", word="Amber"))
 JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'
@@ -61,6 +59,7 @@ NO_TOOLS = refusal("registry.local/library/tiny does not support tools")
 NO_JINJA = refusal("tools param requires --jinja flag", 500)
 NO_SCHEMA = refusal("'response_format.type' must be one of text, json_object")
 NO_GRAMMAR = refusal("Failed to parse grammar", 500)
+TOO_LONG = refusal("This model's maximum context length is 4096 tokens.")
 
 
 @pytest.mark.fault(21)
@@ -134,24 +133,29 @@ async def checked(*replies: Any, window: int | None = 32_000) -> dict[str, Check
     return {check.name: check for check in checks}
 
 
-async def test_a_good_model_passes_every_check() -> None:
-    checks = await checked(NATIVE, reads(100_000))
-    assert all(check.is_ok for check in checks.values())
-    assert checks["tools"].words.endswith("Rung: native.")
-    assert "16000 tokens was read from its beginning" in checks["window"].words
-
-
 @pytest.mark.fault(21)
-async def test_a_model_without_tool_calling_is_told_its_rung() -> None:
-    checks = await checked(NO_TOOLS, NO_SCHEMA, TAGS, reads(100_000))
-    assert checks["tools"].is_ok
-    assert checks["tools"].words.endswith("Rung: tags.")
+@pytest.mark.parametrize(
+    ("replies", "has_tools", "tools", "reads_whole", "window"),
+    [
+        ([NATIVE, reads(100_000)], True, "Rung: native.", True, "16000 tokens was read from its beginning"),
+        ([NO_TOOLS, NO_SCHEMA, TAGS, reads(100_000)], True, "Rung: tags.", True, "from its beginning"),
+        ([PROSE, PROSE, PROSE, reads(100_000)], False, "choose another model (setting models).", True, "beginning"),
+        ([NATIVE, reads(8_000)], True, "Rung: native.", False, "OLLAMA_CONTEXT_LENGTH"),
+        ([NATIVE, reads(8_000)], True, "Rung: native.", False, "the server counted 15"),
+        ([NATIVE, TOO_LONG], True, "Rung: native.", False, "refused as too long; set window"),
+    ],
+)
+async def test_a_check_says_what_was_found_and_what_to_do(
+    replies: list[Any], has_tools: bool, tools: str, reads_whole: bool, window: str
+) -> None:
+    checks = await checked(*replies)
+    assert checks["tools"].is_ok is has_tools and checks["tools"].words.endswith(tools)
+    assert checks["window"].is_ok is reads_whole and window in checks["window"].words
 
 
-async def test_a_model_that_calls_nothing_in_any_way_fails() -> None:
-    checks = await checked(PROSE, PROSE, PROSE, reads(100_000))
-    assert not checks["tools"].is_ok
-    assert "choose another model (setting models)" in checks["tools"].words
+async def test_trouble_of_the_server_is_no_finding_about_its_window() -> None:
+    with pytest.raises(openai.InternalServerError):
+        await checked(NATIVE, refusal("overloaded", 503))
 
 
 @pytest.mark.parametrize(("window", "characters"), [(None, 60_000), (8_000, 28_000)])
@@ -166,22 +170,6 @@ async def test_a_prompt_that_fills_the_window_is_read_whole(window: int | None, 
     assert 0.98 < lengths[0] / characters < 1.02
 
 
-async def test_a_server_that_drops_the_beginning_of_a_prompt_is_found() -> None:
-    check = (await checked(NATIVE, reads(8_000)))["window"]
-    assert not check.is_ok
-    assert "OLLAMA_CONTEXT_LENGTH" in check.words
-    assert "the server counted 15" in check.words
-
-
-async def test_a_prompt_that_the_server_refuses_as_too_long_is_a_finding() -> None:
-    too_long = refusal("This model's maximum context length is 4096 tokens.")
-    check = (await checked(NATIVE, too_long))["window"]
-    assert not check.is_ok
-    assert "refused as too long; set window" in check.words
-    with pytest.raises(openai.InternalServerError):
-        await checked(NATIVE, refusal("overloaded", 503))
-
-
 class StepClock(HandClock):
     """A clock on which a second passes from each look at it to the next."""
 
@@ -192,7 +180,7 @@ class StepClock(HandClock):
 
 @pytest.mark.parametrize("streams", [True, False])
 async def test_the_speed_is_measured_from_the_first_word_on_and_without_what_the_server_had_read_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streams: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: CallEvents, streams: bool
 ) -> None:
     numbers = "one two three four five six seven eight nine ten"
     usage = {"prompt_tokens": 450, "completion_tokens": 30, "prompt_tokens_details": {"cached_tokens": 50}}
@@ -200,7 +188,6 @@ async def test_the_speed_is_measured_from_the_first_word_on_and_without_what_the
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         context = Context(models="openai:fake-1", data_dir=tmp_path, clock=StepClock())
-        events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
         caller = Caller("writer", context, retry_budget_of("q", context.limits), events)
         model = resolve_model("writer", context)
         found = [await measure_speed(model, caller) for _ in range(2)]
@@ -212,7 +199,7 @@ async def test_the_speed_is_measured_from_the_first_word_on_and_without_what_the
 
 @pytest.mark.parametrize(
     ("window", "words"),
-    [(None, "takes 320 s; set window to what its server reads"), (8_000, "takes 160 s; the window is 8000 tokens")],
+    [(None, "takes 320 s; set window to the limit of its server"), (8_000, "takes 160 s; the window is 8000 tokens")],
 )
 async def test_a_slow_model_is_sent_no_long_prompt(window: int | None, words: str) -> None:
     check = await check_window(ScriptedChatModel(replies=[]), window, ask, Speed(50, 13))

@@ -1,4 +1,4 @@
-"""Models, engines and pages behind a proxy and a private authority, with the settings that lead there and without."""
+"""Models, engines and pages behind a proxy with a private certificate authority."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from free_web import RESULT
-from openai_server import openai_server, say
-from proxy import Proxy, own_authority, proxy
-from search_api import Answer, found, search_api, serving
-from web import hostile_web
-from wired import Wire
+from kit.engines import RESULT, Answer, Proxy, found, own_authority, proxy, search_api, serving
+from kit.model_calls import Wire
+from kit.openai_server import openai_server, say
+from kit.web import hostile_web
 
 from deep_research.app.doctor import diagnose
 from deep_research.core.models.faults import explain
@@ -79,7 +77,7 @@ async def test_a_model_is_reached_through_the_proxy_and_its_certificate_checked(
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"SSL_CERT_FILE": ""}, "vouches for the certificate of models.example; name yours in SSL_CERT_FILE"),
+        ({"SSL_CERT_FILE": ""}, "certificate of models.example is not signed by a known authority; set SSL_CERT_FILE"),
         ({"HTTPS_PROXY": "http://me:hunter22@127.0.0.1:9"}, "proxy http://127.0.0.1:9 failed; check HTTPS_PROXY"),
     ],
 )
@@ -173,8 +171,8 @@ async def test_pages_go_through_a_proxy_only_where_it_is_trusted(
         assert here.asked[:2] == ["CONNECT pages.example:443", "GET http://pages.example/light"]
         count = len(here.asked)
         refusals = (
-            (True, inside, "leads into a private network"),
-            (False, nowhere, "without the proxy of HTTPS_PROXY (trust_proxy)"),
+            (True, inside, "is in a private network"),
+            (False, nowhere, "without the proxy set by HTTPS_PROXY (trust_proxy)"),
         )
         for is_trusted, resolve, words in refusals:
             async with Fetcher(Context(trust_proxy=is_trusted, robots=False, limits=limits), resolve) as fetcher:
@@ -186,7 +184,7 @@ async def test_pages_go_through_a_proxy_only_where_it_is_trusted(
         async with Fetcher(Context(trust_proxy=True, robots=False, limits=limits), nowhere) as fetcher:
             with pytest.raises(Unread, match="certificate is not valid"):
                 await fetcher.fetch("https://pages.example/light")
-            with pytest.raises(Unread, match=r"does not let it through; it was asked for through http://127"):
+            with pytest.raises(Unread, match=r"refuses it; it was requested through http://127"):
                 await fetcher.fetch("https://other.example/light")
 
 
@@ -221,5 +219,6 @@ def test_no_proxy_names_what_is_reached_without_one(monkeypatch: pytest.MonkeyPa
 def test_doctor_says_what_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "proxy.example:3128")
     for is_trusted, words in ((False, "pages are read without it (trust_proxy)"), (True, "pages too:")):
-        [line] = [one for one in diagnose(Context(data_dir=tmp_path, trust_proxy=is_trusted)) if one.what == "proxy"]
+        found_lines = diagnose(Context(data_dir=tmp_path, trust_proxy=is_trusted))
+        [line] = [diagnosis for diagnosis in found_lines if diagnosis.what == "proxy"]
         assert line.state == "ok" and "http://proxy.example:3128" in line.text and words in line.text

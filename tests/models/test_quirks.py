@@ -1,4 +1,4 @@
-"""What a refusal teaches about a server, and what it does not."""
+"""Quirks of servers are learned from their refusals."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
+from kit.model_calls import Wire
+from kit.openai_server import Reply, fail, openai_server, say
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from openai_server import Reply, fail, openai_server, say
-from wired import Wire
 
 from deep_research.core.models.faults import Kind, kind_of
 
@@ -16,42 +16,31 @@ EFFORT = "Unknown parameter: reasoning_effort"
 
 
 @pytest.mark.parametrize(
-    ("refusal", "kind"), [(fail(400, EFFORT), "rejected"), (fail(404, EFFORT), "model"), (fail(500, EFFORT), "down")]
-)
-async def test_a_refusal_of_the_request_teaches_whatever_its_status(
-    monkeypatch: pytest.MonkeyPatch, refusal: Reply, kind: Kind
-) -> None:
-    with openai_server([refusal, refusal, say("Yes.")]) as server:
-        model = Wire(monkeypatch)(server)
-        with pytest.raises(Exception) as caught:
-            await model()
-        assert kind_of(caught.value) == kind
-        assert (await model(reasoning_effort="low")).text == "Yes."
-    assert ["reasoning_effort" in request.json for request in server.requests] == [False, False, False]
-
-
-@pytest.mark.parametrize(
-    ("refusal", "kind"),
+    ("refusal", "kind", "teaches"),
     [
-        (fail(401, EFFORT), "key"),
-        (fail(402, EFFORT), "quota"),
-        (fail(429, EFFORT), "limited"),
-        (fail(408, EFFORT), "slow"),
-        (fail(400, f"{EFFORT}; maximum context length"), "long"),
-        (fail(400, f"{EFFORT}; content filter"), "refused"),
-        (fail(400, f"{EFFORT}; the model does not support tools"), "no_tools"),
+        (fail(400, EFFORT), "rejected", True),
+        (fail(404, EFFORT), "model", True),
+        (fail(500, EFFORT), "down", True),
+        (fail(401, EFFORT), "key", False),
+        (fail(402, EFFORT), "quota", False),
+        (fail(429, EFFORT), "limited", False),
+        (fail(408, EFFORT), "slow", False),
+        (fail(400, f"{EFFORT}; maximum context length"), "long", False),
+        (fail(400, f"{EFFORT}; content filter"), "refused", False),
+        (fail(400, f"{EFFORT}; the model does not support tools"), "no_tools", False),
     ],
 )
-async def test_other_trouble_teaches_nothing_whatever_it_quotes(
-    monkeypatch: pytest.MonkeyPatch, refusal: Reply, kind: Kind
+async def test_a_refusal_of_the_request_teaches_whatever_its_status_and_other_trouble_teaches_nothing(
+    wire: Wire, refusal: Reply, kind: Kind, teaches: bool
 ) -> None:
-    with openai_server([refusal, say("Yes.")]) as server:
-        model = Wire(monkeypatch)(server)
+    first: dict[str, Any] = {} if teaches else {"reasoning_effort": "low"}
+    with openai_server([refusal] * (1 + teaches) + [say("Yes.")]) as server:
+        model = wire(server)
         with pytest.raises(Exception) as caught:
-            await model(reasoning_effort="low")
+            await model(**first)
         assert kind_of(caught.value) == kind
         assert (await model(reasoning_effort="low")).text == "Yes."
-    assert ["reasoning_effort" in request.json for request in server.requests] == [True, True]
+    assert ["reasoning_effort" in request.json for request in server.requests[-2:]] == [not teaches] * 2
 
 
 @pytest.mark.parametrize(
@@ -67,31 +56,29 @@ async def test_other_trouble_teaches_nothing_whatever_it_quotes(
     ],
 )  # fmt: skip
 async def test_a_limit_on_answers_is_learned_from_the_number_in_its_refusal(
-    monkeypatch: pytest.MonkeyPatch, refusal: str, limit: int
+    wire: Wire, refusal: str, limit: int
 ) -> None:
     with openai_server([fail(400, refusal), say("Yes."), say("Again."), say("Short.")]) as server:
-        model = Wire(monkeypatch)(server)
+        model = wire(server)
         for tokens in (20_000, 20_000, 100):
             await model(max_tokens=tokens)
     assert [request.json["max_tokens"] for request in server.requests] == [20_000, limit, limit, 100]
 
 
-async def test_a_window_that_leaves_less_room_limits_the_answers_to_that_prompt_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_window_that_leaves_less_room_limits_the_answers_to_that_prompt_alone(wire: Wire) -> None:
     refusal = (
         "'max_tokens' is too large: 20000. This model's maximum context length is 16384 tokens and your request has "
         "384 input tokens (20000 > 16384 - 384)."
     )
     with openai_server([fail(400, refusal), say("Yes."), say("Again.")]) as server:
-        model = Wire(monkeypatch)(server)
+        model = wire(server)
         await model(max_tokens=20_000)
         await model(max_tokens=20_000)
     assert [request.json["max_tokens"] for request in server.requests] == [20_000, 16_000, 20_000]
 
 
 def _call(*identifiers: str) -> AIMessage:
-    return AIMessage("", tool_calls=[{"id": one, "name": "look", "args": {}} for one in identifiers])
+    return AIMessage("", tool_calls=[{"id": identifier, "name": "look", "args": {}} for identifier in identifiers])
 
 
 def _result(identifier: str) -> ToolMessage:
@@ -103,7 +90,7 @@ RULES = SystemMessage("You answer.")
 
 
 def _sent(request: Any) -> list[tuple[str, str, int]]:
-    return [(one["role"], one.get("content") or "", len(one.get("tool_calls") or ())) for one in request.messages]
+    return [(said["role"], said.get("content") or "", len(said.get("tool_calls") or ())) for said in request.messages]
 
 
 @pytest.mark.parametrize(
@@ -141,28 +128,21 @@ def _sent(request: Any) -> list[tuple[str, str, int]]:
     ],
 )  # fmt: skip
 async def test_the_order_of_messages_is_learned(
-    monkeypatch: pytest.MonkeyPatch, refusal: Reply, prompt: list[BaseMessage], sent: list[tuple[str, str, int]]
+    wire: Wire, refusal: Reply, prompt: list[BaseMessage], sent: list[tuple[str, str, int]]
 ) -> None:
     with openai_server([refusal, say("Yes."), say("Again.")]) as server:
-        model = Wire(monkeypatch)(server)
+        model = wire(server)
         await model(prompt)
         await model(prompt)
     assert [_sent(request) for request in server.requests[1:]] == [sent, sent]
 
 
-async def test_ids_of_calls_are_shortened_where_a_server_wants_nine_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ids_of_calls_are_shortened_where_a_server_wants_nine_characters(wire: Wire) -> None:
     refusal = fail(400, "Tool call id was call_0123456789 but must be a-z, A-Z, 0-9, with a length of 9.")
     prompt = [RULES, ASKED, _call("call_0123456789", "b"), _result("call_0123456789"), _result("b")]
     with openai_server([refusal, say("Yes.")]) as server:
-        await Wire(monkeypatch)(server)(prompt)
+        await wire(server)(prompt)
     *_, asking, first, second = server.requests[1].messages
     called = [call["id"] for call in asking["tool_calls"]]
     assert [first["tool_call_id"], second["tool_call_id"]] == called
-    assert len(set(called)) == 2 and all(re.fullmatch("[a-zA-Z0-9]{9}", one) for one in called)
-
-
-async def test_a_call_without_a_thought_is_given_one_that_is_not_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    refusal = fail(400, "The `reasoning_content` in the thinking mode must be passed back to the API.")
-    with openai_server([refusal, say("Yes.")]) as server:
-        await Wire(monkeypatch)(server)([RULES, ASKED, _call("a"), _result("a")])
-    assert server.requests[1].messages[2]["reasoning_content"]
+    assert len(set(called)) == 2 and all(re.fullmatch("[a-zA-Z0-9]{9}", identifier) for identifier in called)

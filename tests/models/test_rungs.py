@@ -1,4 +1,4 @@
-"""Each rung tells a model of tools in its own way, and reads what it then writes."""
+"""Each rung offers tools in its own form, and reads the calls that come back."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from handed_in import FORMS as PAPERS
-from handed_in import SCHEMAS
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.models import FORM_CLASSES as PAPERS
+from kit.models import SCHEMAS, TOOLS, Asked, call, calls
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
-from scripted import call, calls
-from tool_forms import TOOLS, Asked
 
 from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.models.ladder.rungs import RungName, prepare
@@ -101,20 +99,6 @@ def objects_in(schema: Any) -> list[dict[str, Any]]:
     return own + [found for entry in schema.values() for found in objects_in(entry)]
 
 
-@pytest.mark.parametrize("choice", ["any", "auto"])
-def test_the_schema_is_as_strict_servers_want_it(choice: str) -> None:
-    settings = prepare("schema", CONVERSATION, TOOLS, choice).settings
-    held = settings["response_format"]["json_schema"]
-    assert held["strict"] is True
-    objects = objects_in(held["schema"])
-    # A call and its arguments for each tool, and a contradiction among those of `generate_report`.
-    assert len(objects) == 2 + 2 * len(TOOLS)
-    for entry in objects:
-        assert entry["additionalProperties"] is False
-        assert entry["required"] == list(entry["properties"])
-    assert ("answer" in held["schema"]["properties"]) == (choice == "auto")
-
-
 def test_the_words_of_a_message_are_called_what_they_are_for() -> None:
     prepared = prepare(
         "schema", [*CONVERSATION[:1], HumanMessage("Which?")], [GENERATE_PLAN], "auto", "question_to_user"
@@ -142,7 +126,7 @@ def described_call(name: RungName) -> str:
 
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
-def test_a_model_is_told_the_fields_of_the_objects_in_a_list(name: RungName) -> None:
+def test_a_model_is_shown_the_fields_of_the_objects_in_a_list(name: RungName) -> None:
     instructions = prepare(name, CONVERSATION[:2], [SCHEMAS[MakePlan]], "any").messages[0].text
     fields = [
         "  steps (list of object): The steps in their order; the first has the number 1.",
@@ -167,6 +151,8 @@ def test_the_example_of_a_call_is_one_that_can_be_read(name: RungName, form: typ
 @pytest.mark.parametrize("form", PAPERS.values(), ids=PAPERS)
 def test_the_schema_is_strict_at_every_depth(form: type[Form]) -> None:
     held = prepare("schema", CONVERSATION[:2], [SCHEMAS[form]], "any").settings["response_format"]["json_schema"]
+    assert held["strict"] is True
+    assert list(held["schema"]["properties"]) == ["calls"]
     objects = objects_in(held["schema"])
     # What stands in several places is written out in each of them.
     assert len(objects) == 3 + json.dumps(form.model_json_schema()).count('"$ref"')
@@ -201,7 +187,9 @@ CALLS = st.lists(
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 @given(wanted=CALLS)
 def test_what_a_model_writes_as_it_was_shown_is_read_as_it_was_meant(name: RungName, wanted: Asked) -> None:
-    entries = [call(tool, id=f"c{place}", **{}) | {"args": arguments} for place, (tool, arguments) in enumerate(wanted)]
+    entries = [
+        call(tool, id=f"c{number}", **{}) | {"args": arguments} for number, (tool, arguments) in enumerate(wanted)
+    ]
     shown = prepare(name, [HumanMessage("q"), AIMessage("", tool_calls=entries)], TOOLS, "any").messages[-1].text
     message = read_reply(AIMessage(shown), TOOLS)
     assert asked(message) == [(tool, clean_nested(arguments)) for tool, arguments in wanted]

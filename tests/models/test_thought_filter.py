@@ -1,4 +1,4 @@
-"""Thoughts, and calls written as text, never reach a reader; how the stream was cut changes nothing."""
+"""Thoughts, and calls written as text, never reach a reader, however the stream is chunked."""
 
 from __future__ import annotations
 
@@ -13,30 +13,14 @@ PARTS = (
     *("<think>", "</think>", "<thinking>", "</thinking>", "</reasoning>", "[THINK]", "[/THINK]", "◁think▷", "◁/think▷"),
     *("<|channel|>analysis<|message|>", "<|channel|>final<|message|>", "<|end|>", "<|start|>assistant", "<|return|>"),
     *("<tool_call>", "</tool_call>", "<tool name=", "</tool>", "[TOOL_CALLS]", '{"name": "x"}', "<|python_tag|>"),
-    *(
-        "`",
-        "``",
-        "```",
-        "```\n",
-        "~~~\n",
-        "\n",
-        "\n\n",
-        " ",
-        "word",
-        "two words",
-        "<",
-        "<th",
-        "a < b",
-        "[1]",
-        ".",
-        "|>",
-    ),
+    *("`", "``", "```", "```\n", "~~~\n", "\n", "\n\n", " ", "word", "two words"),
+    *("<", "<th", "a < b", "[1]", ".", "|>"),
 )
 TEXTS = st.lists(st.sampled_from(PARTS), max_size=14).map("".join)
 
 
 def filtered(reader: ThoughtFilter, *pieces: str) -> tuple[str, str]:
-    """All text and all thought that come of the pieces of a stream."""
+    """The text and the thought in the pieces of a stream."""
     parts = [part for piece in pieces for part in reader.feed(piece)] + reader.finish()
     return words(parts, "text"), words(parts, "thought")
 
@@ -52,22 +36,18 @@ def words(parts: list[Piece], kind: str) -> str:
         ("<think>\nhm\n</think>\n\nYes.", "Yes.", "hm\n"),
         ("<think>\n\n</think>\n\nYes.", "Yes.", ""),
         ("<Think>hm</THINK>Yes.", "Yes.", "hm"),
-        ("<thinking>hm</thinking>Yes.", "Yes.", "hm"),
         ("<thinking>hm</think>Yes.", "Yes.", "hm"),
         ("<reasoning>hm</reasoning>Yes.", "Yes.", "hm"),
         ("<seed:think>hm [3].</seed:think>Yes.", "Yes.", "hm [3]."),
-        ("<inner_thoughts>hm</inner_thoughts>Yes.", "Yes.", "hm"),
         ("<ant:reasoning>hm</ant:reasoning>Yes.", "Yes.", "hm"),
         ("<think>hm</think>\n<answer>\nYes.\n</answer>\n", "Yes.\n\n", "hm"),
         ("<|channel>thought\nhm<channel|>Yes.", "Yes.", "hm"),
         ("Yes.</s><|eot_id|>", "Yes.", ""),
-        ("Yes.<|im_end|>", "Yes.", ""),
         ("Yes.<end_of_turn>\n<eos>", "Yes.\n", ""),
         ("[THINK]hm[/THINK]Yes.", "Yes.", "hm"),
         ("◁think▷hm◁/think▷Yes.", "Yes.", "hm"),
         ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "Yes.", "hm"),
         ("<|start|>assistant<|channel|>analysis<|message|>hm<|channel|>final<|message|>Yes.<|return|>", "Yes.", "hm"),
-        ("<|channel|>final<|message|>Yes.<|end|>", "Yes.", ""),
         ("<think>one</think>\n<think>two</think>\nYes.", "Yes.", "one\n\ntwo"),
         ("Yes.\n<think>hm</think>\nNo.", "Yes.\n\nNo.", "hm"),
         ("Yes,<think>hm</think>no.", "Yes,no.", "hm"),
@@ -76,7 +56,7 @@ def words(parts: list[Piece], kind: str) -> str:
         ("<think>a [/THINK] b</think>Yes.", "Yes.", "a [/THINK] b"),
     ],
 )
-def test_thoughts_are_told_from_text(text: str, visible: str, thought: str) -> None:
+def test_thoughts_are_separated_from_text(text: str, visible: str, thought: str) -> None:
     assert filtered(ThoughtFilter(), text) == (visible, thought)
     assert filtered(ThoughtFilter(), *text) == (visible, thought)
 
@@ -111,7 +91,9 @@ def test_what_only_looks_like_a_thought_is_text(text: str) -> None:
 
 
 @given(st.data(), st.booleans(), st.booleans())
-def test_no_cut_of_the_stream_changes_what_is_told(data: st.DataObject, begins_inside: bool, hides_calls: bool) -> None:
+def test_the_chunks_of_a_stream_do_not_change_the_result(
+    data: st.DataObject, begins_inside: bool, hides_calls: bool
+) -> None:
     settings = {"begins_inside": begins_inside, "hides_calls": hides_calls}
     text = data.draw(TEXTS)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
@@ -130,7 +112,6 @@ def test_a_text_without_tags_flows_through_unchanged(text: str) -> None:
     ("text", "visible", "thought"),
     [
         ("hm, let me see.\n</think>\n\nYes.", "Yes.", "hm, let me see."),
-        ("hm</think>Yes.", "Yes.", "hm"),
         ("hm `x` and\n```\n</think>\n```\nmore\n</think>Yes.", "Yes.", "hm `x` and\n```\n</think>\n```\nmore"),
         ("hm[/THINK]Yes.", "Yes.", "hm"),
         ("hm</seed:think>Yes.", "Yes.", "hm"),
@@ -142,7 +123,7 @@ def test_a_text_without_tags_flows_through_unchanged(text: str) -> None:
         ("Yes.<|end|>", "Yes.", ""),
     ],
 )
-def test_a_text_that_begins_within_a_thought_is_told_once_that_is_known(text: str, visible: str, thought: str) -> None:
+def test_a_text_that_begins_within_a_thought_is_emitted_without_it(text: str, visible: str, thought: str) -> None:
     assert filtered(ThoughtFilter(begins_inside=True), *text) == (visible, thought)
     assert split(text)[:2] == (visible, thought)
     assert split(text).began_inside == (thought != "")
@@ -173,23 +154,18 @@ def test_calls_written_as_text_never_reach_a_report(text: str, visible: str) -> 
 
 
 GUARDED = [
-    *('{"name": "internal_search", "arguments": {"queries": ["light"]}}', '[{"tool": "open_url", "urls": ["x"]}]'),
-    *(
-        '```json\n{"calls": [{"name": "web_search", "arguments": {}}]}\n```',
-        '{"name": "look", "arguments": {"at": "x"}}',
-    ),
-    *('internal_search(queries=["light"])', '```tool_code\nprint(default_api.web_search(queries=["light"]))\n```'),
+    '{"name": "internal_search", "arguments": {"queries": ["light"]}}',
+    '[{"tool": "open_url", "urls": ["x"]}]',
+    '```json\n{"calls": [{"name": "web_search", "arguments": {}}]}\n```',
+    '{"name": "look", "arguments": {"at": "x"}}',
+    'internal_search(queries=["light"])',
+    '```tool_code\nprint(default_api.web_search(queries=["light"]))\n```',
     *("generate_report", "`generate_report()`"),
 ]
 PROSE = [
-    *(
-        "[1] says so.",
-        "The light was lit in 1844 [1].",
-        "# Light\n",
-        '{"name": "Ada Moran", "kept": [1901, 1932]}',
-        "w",
-    ),
-    *("```py\nprint(1)\n```", "`web_search` is a tool.", "research_agents differ.", "[", "web", "", "\n\nLight."),
+    *("[1] says so.", "The light was lit in 1844 [1].", "# Light\n", "w", "[", "web", "", "\n\nLight."),
+    *('{"name": "Ada Moran", "kept": [1901, 1932]}', "```py\nprint(1)\n```"),
+    *("`web_search` is a tool.", "research_agents differ."),
 ]
 
 

@@ -1,4 +1,4 @@
-"""A server of the user's own is asked how much its model reads, in the way in which its kind tells it."""
+"""A self-hosted server is asked for the window of its model, in the way of its kind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import OpenAIServer, openai_server, use
+from kit.openai_server import OpenAIServer, openai_server, use
 
 from deep_research.core.models.abilities import ability_of
 from deep_research.core.models.caller import Caller
@@ -23,8 +23,6 @@ from deep_research.core.models.retries import retry_budget_of
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import WindowTooSmall
 from deep_research.core.run.events.call import CallEvents
-from deep_research.core.run.events.log import Emitter
-from deep_research.core.run.events.packets import Placement
 
 Paths = Mapping[str, Any]
 
@@ -40,7 +38,7 @@ LLAMA_CPP = {
 
 
 def ollama(*loaded: dict[str, Any], parameters: str = "") -> Paths:
-    """Ollama with these models in memory, and what it says of a model that it has."""
+    """Ollama with these models in memory."""
     running = [*loaded]
 
     def load(asked: dict[str, Any]) -> dict[str, Any]:
@@ -79,26 +77,14 @@ def window(context: Context) -> int | None:
         (VLLM, 131_072, ["/v1/models"]),
         (OPENROUTER, 163_840, ["/v1/models"]),
         (LLAMA_CPP, 16_384, ["/v1/models", "/props?model=fake-1"]),
-        (
-            {**LLAMA_CPP, "/props": {"default_generation_settings": {"n_ctx": 0}}},
-            None,
-            ["/v1/models", "/props?model=fake-1", "/api/ps"],
-        ),
-        (
-            ollama({"name": "fake-1:latest", "context_length": 65_536}),
-            65_536,
-            ["/v1/models", "/props?model=fake-1", "/api/ps"],
-        ),
+        ({**LLAMA_CPP, "/props": {"default_generation_settings": {"n_ctx": 0}}}, None, UNKNOWN),
+        (ollama({"name": "fake-1:latest", "context_length": 65_536}), 65_536, UNKNOWN),
         (
             ollama({"name": "other", "context_length": 9}, parameters='stop   "</s>"\nnum_ctx   65536'),
             40_960,
-            ["/v1/models", "/props?model=fake-1", "/api/ps", "/api/show"],
+            [*UNKNOWN, "/api/show"],
         ),
-        (
-            ollama(),
-            4_096,
-            ["/v1/models", "/props?model=fake-1", "/api/ps", "/api/show", "/api/generate", "/api/ps"],
-        ),
+        (ollama(), 4_096, [*UNKNOWN, "/api/show", "/api/generate", "/api/ps"]),
         ({}, None, UNKNOWN),
         ({"/v1/models": [1], "/props": "no", "/api/ps": {"models": 1}}, None, None),
         ({"/v1/models": {"data": [LISTED]}, "/props": {"error": "?"}, "/api/ps": {"error": "?"}}, None, UNKNOWN),
@@ -128,16 +114,15 @@ async def test_a_small_window_is_refused_with_the_setting_of_its_server(server: 
 
 
 async def test_the_window_is_kept_with_the_ability_and_holds_where_the_server_says_nothing(
-    server: OpenAIServer, tmp_path: Path
+    server: OpenAIServer, tmp_path: Path, events: CallEvents
 ) -> None:
     server.paths, context = LLAMA_CPP, settings(tmp_path)
     await load_models(context)
     await load_models(context)
     assert len(server.asked) == 2, "a process asks once"
-    events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
     caller = Caller("researcher", context, retry_budget_of("q", context.limits), events)
     await ability_of(caller, may_try=True, has_tools=True)
-    assert [one["window"] for one in json.loads((tmp_path / "models.json").read_text("utf-8")).values()] == [16_384]
+    assert [kept["window"] for kept in json.loads((tmp_path / "models.json").read_text("utf-8")).values()] == [16_384]
     (name,) = [name for name, tokens in windows_at_servers.items() if tokens and server.url[7:-3] in name]
     windows_at_servers[name] = None
     assert window(context) is None

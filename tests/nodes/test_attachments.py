@@ -1,23 +1,18 @@
-"""Files and links in messages: read, cited, named where they cannot be, kept beside their thread and nowhere else."""
+"""Files in messages: read and cited or named as unread, and stored with their thread only."""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
-from attached import BERTHS, BROKEN, FILES, MARK, QUESTION, TARIFF, asked, block, left_of, locked, packed
-from lab import REPORT, lab, research
-from langchain_core.messages import AnyMessage, HumanMessage
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.graph.message import add_messages
+from kit.runs import REPORT, lab, research
+from kit.server import BERTHS, BROKEN, FILES, QUESTION, TARIFF, asked, block, left_of, locked, packed
+from langchain_core.messages import HumanMessage
 from langgraph.types import Command
-from scanned import file_of, printed, scanned
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
 from deep_research.app.loops import hand_over
@@ -60,8 +55,8 @@ def context(folder: Path, **settings: Any) -> Context:
 
 
 def files(folder: Path) -> list[str]:
-    """All that is kept of attached files and their indexes."""
-    return sorted(one.name for one in (folder / "data" / "attachments").rglob("*") if one.is_file())
+    """Names of stored attachments and their indexes."""
+    return sorted(path.name for path in (folder / "data" / "attachments").rglob("*") if path.is_file())
 
 
 def text(state: dict[str, Any]) -> str:
@@ -86,36 +81,19 @@ async def test_a_pdf_and_a_table_are_cited_and_a_broken_file_is_named(graph: Res
     assert "Not read: torn.pdf (" in text(state)
     [first, *_] = state["messages"]
     assert first.content == QUESTION
-    kept = {one["name"]: one for one in first.additional_kwargs["deep_research_attached"]}
+    kept = {file["name"]: file for file in first.additional_kwargs["deep_research_attached"]}
     assert (kept["tariff.pdf"]["sha256"], kept["tariff.pdf"]["size"]) == (
         hashlib.sha256(TARIFF).hexdigest(),
         len(TARIFF),
     )
-    assert {name: bool(one["reason"]) for name, one in kept.items()} == {
+    assert {name: bool(file["reason"]) for name, file in kept.items()} == {
         "tariff.pdf": False,
         "berths.csv": False,
         "torn.pdf": True,
     }
-    # Neither the input, which LangGraph stores before any node runs, nor any later checkpoint holds their bytes.
+    # No checkpoint contains the bytes, not even the input that LangGraph stores before any node runs.
     assert left_of(TARIFF, BERTHS, BROKEN, folder=tmp_path / "database") == []
     assert left_of(TARIFF, BERTHS, BROKEN, folder=tmp_path / "data") != []
-
-
-async def test_a_follow_up_finds_the_files_and_another_thread_does_not(graph: ResearchGraph, tmp_path: Path) -> None:
-    settings = context(tmp_path)
-    await graph.ainvoke(asked(QUESTION, *FILES), thread_config("one"), context=settings)
-    later = await graph.ainvoke(
-        {"messages": [HumanMessage("How long is the north berth?")]}, thread_config("one"), context=settings
-    )
-    assert "31" in text(later) and "torn.pdf" not in text(later)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "other.md").write_text("# Brannock Pier\n\nBrannock Pier was built in 1899.\n")
-    other = await graph.ainvoke(
-        {"messages": [HumanMessage(QUESTION)]},
-        thread_config("two"),
-        context=context(tmp_path, docs=(tmp_path / "docs",)),
-    )
-    assert "47 crowns" not in text(other) and "tariff" not in str(other)
 
 
 @pytest.mark.fault("R32")
@@ -141,9 +119,7 @@ async def test_files_go_with_their_thread_and_a_copy_has_its_own(graph: Research
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_each_shape_of_a_file_is_read_and_nothing_of_it_outlives_a_run_without_a_thread(
-    shape: str, tmp_path: Path
-) -> None:
+def test_each_shape_of_a_file_is_read_and_not_kept_without_a_thread(shape: str, tmp_path: Path) -> None:
     question = "What is the mooring fee at Brannock Pier?"
     state = build_graph().invoke(asked(question, SHAPES[shape]), context=context(tmp_path))
     assert "47 crowns a night" in text(state)
@@ -152,9 +128,7 @@ def test_each_shape_of_a_file_is_read_and_nothing_of_it_outlives_a_run_without_a
 
 
 @pytest.mark.fault("R32")
-async def test_what_is_too_large_too_many_unknown_or_no_file_is_named_and_the_run_goes_on(
-    graph: ResearchGraph, tmp_path: Path
-) -> None:
+async def test_unreadable_and_excess_files_are_named(graph: ResearchGraph, tmp_path: Path) -> None:
     blocks = [
         FILES[1],
         block("locked.pdf", locked("a password")),
@@ -171,7 +145,7 @@ async def test_what_is_too_large_too_many_unknown_or_no_file_is_named_and_the_ru
         asked(QUESTION, *blocks), thread_config("odd"), context=context(tmp_path, limits=limits)
     )
     assert "44" in text(state)
-    not_read = {one.path: one.code for one in state["report"].audit.not_read}
+    not_read = {unread.path: unread.code for unread in state["report"].audit.not_read}
     assert not_read == {
         "locked.pdf": "encrypted",
         "large.txt": "too large",
@@ -185,36 +159,14 @@ async def test_what_is_too_large_too_many_unknown_or_no_file_is_named_and_the_ru
     assert "Not read: large.txt (3000 bytes are more than 2000 (limit max_attachment_bytes))." in text(state)
 
 
-async def test_a_file_under_a_known_name_is_kept_beside_it_and_the_same_file_once(
-    graph: ResearchGraph, tmp_path: Path
-) -> None:
-    config, settings = thread_config("twice"), context(tmp_path)
-    other = block("berths.csv", BERTHS.replace(b"44", b"45"), "text/csv")
-    await graph.ainvoke(asked(QUESTION, FILES[1], other), config, context=settings)
-    state = await graph.ainvoke(asked("And the north berth?", FILES[1]), config, context=settings)
-    assert [name for name in files(tmp_path) if name.endswith(".csv")] == ["berths (2).csv", "berths.csv"]
-    [named] = state["messages"][2].additional_kwargs["deep_research_attached"]
-    assert named["name"] == "berths.csv"
-
-
-async def test_a_link_in_a_block_is_opened_like_one_that_the_question_names(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    link = {"type": "file", "url": "https://harbour.example/fees"}
-    state = await run.ask({"messages": [HumanMessage([{"type": "text", "text": "What does it say?"}, link])]})
-    assert state.run.question == "What does it say?\nhttps://harbour.example/fees"
-    assert state.messages[0].content == state.run.question
-
-
-async def test_a_file_that_comes_while_research_is_under_way_is_named_and_found_by_the_next_question(
-    tmp_path: Path,
-) -> None:
+async def test_a_file_sent_during_research_is_found_by_the_next_question(tmp_path: Path) -> None:
     run = lab(
         tmp_path, orchestrator=[research("When was it lit?"), OSError("gone"), REPORT], data_dir=tmp_path / "data"
     )
     with pytest.raises(OSError, match="gone"):
         await run.ask()
     state = await run.ask(Command(update=asked("And this?", FILES[1])))
-    assert "Not read: berths.csv (it came while research was under way; the next question finds it)." in (
+    assert "Not read: berths.csv (it arrived during the research; the next question can search it)." in (
         state.messages[-1].text.replace("\\", "")
     )
     assert "And this?\n\n(Attached: berths.csv (not read).)" in run.calls("orchestrator")[-1].text
@@ -225,52 +177,10 @@ async def test_a_file_that_comes_while_research_is_under_way_is_named_and_found_
     assert "44" in text(again)
 
 
-async def test_an_answer_to_a_question_back_may_bring_a_file(tmp_path: Path) -> None:
-    settings = context(tmp_path, clarify="ask", docs=(lab(tmp_path).folder,))
-    graph, config = build_graph(checkpointer=InMemorySaver()), thread_config("back")
-    first = await graph.ainvoke({"messages": [HumanMessage("Compare them?")]}, config, context=settings)
-    assert first["messages"][-1].additional_kwargs["deep_research"] == "clarification"
-    state = await graph.ainvoke(asked("The south berth of Brannock Pier", FILES[1]), config, context=settings)
-    assert "44" in text(state)
-
-
-@dataclass
-class Talk:
-    """The state of a parent that is no dict."""
-
-    messages: Annotated[list[AnyMessage], add_messages]
-
-
-@pytest.mark.parametrize("saver", [InMemorySaver(), None], ids=["with a saver", "without"])
-@pytest.mark.parametrize("schema", [MessagesState, Talk])
-async def test_in_a_node_of_another_graph_files_are_read_and_taken_out_of_its_messages(
-    schema: Any, saver: InMemorySaver | None, tmp_path: Path
-) -> None:
-    parent = StateGraph(schema, context_schema=Context)
-    parent.add_node("research", build_graph())
-    parent.add_edge(START, "research")
-    app: Any = parent.compile(checkpointer=saver)
-    state = await app.ainvoke(asked(QUESTION, *FILES), thread_config(schema.__name__), context=context(tmp_path))
-    assert "47 crowns a night" in text(state)
-    assert MARK.decode() not in str(state) and packed(TARIFF)[:100] not in str(state)
-    assert bool(files(tmp_path)) == bool(saver)
-
-
-async def test_files_that_were_written_to_a_thread_are_taken_out_by_the_next_run(
-    graph: ResearchGraph, tmp_path: Path
-) -> None:
+async def test_files_written_to_a_thread_are_removed_by_the_next_run(graph: ResearchGraph, tmp_path: Path) -> None:
     config, settings = thread_config("edited"), context(tmp_path)
     await graph.ainvoke(asked(QUESTION, FILES[1]), config, context=settings)
     edit = asked("What is the mooring fee at Brannock Pier?", FILES[0])
     await graph.aupdate_state(config, edit, as_node="__start__")
     state = await graph.ainvoke(None, config, context=settings)
     assert "47 crowns a night" in text(state) and packed(TARIFF)[:100] not in str(state)
-
-
-@pytest.mark.slow
-async def test_text_in_a_picture_is_recognised_and_cited(graph: ResearchGraph, tmp_path: Path) -> None:
-    photo = file_of(scanned(printed("The mooring fee at Brannock Pier is 47 crowns a night.")))
-    shown = {"type": "image", "mimeType": "image/jpeg", "data": packed(photo), "metadata": {"name": "photo.jpg"}}
-    settings = context(tmp_path, limits={"parse_seconds": 120})
-    state = await graph.ainvoke(asked(QUESTION, shown), thread_config("photo"), context=settings)
-    assert "47 crowns a night" in text(state) and "photo.jpg" in text(state)

@@ -1,66 +1,47 @@
-"""A thread goes on: follow-up questions, steering, messages to a run that was stopped."""
+"""Threads that go on: follow-ups, steering, messages to a stopped run, and windows that fill up."""
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import PLANNED, REPORT, Lab, every_call_has_one_result, in_order, lab, research, search, simple_research
-from langchain_core.messages import AIMessage, HumanMessage
+from kit.models import call, calls
+from kit.runs import (
+    CLEAR,
+    PLAN,
+    PLANNED,
+    QUESTION,
+    REPORT,
+    Lab,
+    in_order,
+    lab,
+    research,
+    results,
+    search,
+    simple_research,
+)
+from langchain_core.messages import HumanMessage
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
-from scripted import calls
 
 from deep_research.app.edits import EditRefused
-from deep_research.app.embed import thread_config
+from deep_research.app.embed import ResearchGraph, thread_config
 from deep_research.core.records.report import Report
+from deep_research.core.records.research import Finding
 from deep_research.core.records.sources import Source
+from deep_research.core.run.errors import QuestionRefused
+from deep_research.core.run.transcripts import earlier_findings, fit_window
+
+FROM_READ = calls(call("answer_from_read"))
+FOLLOW_UP = "How tall is the Skerry Light?"
+TALL = "It stands 38 metres tall. [1]"
+SAVING = ("stream", "invoke", "get_state", "get_state_history", "update_state", "bulk_update_state")
 
 
 @pytest.mark.behaviour("O-89")
-async def test_a_follow_up_starts_from_the_sources_and_findings_and_may_need_no_research(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        clarifier=[calls(PLANNED)] * 2,
-        planner=["1. When", "1. How old"],
-        orchestrator=[research("When was it lit?", ids=("first",)), REPORT, REPORT],
-        writer=["It was lit in 1844. [1]", "So it is old. [1]"],
-        verify="off",
-    )
-    first = await run.ask()
-    state = await run.ask("How old is it then?")
-    assert len(run.calls("clarifier")) == 2
-    assert len(run.calls("researcher")) == 3
-    assert state.run and first.run and state.run.id != first.run.id
-    assert state.plan and state.plan.text == "1. How old"
-    follow_up = run.calls("orchestrator")[2]
-    assert "It was lit in 1844. [1]" in follow_up.text
-    assert "Cycle 1 of 8" in follow_up.messages[-1].text
-    assert every_call_has_one_result(follow_up.messages)
-    assert state.report and state.report.text == "So it is old. [1]"
-    assert len([m for m in state.messages if isinstance(m, AIMessage)]) == 2
-
-
-async def test_a_follow_up_that_is_unclear_is_asked_about(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        clarifier=[calls(PLANNED), "Which other one do you mean?"],
-        planner=["1. When", "1. The other light"],
-        orchestrator=[research("When was it lit?"), REPORT, REPORT],
-        writer=["It was lit in 1844. [1]", "The other is as old. [1]"],
-        verify="off",
-    )
-    await run.ask()
-    asked = await run.ask("And the other one?")
-    assert asked.run and asked.run.status == "waiting"
-    assert asked.messages[-1].text == "Which other one do you mean?"
-    assert len(run.calls("planner")) == 1
-    state = await run.ask("The one of Port Anlow.")
-    assert state.report and state.report.text == "The other is as old. [1]"
-    assert "The one of Port Anlow." in run.calls("planner")[1].text
-
-
 async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
@@ -76,14 +57,15 @@ async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(
     first = await run.ask()
     spent = dict(first.spending)
     state = await run.ask("Who kept it?")
+    assert "Lit in 1844. [1]" in run.calls("orchestrator")[2].text
     assert [finding.numbered for finding in in_order(state)] == ["Lit in 1844. [1]", "Tralee. [2]"]
     assert state.report and numbers_of(state.report) == {1: "lighthouse.md", 2: "keeper.md"}
     assert not set(spent) & set(state.spending)
-    # A report that does not cite the first source leaves its number to it.
+    # The first source keeps its number though this report does not cite it.
     state = await run.ask("Where was the keeper born?")
     assert state.report and (state.report.text, numbers_of(state.report)) == ("Born in Tralee. [2]", {2: "keeper.md"})
     assert "- [2] " in state.messages[-1].text and "- [1] " not in state.messages[-1].text
-    # The list of runs names a thread by this.
+    # Title of the thread in the list of runs.
     assert (first.run.first_title, state.run.first_title) == ("", "The light")
     announced = [
         (p["citation_number"], Path(p["document_id"]).name) for p in run.packets if p["type"] == "citation_info"
@@ -105,7 +87,9 @@ def test_a_report_that_was_stored_without_numbers_keeps_those_that_it_was_writte
     assert [(source.key, source.number) for source in report.cited(sources)] == [("c", 1), ("a", 2)]
 
 
-async def test_a_message_during_research_is_seen_in_the_next_turn_and_nothing_runs_twice(tmp_path: Path) -> None:
+@pytest.mark.fault(45)
+@pytest.mark.behaviour("O-87")
+async def test_a_cancelled_run_calls_nothing_and_goes_on_with_a_message_in_view(tmp_path: Path) -> None:
     started = asyncio.Event()
 
     async def wait_for_ever(*_: Any) -> str:
@@ -128,6 +112,11 @@ async def test_a_message_during_research_is_seen_in_the_next_turn_and_nothing_ru
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    made = sum(len(model.calls) for model in run.models.values())
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert sum(len(model.calls) for model in run.models.values()) == made
+    assert (await run.state()).report is None and "message_delta" not in run.types()
     with pytest.raises(EditRefused, match=r"1 of 2 branches have finished.*Command\(update"):
         await run.graph.aupdate_state(thread_config(run.thread), {"messages": ["Mind the keeper."]}, as_node="plan")
     state = await run.ask(Command(update={"messages": [HumanMessage("Mind the keeper above all.")]}))
@@ -135,34 +124,6 @@ async def test_a_message_during_research_is_seen_in_the_next_turn_and_nothing_ru
     assert len(run.calls("researcher")) == 3 + 4
     assert "Mind the keeper above all." in run.calls("orchestrator")[1].messages[-2].text
     assert "Mind the keeper above all." in run.calls("writer")[0].text
-    assert len(run.calls("planner")) == 1
-
-
-@pytest.mark.fault(45)
-@pytest.mark.behaviour("O-87")
-async def test_after_a_cancel_no_model_is_called_and_the_run_can_be_resumed(tmp_path: Path) -> None:
-    started = asyncio.Event()
-
-    async def wait_for_ever(*_: Any) -> str:
-        started.set()
-        await asyncio.Event().wait()
-        return "never"
-
-    run = lab(tmp_path, researcher=[wait_for_ever, *simple_research()])
-    task = asyncio.create_task(run.ask())
-    await started.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    made = sum(len(model.calls) for model in run.models.values())
-    for _ in range(100):
-        await asyncio.sleep(0)
-    assert sum(len(model.calls) for model in run.models.values()) == made
-    stopped = await run.state()
-    assert stopped.report is None
-    assert "message_delta" not in run.types()
-    state = await run.ask(None)
-    assert state.report
     assert len(run.calls("planner")) == 1
 
 
@@ -182,9 +143,115 @@ async def test_three_researchers_at_once_lose_no_packet_and_keep_their_order(tmp
         assert "".join(deltas) == text
 
 
-async def test_two_threads_of_one_graph_do_not_mix(tmp_path: Path) -> None:
-    one = lab(tmp_path)
-    other = Lab(one.folder, lab(tmp_path).models, one.settings, one.graph, thread="other")
-    first, second = await asyncio.gather(one.ask("About the light?"), other.ask("About the keeper?"))
-    assert first.run and second.run
-    assert (first.run.question, second.run.question) == ("About the light?", "About the keeper?")
+def asked_twice(tmp_path: Path, second: Any, **settings: Any) -> Lab:
+    """A thread with a report and a follow-up to which the clarifier replies `second`."""
+    scripts: dict[str, Any] = {
+        "clarifier": [CLEAR, second],
+        "planner": ["1. History of the light", "1. Its height"],
+        "orchestrator": [research("When was the Skerry Light lit?"), REPORT, research("How tall is it?"), REPORT],
+        "researcher": {"When was": simple_research(), "How tall": simple_research(TALL)},
+        "writer": ["The Skerry Light was lit in 1844. [1]", TALL],
+    }
+    return lab(tmp_path, **{**scripts, **settings})
+
+
+@pytest.mark.parametrize("settings", [{}, {"clarify": "off", "clarifier": [FROM_READ]}])
+async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path, settings: dict[str, Any]) -> None:
+    run = asked_twice(tmp_path, FROM_READ, **settings)
+    first = await run.ask()
+    assert first.report
+    run.packets.clear()
+    state = await run.ask(FOLLOW_UP)
+    assert state.report and state.report.text.startswith("It stands 38 metres tall. [1]")
+    # No researcher was started and nothing was searched.
+    assert len(run.calls("orchestrator")) == 2 and not {"search_tool_start", "open_url_start"} & {*run.types()}
+    assert "38 metres tall" in run.calls("clarifier")[-1].text
+    assert "38 metres tall" in run.calls("writer")[-1].text
+    assert "Answered from what was read for earlier questions" in state.messages[-1].text
+    # The source keeps its number, and the answer is checked like a report.
+    cited = {state.sources[key].number for key in state.report.sources}
+    assert cited == {first.sources[key].number for key in first.report.sources}
+    assert state.report.audit and state.report.audit.supported == 1
+    assert [claim.verdict for claim in state.report.claims] == ["supported"]
+
+
+@pytest.mark.parametrize("name", [*SAVING, *(f"a{name}" for name in SAVING)])
+def test_every_method_that_touches_the_saver_runs_on_the_savers_loop(name: str) -> None:
+    assert name in vars(ResearchGraph)
+    own, theirs = getattr(ResearchGraph, name), getattr(CompiledStateGraph, name)
+    assert inspect.iscoroutinefunction(own) == inspect.iscoroutinefunction(theirs)
+
+
+@pytest.mark.parametrize("paused", ["", "clarification", "plan"])
+async def test_a_word_to_a_stopped_run_goes_on_although_it_was_paused_before(tmp_path: Path, paused: str) -> None:
+    run = lab(
+        tmp_path,
+        clarifier=["Which light?"] if paused == "clarification" else None,
+        orchestrator=[research("light task"), ValueError("lost"), REPORT],
+        review_plan=paused == "plan",
+    )
+    if paused:
+        await run.ask()
+    with pytest.raises(ValueError, match="lost"):
+        await run.ask(Command(resume="approve" if paused == "plan" else "The Skerry Light") if paused else QUESTION)
+    state = await run.ask("Please hurry.")
+    assert state.report
+    assert len(run.calls("planner")) == 1
+    assert state.plan and state.plan.text == PLAN
+    assert "Please hurry." in run.calls("orchestrator")[2].messages[-2].text
+    assert "1844" in run.calls("orchestrator")[2].text
+
+
+@pytest.mark.fault(48, 49)
+async def test_a_refused_question_leaves_nothing_in_the_thread(tmp_path: Path) -> None:
+    run = lab(tmp_path, limits={"question_characters": 60})
+    for refused in ("x" * 61, "  "):
+        with pytest.raises(QuestionRefused):
+            await run.ask(refused)
+    state = await run.ask("When was it lit?")
+    assert state.run and state.run.question == "When was it lit?"
+    assert [m.text for m in state.messages if isinstance(m, HumanMessage)] == ["When was it lit?"]
+    assert [m.text for m in run.calls("planner")[0].messages[1:-1]] == ["When was it lit?"]
+
+
+@pytest.mark.fault(46, 49)
+@pytest.mark.parametrize("paused", ["clarification", "plan"])
+async def test_an_answer_that_is_too_long_is_refused_and_can_be_given_again(tmp_path: Path, paused: str) -> None:
+    clarifier = ["Which light?"] if paused == "clarification" else None
+    run = lab(tmp_path, clarifier=clarifier, review_plan=paused == "plan", limits={"question_characters": 60})
+    await run.ask()
+    await run.ask(Command(resume="x" * 61))
+    waiting = await run.graph.aget_state(thread_config(run.thread))
+    assert "61 characters; at most 60" in waiting.interrupts[0].value["refused"]
+    assert (await run.ask(Command(resume="approve"))).report
+
+
+async def test_a_finding_that_is_cut_off_is_partial(tmp_path: Path) -> None:
+    cut = calls(text="It was lit in 18", finish_reason="length")
+    run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, cut])
+    finding = in_order(await run.ask())[0]
+    assert (finding.ended, "finding_tokens" in finding.reason) == ("partial", True)
+
+
+def finding(name: str, text: str, **fields: Any) -> Finding:
+    given = {"question_id": "old", "task": name, "cycle": 0, "position": 0, "ended": "done", **fields}
+    return Finding(id=name, text=text, **given)
+
+
+def test_how_research_ended_is_never_cut_away() -> None:
+    partial = finding("a", "cited [1]. " * 300, ended="partial", reason="its time was over")
+    failed = finding("b", "", ended="failed", reason="an error stopped it (ValueError)")
+    fitted = fit_window(earlier_findings({"a": partial, "b": failed}, "new"), 10, lambda text, share: "")
+    assert results(fitted) == {
+        "a": "(Incomplete: its time was over.)\n",
+        "b": "The research failed: an error stopped it (ValueError). Try another approach, or go on.",
+    }
+
+
+async def test_a_run_that_is_resumed_without_documents_searches_those_it_was_given(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=["Which light?"])
+    await run.ask()
+    bare = run.context.model_copy(update={"docs": (), "data_dir": tmp_path / "another"})
+    await run.graph.ainvoke(Command(resume="The Skerry Light"), thread_config(run.thread), context=bare)
+    state = await run.state()
+    assert state.report and [Path(key).name for key in state.report.sources] == ["lighthouse.md"]

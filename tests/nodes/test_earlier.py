@@ -1,4 +1,4 @@
-"""Earlier research as a source: what finished runs have read is found, cited as it was read, and gone with its run."""
+"""Earlier research as a source: texts of finished runs are found, cited, and deleted with their run."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import REPORT, HandClock, Lab, lab, search
-from opened import article
-from scripted import call, calls
-from searching import Shelf
+from kit.commands import desk_in
+from kit.models import call, calls
+from kit.runs import REPORT, HandClock, Lab, Shelf, article, lab, search
+from kit.web import Exchange, Web, hostile_web
 from typing_extensions import override
-from web import Exchange, Web, hostile_web
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_id
 from deep_research.tools.engine import Found
 
 FACT = "The Skerry Light was lit in 1844."
 WORDS = f"{FACT} " + "Its lamp was seen from twenty miles away, and its keeper wrote down every ship. " * 4
+QUESTION = "When was the Skerry Light lit?"
+ALONE = ("--no-web", "--earlier")
 
 
 class Day(HandClock):
-    """A clock of another day."""
+    """A clock set to a given day."""
 
     def __init__(self, year: int, month: int, day: int) -> None:
         super().__init__()
@@ -47,8 +48,8 @@ def graph(tmp_path: Path) -> ResearchGraph:
 
 
 def on(web: Web, tmp_path: Path, graph: ResearchGraph, thread: str, clock: Day, **settings: Any) -> Lab:
-    """A run without documents; what it fetches is this web's."""
-    given = {"docs": (), "allow_private": (web.place,), "robots": False, "clock": clock, **settings}
+    """A run without documents that fetches pages from this web."""
+    given = {"docs": (), "allow_private": (web.netloc,), "robots": False, "clock": clock, **settings}
     run = lab(tmp_path, graph=graph, writer=[f"{FACT} [1]"], **given)
     run.thread = thread
     return run
@@ -67,9 +68,7 @@ async def read_before(web: Web, tmp_path: Path, graph: ResearchGraph, **settings
     assert (await run.ask()).report
 
 
-async def test_a_second_run_is_answered_from_the_first_one_without_the_web_and_cites_the_page(
-    web: Web, tmp_path: Path, graph: ResearchGraph
-) -> None:
+async def test_a_second_run_cites_pages_read_by_the_first(web: Web, tmp_path: Path, graph: ResearchGraph) -> None:
     await read_before(web, tmp_path, graph)
     fetched = len(web.requests)
     again = calls(call("open_url", urls=[web.url("/light")]))
@@ -82,7 +81,7 @@ async def test_a_second_run_is_answered_from_the_first_one_without_the_web_and_c
     assert (source.kind, source.read_at, source.is_earlier) == ("web", "2026-01-05T12:00:00", True)
     assert state.report and [claim.verdict for claim in state.report.claims] == ["supported"]
     assert "read on 2026-01-05" in state.messages[-1].text and f"[1]: <{web.url('/light')}>" in state.messages[-1].text
-    # With the run that has read it, it is gone; the run that cites it still has its evidence.
+    # Deleting the reading run removes the page; the citing run keeps its evidence.
     await graph.checkpointer.adelete_thread(thread_id("first"))  # type: ignore[union-attr]
     third = on(web, tmp_path, graph, "third", Day(2026, 1, 9), earlier=True, engines=())
     assert not (await third.ask()).sources
@@ -124,7 +123,7 @@ async def test_an_old_page_is_read_again_where_the_web_is_searched(
 @pytest.mark.parametrize(
     "settings", [{"user": "bob"}, {"domains_deny": ("127.0.0.1",)}, {"domains_allow": ("example.org",)}]
 )
-async def test_what_is_another_users_or_outside_the_domains_is_not_found(
+async def test_pages_of_others_stay_hidden(
     web: Web, tmp_path: Path, graph: ResearchGraph, settings: dict[str, Any]
 ) -> None:
     await read_before(web, tmp_path, graph, user="alice")
@@ -133,3 +132,21 @@ async def test_what_is_another_users_or_outside_the_domains_is_not_found(
     assert not (await run.ask()).sources
     own = on(web, tmp_path, graph, "third", Day(2026, 1, 9), **wanted)
     assert (await own.ask()).sources
+
+
+@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
+def test_what_a_run_has_read_is_searched_and_cited_until_the_run_is_deleted(tmp_path: Path, strategy: str) -> None:
+    desk = desk_in(tmp_path)
+    assert desk.call("search", "Skerry Light").out == ""
+    assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "first", "--strategy", strategy).code == 0
+    found = desk.call("search", "first lit").out
+    assert found.startswith("Skerry Light (read on 20") and "1844" in found
+    # The files are deleted; their texts stay stored.
+    for file in desk.docs.iterdir():
+        file.unlink()
+    asked = desk.call("ask", QUESTION, *ALONE, "--thread", "second", "--strategy", strategy)
+    assert asked.code == 0 and "lit for the first time in 1844. [1]" in asked.out
+    assert f"[1]: <{(desk.docs / 'lighthouse.md').as_uri()}>" in asked.out and "read on 20" in asked.out
+    assert desk.call("delete", "first", "--yes").code == 0
+    assert desk.call("search", "first lit").out == ""
+    assert "1844" not in desk.call("ask", QUESTION, *ALONE, "--thread", "third").out

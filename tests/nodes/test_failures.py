@@ -1,4 +1,4 @@
-"""Researchers that fail, hang or come back with nothing never end the run, nor cost what others found."""
+"""Researchers and reports that fail or hang never end the run, cost what others found, or leak what errors quote."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from failing_store import FailingStore
-from lab import REPORT, every_call_has_one_result, in_order, lab, research, results, search, simple_research
+from kit.runs import REPORT, FailingStore, HandClock, in_order, lab, research, results, search
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph
 from deep_research.core.run.errors import NoReport
+from deep_research.core.run.store.serializer import StrictSerializer
 
 THREE = research("light task", "keeper task", "tide task", ids=("l", "k", "t"))
+CANARY = "sk-CANARY-51"
+QUOTING = ValueError(f"Incorrect API key provided: {CANARY}")
 
 
 async def hang(*_: Any) -> str:
@@ -71,80 +73,10 @@ async def test_a_researcher_that_hangs_is_cut_at_its_deadline_and_writes_from_it
     assert "researcher_seconds_hard" in shown[0]
 
 
-@pytest.mark.behaviour("O-35")
-async def test_all_three_fail_and_the_orchestrator_can_try_another_way(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[THREE, research("second try"), REPORT],
-        researcher={
-            **{name: [ValueError("x"), ValueError("y")] for name in ("light task", "keeper task", "tide task")},
-            "second try": simple_research(),
-        },
-    )
-    state = await run.ask()
-    assert [finding.ended for finding in in_order(state)] == ["failed"] * 3 + ["done"]
-    assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
-
-
-async def test_a_tool_call_that_breaks_is_answered_before_the_finding_is_written(tmp_path: Path) -> None:
-    store = FailingStore()
-    run = lab(
-        tmp_path,
-        graph=build_graph(checkpointer=InMemorySaver(), store=store),
-        orchestrator=[research("light task"), REPORT],
-        researcher=[store.losing(search("light"), 1), "What I knew."],
-    )
-    state = await run.ask()
-    assert (in_order(state)[0].ended, in_order(state)[0].numbered) == ("partial", "What I knew.")
-    assert every_call_has_one_result(run.calls("researcher")[1].messages)
-
-
-@pytest.mark.behaviour("O-35")
-async def test_a_branch_that_breaks_as_a_whole_leaves_a_failed_finding_and_its_siblings_alone(tmp_path: Path) -> None:
-    store, is_written = FailingStore(), asyncio.Event()
-
-    async def write(*_: Any) -> str:
-        is_written.set()
-        return "Ada Moran. [1]"
-
-    async def lose(*_: Any) -> Any:
-        await is_written.wait()
-        return store.losing(REPORT, 3)()
-
-    run = lab(
-        tmp_path,
-        graph=build_graph(checkpointer=InMemorySaver(), store=store),
-        orchestrator=[research("light task", "keeper task"), REPORT],
-        researcher={
-            "light task": [search("light"), lose, "never written"],
-            "keeper task": [search("Ada Moran"), REPORT, write],
-        },
-    )
-    state = await run.ask()
-    light, keeper = in_order(state)
-    assert (light.ended, light.reason) == ("failed", "an error stopped it (OSError)")
-    assert (keeper.ended, keeper.numbered) == ("done", "Ada Moran. [1]")
-    assert state.report
-
-
-async def test_a_finding_that_cannot_be_written_is_replaced_by_what_was_read(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[research("light task"), REPORT],
-        researcher=[search("Skerry Light 1844"), REPORT, ValueError("x")],
-    )
-    state = await run.ask()
-    finding = in_order(state)[0]
-    assert finding.ended == "partial"
-    assert finding.numbered and "lit for the first time in 1844" in finding.numbered
-    assert "[1]" in finding.numbered
-    assert state.report and len(state.report.sources) == 1
-
-
 @pytest.mark.behaviour("O-65", "O-86")
 @pytest.mark.parametrize("failure", ["", "   ", ValueError("down")])
 async def test_a_report_that_fails_leaves_the_findings_and_can_be_resumed(tmp_path: Path, failure: object) -> None:
-    # An empty answer is asked for once more.
+    # An empty answer is requested once more.
     failures = [failure] * (2 if isinstance(failure, str) else 1)
     run = lab(tmp_path, writer=[*failures, "The Skerry Light was lit in 1844. [1]"])
     with pytest.raises(NoReport if isinstance(failure, str) else ValueError):
@@ -162,10 +94,70 @@ async def test_a_report_that_fails_leaves_the_findings_and_can_be_resumed(tmp_pa
 @pytest.mark.parametrize(
     ("limits", "name"), [({"max_searches": 1}, "max_searches"), ({"max_tokens": 2000}, "max_tokens")]
 )
-async def test_a_budget_that_is_used_up_ends_in_a_report_that_names_it(
-    tmp_path: Path, limits: dict[str, int], name: str
-) -> None:
+async def test_a_used_up_budget_is_named_in_the_report(tmp_path: Path, limits: dict[str, int], name: str) -> None:
     run = lab(tmp_path, orchestrator=[research("light task")], limits=limits)
     state = await run.ask()
     assert state.run and name in state.run.stop_reason
     assert name in state.messages[-1].text
+
+
+@pytest.mark.fault("R19", logs="WARNING core.run.concurrency")
+async def test_what_a_foreign_error_quotes_reaches_no_file(tmp_path: Path) -> None:
+    graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
+    researcher = [search("Skerry Light"), QUOTING, QUOTING]
+    run = lab(tmp_path, graph=graph, researcher=researcher, writer=[QUOTING, "Lit. [1]"])
+    with pytest.raises(ValueError, match=CANARY):
+        await run.ask()
+    state = await run.ask(None)
+    [finding] = state.findings.values()
+    assert finding.reason == "an error stopped it (ValueError)"
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("runs.sqlite*"))
+    assert b"an error stopped it (ValueError)" in kept
+    assert CANARY.encode() not in kept
+
+
+@pytest.mark.fault(36)
+async def test_a_kill_between_a_failure_and_what_is_made_of_it_keeps_the_reason(tmp_path: Path) -> None:
+    """Node and fallback fail; after the kill only LangGraph's record of the error is left."""
+    store = FailingStore()
+    graph = build_graph(checkpointer=InMemorySaver(serde=StrictSerializer()), store=store)
+    run = lab(tmp_path, graph=graph, researcher=[search("Skerry Light"), store.losing(REPORT, 2, hangs=True)])
+    task = asyncio.create_task(run.ask())
+    await store.is_hanging.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    store.mend()
+    [finding] = (await run.ask(None)).findings.values()
+    assert finding.reason == "an error stopped it (OSError)"
+    assert finding.ended == "partial"
+    assert len(run.calls("researcher")) == 2
+
+
+async def test_researchers_side_by_side_take_the_time_of_the_longest_and_rounds_add_up(tmp_path: Path) -> None:
+    clock, is_writing = HandClock(), asyncio.Event()
+
+    async def short(*_: Any) -> str:
+        await is_writing.wait()
+        clock.time += 4
+        return "Lit in 1844. [1]"
+
+    async def long(*_: Any) -> str:
+        is_writing.set()
+        await run.until_finished()
+        clock.time += 3
+        return "It stands 38 metres tall. [1]"
+
+    run = lab(
+        tmp_path,
+        clock=clock,
+        orchestrator=[research("short task.", "long task."), research("further task."), REPORT],
+        researcher={
+            "short task.": [search("Skerry Light"), REPORT, short],
+            "long task.": [search("Skerry Light"), REPORT, long],
+            "further task.": [search("Ada Moran"), REPORT, clock.after(2, "Kept by Ada Moran. [1]")],
+        },
+    )
+    state = await run.ask()
+    assert [finding.seconds for finding in in_order(state)] == [4, 7, 2]
+    assert state.run and state.run.active_seconds == clock.time == 9

@@ -1,4 +1,4 @@
-"""Steps that follow up others: when they are made, from what, how deep, and what becomes of what they learn."""
+"""Steps that follow up others, and steps of thought alone: what they rest on and what becomes of them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,42 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from planned_lab import Asked, PlannedLab, Rule, finished, plan, step, verdict
-from planned_rules import INCOMPLETE, failing, judged, new_each_time, of_task, shown, suggestion
+from kit.planned import (
+    INCOMPLETE,
+    WORDS,
+    Asked,
+    PlannedLab,
+    Rule,
+    contrary,
+    failing,
+    finished,
+    holding,
+    insights,
+    judged,
+    new_each_time,
+    of_task,
+    plan,
+    shown,
+    step,
+    suggestion,
+    verdict,
+)
 
 from deep_research.app.embed import thread_config
-from deep_research.core.records.plan import PlanStep
+from deep_research.core.records.plan import Learning, PlanStep
 from deep_research.state import ResearchState
 
 LIGHT, TIDE, THOUGHT_OVER = "Skerry Light", "spring tide Port Anlow", "What follows for the light?"
 TIDES = suggestion("Tides", TIDE)
 WANTING = judged(0.3, 0.8, TIDES)
-"""Whatever it is about, something is missing, and one step would help."""
+"""Judgement that something is missing and suggests one step."""
+JUDGE, COMPARE = "Judge the Skerry Light", "Compare the Skerry Light"
+TALL, TALLER = "The Skerry Light is 38 metres tall.", "The Skerry Light is 45 metres tall."
+FIRST_THOUGHT = f"It is tall, {'and it is old, ' * 40}all in all."
 
 
 def open_step(**rules: Rule) -> dict[str, Rule]:
-    """A run of one step that is not complete in a single iteration."""
+    """Rules of a run whose step is incomplete after one iteration."""
     return {"give_verdict": INCOMPLETE, **rules}
 
 
@@ -37,7 +58,7 @@ def ids(state: ResearchState) -> list[str]:
 
 
 def always_further(**more: Any) -> Rule:
-    """Each step wants one further, always another."""
+    """Judgement that suggests a new follow-up for every step."""
 
     def judge(asked: Asked) -> dict[str, Any]:
         title = f"{asked.task} further"
@@ -48,45 +69,52 @@ def always_further(**more: Any) -> Rule:
 
 @pytest.mark.behaviour("A-53")
 @pytest.mark.parametrize(
-    ("completeness", "quality", "is_followed"),
-    [(0.69, 0.41, True), (0.7, 0.9, False), (0.3, 0.4, False)],
+    ("completeness", "quality", "steps", "is_complete", "is_followed"),
+    [
+        (0.69, 0.41, [TIDES], False, True),
+        (0.7, 0.9, [TIDES], False, False),
+        (0.3, 0.4, [TIDES], False, False),
+        (0.3, 0.8, [TIDES], True, False),
+        (0.3, 0.8, [], False, False),
+    ],
 )
-async def test_a_step_is_followed_up_below_07_of_completeness_and_above_04_of_quality(
-    tmp_path: Path, completeness: float, quality: float, is_followed: bool
+async def test_a_step_is_followed_up_if_much_is_missing_and_what_is_there_is_good(
+    tmp_path: Path, completeness: float, quality: float, steps: list[Any], is_complete: bool, is_followed: bool
 ) -> None:
-    judging = of_task(LIGHT, judged(completeness, quality, TIDES), judged(1.0, 1.0))
-    _, state = await followed(tmp_path, evaluate_outcome=judging)
+    judging = of_task(LIGHT, judged(completeness, quality, *steps), judged(1.0, 1.0))
+    _, state = await followed(tmp_path, evaluate_outcome=judging, give_verdict=verdict(is_complete))
     assert ids(state) == (["1", "1.1"] if is_followed else ["1"])
-
-
-@pytest.mark.behaviour("A-53")
-@pytest.mark.parametrize(("complete", "steps"), [(True, [TIDES]), (False, [])])
-async def test_a_complete_step_and_one_without_a_suggestion_are_not_followed_up(
-    tmp_path: Path, complete: bool, steps: list[dict[str, Any]]
-) -> None:
-    _, state = await followed(tmp_path, evaluate_outcome=judged(0.3, 0.8, *steps), give_verdict=verdict(complete))
-    assert ids(state) == ["1"]
 
 
 @pytest.mark.behaviour("A-52")
 async def test_what_a_step_came_to_is_judged_once_and_kept_with_it(tmp_path: Path) -> None:
     steps = plan(step(LIGHT), step("word0x"))
     run, state = await followed(tmp_path, make_plan=steps, evaluate_outcome=judged(0.8, 0.5))
-    # Of the second step nothing was learned.
+    # The second step learned nothing.
     assert [asked.task for asked in run.asked("evaluate_outcome")] == [LIGHT]
     assert (state.outcomes["1"].completeness, state.outcomes["1"].quality) == (0.8, 0.5)
     assert (state.outcomes["2"].completeness, state.outcomes["2"].quality) == (None, None)
 
 
-@pytest.mark.behaviour("A-54")
-async def test_only_the_first_suggestion_becomes_a_step(tmp_path: Path) -> None:
-    thinking = suggestion("Think", THOUGHT_OVER, search=False)
-    judging = of_task(LIGHT, judged(0.3, 0.8, thinking, TIDES, suggestion("Ferry", "ferry")), judged(1.0, 1.0))
-    run, state = await followed(tmp_path, evaluate_outcome=judging)
-    assert [(step.title, step.task, step.requires_search) for step in state.steps[1:]] == [
-        ("Think", THOUGHT_OVER, False)
-    ]
+@pytest.mark.behaviour("A-54", "A-57", "A-58")
+async def test_the_first_suggestion_becomes_a_deeper_step_whose_learnings_are_cited(tmp_path: Path) -> None:
+    def cite_tide(asked: Asked) -> str:
+        [number] = {n for message in asked.messages for n in re.findall(r"5\.2 metres.*?\[(\d+)\]", message.text)}
+        return f"The spring tide reaches 5.2 metres. [{number}]"
+
+    judging = of_task(LIGHT, judged(0.3, 0.8, TIDES, suggestion("Ferry", "ferry")), judged(1.0, 1.0))
+    thought = of_task(LIGHT, verdict(False, "The tides are missing.", "tide"), verdict(True))
+    run, state = await followed(tmp_path, evaluate_outcome=judging, give_verdict=thought, report=cite_tide)
+    assert [(step.title, step.task, step.depth) for step in state.steps[1:]] == [("Tides", TIDE, 1)]
     assert not run.asked("update_step")
+    [first] = run.asked("choose_queries", TIDE)
+    assert shown(first, "reasoning") == ["The tides are missing.", "tide"]
+    own = [learning.text for learning in state.learnings.values() if learning.step == "1"]
+    assert own and first.known[: len(own)] == own
+    assert state.report
+    [cited] = state.report.sources
+    assert {learning.step for learning in state.learnings.values() if learning.source == cited} == {"1.1"}
+    assert cited.endswith("tides.html") and "tides.html" in state.messages[-1].text
 
 
 @pytest.mark.behaviour("A-55")
@@ -109,59 +137,30 @@ async def test_a_suggestion_that_lacks_words_is_worded_by_one_call_that_may_refu
     [asked] = run.asked("update_step")
     words = suggested["title"] or suggested["rationale"]
     assert f"A further step was suggested{f': {words}' if words else ', without words'}." in "".join(
-        one.text for one in asked.messages
+        message.text for message in asked.messages
     )
     assert [(step.title, step.task, step.requires_search) for step in state.steps[1:]] == ([made] if made else [])
 
 
-@pytest.mark.behaviour("A-56")
-async def test_a_follow_up_has_an_id_of_its_own_and_is_pending_until_it_is_carried_out(tmp_path: Path) -> None:
-    steps = plan(step(LIGHT), step("Ada Moran"))
-    judging = of_task(TIDE, judged(1.0, 1.0), WANTING)
-    run, state = await followed(tmp_path, make_plan=steps, evaluate_outcome=judging)
-    assert ids(state) == ["1", "1.1", "2", "2.1"]
-    assert [(step.parent, step.status) for step in state.steps if step.parent] == [
-        ("1", "completed"),
-        ("2", "completed"),
-    ]
-    statuses = await statuses_of(run, "1.1")
-    assert list(dict.fromkeys(statuses)) == ["pending", "in_progress", "completed"]
+@pytest.mark.behaviour("A-56", "A-60")
+async def test_a_follow_up_has_its_own_id_and_is_carried_out_after_its_parent(tmp_path: Path) -> None:
+    rules = {"make_plan": plan(step(LIGHT), step("Ada Moran")), "record_learnings": new_each_time}
+    run, state = await followed(tmp_path, **rules, evaluate_outcome=of_task(TIDE, judged(1.0, 1.0), WANTING))
+    assert [(step.id, step.parent) for step in state.steps] == [("1", ""), ("1.1", "1"), ("2", ""), ("2.1", "2")]
+    assert {step.status for step in state.steps} == {"completed"}
+    assert list(dict.fromkeys(await statuses_of(run, "1.1"))) == ["pending", "in_progress", "completed"]
     started = {packet["step_id"]: packet["parent_id"] for packet in run.of_type("step_started")}
     assert started == {"1": "", "2": "", "1.1": "1", "2.1": "2"}
+    order = [learning.step for learning in state.learnings.values()]
+    assert order.index("1") < order.index("1.1") and order.index("2") < order.index("2.1")
+    assert f"{LIGHT} has the number 1." in run.asked("choose_queries", TIDE)[0].known
 
 
 async def statuses_of(run: PlannedLab, step_id: str) -> list[str]:
-    """What the step's status was at each checkpoint, from the first on."""
+    """Status of the step at each checkpoint, oldest first."""
     history = [snapshot.values async for snapshot in run.graph.aget_state_history(thread_config(run.thread))]
     kept: list[list[PlanStep]] = [values.get("steps", []) for values in reversed(history)]
     return [step.status for steps in kept for step in steps if step.id == step_id]
-
-
-@pytest.mark.behaviour("A-57")
-async def test_a_follow_up_is_one_deeper_and_is_given_what_its_parent_thought(tmp_path: Path) -> None:
-    judging = of_task(LIGHT, WANTING, judged(1.0, 1.0))
-    thought = of_task(LIGHT, verdict(False, "The tides are missing.", "tide"), verdict(True))
-    run, state = await followed(tmp_path, evaluate_outcome=judging, give_verdict=thought)
-    assert [step.depth for step in state.steps] == [0, 1]
-    [first] = run.asked("choose_queries", TIDE)
-    assert shown(first, "reasoning") == ["The tides are missing.", "tide"]
-    own = [learning.text for learning in state.learnings.values() if learning.step == "1"]
-    assert own and first.known[: len(own)] == own
-
-
-@pytest.mark.behaviour("A-58")
-async def test_what_a_follow_up_learns_is_cited_in_the_report(tmp_path: Path) -> None:
-    def cite_tide(asked: Asked) -> str:
-        [number] = {n for message in asked.messages for n in re.findall(r"5\.2 metres.*?\[(\d+)\]", message.text)}
-        return f"The spring tide reaches 5.2 metres. [{number}]"
-
-    judging = of_task(LIGHT, WANTING, judged(1.0, 1.0))
-    _, state = await followed(tmp_path, evaluate_outcome=judging, report=cite_tide)
-    assert state.report
-    [cited] = state.report.sources
-    assert cited.endswith("tides.html")
-    assert {learning.step for learning in state.learnings.values() if learning.source == cited} == {"1.1"}
-    assert "tides.html" in state.messages[-1].text
 
 
 @pytest.mark.behaviour("A-59", "A-84")
@@ -173,21 +172,9 @@ async def test_a_follow_up_that_cannot_be_worded_leaves_the_judgement_as_it_is(t
     assert len(run.of_type("error")) == 1
 
 
-@pytest.mark.behaviour("A-60")
-async def test_the_learnings_of_a_step_are_there_before_those_of_its_follow_up(tmp_path: Path) -> None:
-    steps = plan(step(LIGHT), step("Ada Moran"))
-    rules = {"make_plan": steps, "evaluate_outcome": of_task(TIDE, judged(1.0, 1.0), WANTING)}
-    run, state = await followed(tmp_path, **rules, record_learnings=new_each_time)
-    order = [learning.step for learning in state.learnings.values()]
-    assert order.index("1") < order.index("1.1") and order.index("2") < order.index("2.1")
-    assert f"{LIGHT} has the number 1." in run.asked("choose_queries", TIDE)[0].known
-
-
 @pytest.mark.behaviour("A-29", "A-57")
 @pytest.mark.parametrize(("limits", "expected"), [({}, 1), ({"max_follow_ups": 0}, 0)])
-async def test_a_follow_up_that_would_be_too_deep_is_not_made(
-    tmp_path: Path, limits: dict[str, int], expected: int
-) -> None:
+async def test_a_follow_up_beyond_the_depth_is_not_made(tmp_path: Path, limits: dict[str, int], expected: int) -> None:
     rules = open_step(evaluate_outcome=always_further(), record_learnings=new_each_time)
     run, state = await finished(tmp_path, rules, limits={"max_step_iterations": 1, **limits})
     assert ids(state) == ["1", "1.1", "1.1.1", "1.1.1.1"][: expected + 1]
@@ -200,9 +187,7 @@ async def test_a_follow_up_that_would_be_too_deep_is_not_made(
 @pytest.mark.parametrize(
     "repeated", [suggestion("about  SKERRY light.", "Else"), suggestion("Else", LIGHT.lower()), TIDES]
 )
-async def test_a_follow_up_that_repeats_one_of_its_ancestors_is_not_made(
-    tmp_path: Path, repeated: dict[str, Any]
-) -> None:
+async def test_a_follow_up_that_repeats_an_ancestor_is_not_made(tmp_path: Path, repeated: dict[str, Any]) -> None:
     judging = of_task(LIGHT, WANTING, judged(0.3, 0.8, repeated))
     _, state = await followed(tmp_path, evaluate_outcome=judging)
     assert ids(state) == ["1", "1.1"]
@@ -215,3 +200,94 @@ async def test_below_a_thought_follow_ups_go_one_step_deeper_than_below_a_search
     _, state = await followed(tmp_path, make_plan=steps, evaluate_outcome=judging)
     assert ids(state) == ["1", "2", "2.1", "2.1.1"]
     assert {step.status for step in state.steps} == {"completed"}
+
+
+def thinking(*tasks: str, **rules: Any) -> dict[str, Any]:
+    """Rules with a plan of one search and thoughts that build on it."""
+    steps = plan(step(LIGHT), *(step(task, search=False, after=(1,)) for task in tasks))
+    statements = of_task(JUDGE, lambda _: {"statements": [FIRST_THOUGHT, " "]}, lambda _: {"statements": ["So be it."]})
+    return {"make_plan": steps, "record_analysis": statements, **rules}
+
+
+def thoughts(state: ResearchState, step_id: str = "2") -> list[Learning]:
+    return [learning for learning in state.learnings.values() if learning.step == step_id]
+
+
+def done(run: PlannedLab) -> dict[str, tuple[str, str]]:
+    """Final status and reason of each step."""
+    return {packet["step_id"]: (packet["status"], packet["reason"]) for packet in run.of_type("step_done")}
+
+
+@pytest.mark.behaviour("A-62")
+@pytest.mark.parametrize("before", [[], [step("word0x")]])
+async def test_a_thought_over_nothing_is_skipped(tmp_path: Path, before: list[dict[str, Any]]) -> None:
+    unheard_of = lambda asked: {"queries": [WORDS[asked.number]]}  # noqa: E731 - a rule
+    steps = plan(*before, step(JUDGE, search=False), step(COMPARE, search=False, previous=True))
+    run, state = await finished(tmp_path, {"make_plan": steps, "choose_queries": unheard_of})
+    thoughts = [step for step in state.steps if not step.requires_search]
+    assert not run.asked("record_analysis")
+    reason = "nothing was learned that it could think over"
+    assert [(step.status, step.reason) for step in thoughts] == [("skipped", reason)] * 2
+    assert list(done(run).values())[-2:] == [("skipped", reason)] * 2
+    assert f"Not done: About {JUDGE}: {reason}." in state.messages[-1].text
+    assert await run.replays_alike()
+
+
+@pytest.mark.behaviour("A-63", "A-65")
+async def test_a_thought_is_given_contradictions_and_its_statements_name_no_source(tmp_path: Path) -> None:
+    rules: dict[str, Any] = {"record_learnings": contrary(TALL, TALLER)}
+    run, state = await finished(tmp_path, thinking(JUDGE, **rules))
+    [asked] = run.asked("record_analysis")
+    assert asked.known == [TALL, TALLER]
+    [contradiction] = shown(asked, "contradiction")
+    assert TALL in contradiction and TALLER in contradiction
+    assert done(run)["2"] == ("completed", "")
+    [packet] = [packet for packet in run.of_type("step_learnings") if packet["step_id"] == "2"]
+    [learning] = packet["learnings"]
+    assert (learning["text"], learning["document_id"]) == (" ".join(FIRST_THOUGHT.split()), "")
+    assert packet["confidence"] == state.outcomes["2"].confidence > 0
+    assert [(thought.text, thought.source) for thought in thoughts(state)] == [(learning["text"], "")]
+    [report] = run.asked("report")
+    [shown_thought] = [message.text for message in report.messages if learning["text"] in message.text]
+    assert shown_thought.startswith("Analysis, not a source")
+
+
+@pytest.mark.behaviour("A-64")
+@pytest.mark.parametrize(("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)])
+async def test_a_sure_thought_is_noted(tmp_path: Path, covered: int, of: int, confidence: float, times: int) -> None:
+    task = " ".join(WORDS[:of])
+    rules = thinking(
+        task, record_learnings=holding(covered), record_insights=of_task(task, insights("So."), insights())
+    )
+    rules["evaluate_outcome"] = judged(covered / of, 1.0)
+    run, state = await finished(tmp_path, rules)
+    assert len(run.asked("record_analysis")) == 1
+    assert [iteration.confidence for iteration in state.outcomes["2"].iterations] == [confidence]
+    assert sum(observation.kind == "insight" for observation in state.memory.values()) == times
+
+
+@pytest.mark.behaviour("A-66")
+async def test_a_thought_is_followed_up_whatever_its_verdict(tmp_path: Path) -> None:
+    judging = of_task(JUDGE, judged(0.69, 0.41, suggestion("Ferry", "ferry Port Anlow")), judged(1.0, 1.0))
+    run, state = await finished(tmp_path, thinking(JUDGE, evaluate_outcome=judging))
+    assert [step.id for step in state.steps] == ["1", "2", "2.1"]
+    assert not run.asked("give_verdict", JUDGE)
+
+
+@pytest.mark.behaviour("A-27", "A-67")
+@pytest.mark.parametrize("failure", [failing(OSError("gone")), lambda _: "I would rather talk."])
+async def test_a_thought_that_fails_leaves_the_others_untouched(tmp_path: Path, failure: Any) -> None:
+    rules = thinking(JUDGE, COMPARE)
+    rules["record_analysis"] = of_task(JUDGE, failure, rules["record_analysis"])
+    # Every run checks that no block is left open.
+    run, state = await finished(tmp_path, rules)
+    assert {step_id: status for step_id, (status, _) in done(run).items()} == {
+        "1": "completed",
+        "2": "failed",
+        "3": "completed",
+    }
+    assert done(run)["2"][1] == state.steps[1].reason != ""
+    assert not thoughts(state) and [learning.text for learning in thoughts(state, "3")] == ["So be it."]
+    [error] = run.of_type("error")
+    assert state.steps[1].reason in error["message"]
+    assert f"Not researched to the end: {JUDGE}: {state.steps[1].reason}." in state.messages[-1].text

@@ -1,13 +1,15 @@
-"""The orchestrator's turns: cycles, precedence, reminders, limits, answers to every call."""
+"""The orchestrator: cycles, precedence, reminders, mistakes, limits, and an answer to every call."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from lab import (
+from kit.models import call, calls
+from kit.runs import (
     REPORT,
     HandClock,
+    broken_call,
     every_call_has_one_result,
     in_order,
     lab,
@@ -18,8 +20,7 @@ from lab import (
     simple_research,
     think,
 )
-from langchain_core.messages import ToolMessage
-from scripted import call, calls
+from langchain_core.messages import AIMessage, ToolMessage
 
 
 @pytest.mark.fault("R13")
@@ -39,14 +40,20 @@ async def test_the_last_cycle_writes_the_report_without_asking(tmp_path: Path, r
     assert len(state.findings) == decisions
 
 
-@pytest.mark.behaviour("O-20", "O-38")
-async def test_a_thought_is_acknowledged_and_costs_no_cycle(tmp_path: Path) -> None:
-    script = [step for number in range(7) for step in (think(f"thought {number}"), research(f"task {number}."))]
-    run = lab(tmp_path, orchestrator=script, researcher=many(7))
+@pytest.mark.behaviour("O-20", "O-38", "O-39")
+async def test_thoughts_cost_no_cycle_belong_to_the_next_research_and_are_limited(tmp_path: Path) -> None:
+    script = [think("Look at the tower."), research("task 0."), research("task 1."), *[think("Hm.")] * 4, REPORT]
+    run = lab(tmp_path, orchestrator=script, researcher=many(2))
     state = await run.ask()
-    assert len(state.findings) == 7
-    thoughts = [m for m in state.transcript if isinstance(m, ToolMessage) and m.content == "Noted."]
-    assert len(thoughts) == 7
+    assert state.report and run.all_used()
+    assert [finding.thought for finding in in_order(state)] == ["Look at the tower.", ""]
+    thoughts = [packet["reasoning"] for packet in run.packets if packet["type"] == "reasoning_delta"]
+    assert "".join(thoughts).startswith("Look at the tower.")
+    replies = [message.text for message in state.transcript if isinstance(message, ToolMessage)]
+    assert (replies[0], replies[3], replies[4]) == ("Noted.",) * 3
+    assert all("Act now" in reply for reply in replies[5:7])
+    cycles = [asked.messages[-1].text.split("Cycle ")[1].split()[0] for asked in run.calls("orchestrator")]
+    assert cycles == ["1", "1", "2", "3", "3", "3", "3", "3"]
     assert every_call_has_one_result(state.transcript)
 
 
@@ -83,24 +90,22 @@ async def test_a_round_that_has_begun_is_completed_when_the_clock_runs_out(tmp_p
 @pytest.mark.behaviour("O-23", "O-24", "O-25")
 async def test_the_reminder_counts_cycles_and_warns_once_after_the_first_results(tmp_path: Path) -> None:
     run = lab(
-        tmp_path,
-        orchestrator=[think(), research("task 0."), think(), research("task 1."), REPORT],
-        researcher=many(2),
+        tmp_path, orchestrator=[think(), research("task 0."), think(), research("task 1."), REPORT], researcher=many(2)
     )
     await run.ask()
     for asked in run.calls("orchestrator"):
         assert (asked.settings["tool_choice"], asked.settings["max_tokens"]) == ("any", 1024)
     reminders = [asked.messages[-1].text for asked in run.calls("orchestrator")]
     assert [int(text.split("Cycle ")[1].split()[0]) for text in reminders] == [1, 1, 2, 2, 3]
-    # A thought after the first results does not use the warning up.
+    # A thought after the first results does not count as the warning.
     assert ["every part of the request" in text for text in reminders] == [False, False, True, True, False]
 
 
-@pytest.mark.behaviour("O-26")
-async def test_silence_in_the_first_cycle_is_nudged_once_and_then_the_plan_is_researched(tmp_path: Path) -> None:
+@pytest.mark.behaviour("O-26", "O-27")
+async def test_silence_first_leads_to_the_plans_steps_and_later_to_the_report(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
-        orchestrator=["I would rather talk.", "Still talking.", REPORT],
+        orchestrator=["I would rather talk.", "Still talking.", "Enough, I think."],
         researcher={
             "History of the Skerry Light": simple_research("A. [1]"),
             "Its keeper Ada Moran": simple_research("B. [1]"),
@@ -108,19 +113,10 @@ async def test_silence_in_the_first_cycle_is_nudged_once_and_then_the_plan_is_re
         },
     )
     state = await run.ask()
-    assert "no effect" not in run.calls("orchestrator")[0].messages[-1].text
-    assert "no effect" in run.calls("orchestrator")[1].messages[-1].text
+    assert ["no effect" in asked.messages[-1].text for asked in run.calls("orchestrator")[:2]] == [False, True]
     assert state.plan and tuple(finding.task for finding in in_order(state)) == state.plan.steps
     assert every_call_has_one_result(state.transcript)
-    assert state.report
-
-
-@pytest.mark.behaviour("O-27")
-async def test_silence_after_research_leads_to_the_report(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[research("When was it lit?"), "Enough, I think."])
-    state = await run.ask()
-    assert state.report
-    assert run.all_used()
+    assert state.report and run.all_used()
 
 
 @pytest.mark.behaviour("O-28")
@@ -142,63 +138,149 @@ async def test_report_wins_over_thought_and_thought_over_research(tmp_path: Path
     assert every_call_has_one_result(state.transcript)
 
 
-@pytest.mark.behaviour("O-29")
-async def test_a_model_that_knows_only_unknown_tools_ends_in_the_report(tmp_path: Path) -> None:
-    unknown = calls(call("browse", url="x"))
-    run = lab(tmp_path, orchestrator=[research("When was it lit?"), unknown, unknown, unknown])
+@pytest.mark.behaviour("O-29", "O-30")
+async def test_calls_of_unknown_tools_are_answered_and_end_in_the_report(tmp_path: Path) -> None:
+    mixed = calls(call("browse", url="x", id="b"), call("research_agent", task="When was it lit?", id="r"))
+    run = lab(tmp_path, orchestrator=[mixed, *[calls(call("browse", url="x"))] * 3])
     state = await run.ask()
-    assert state.report
-    answer = next(m.text for m in state.transcript if isinstance(m, ToolMessage) and "browse" in m.text)
-    assert "no tool 'browse'" in answer
-    assert "research_agent" in answer
+    assert state.report and run.all_used()
+    assert set(state.findings) == {"r"}
+    answers = results(run.calls("orchestrator")[1].messages)
+    assert "no tool 'browse'" in answers["b"] and "research_agent" in answers["b"]
+    assert "1844" in answers["r"]
     assert every_call_has_one_result(state.transcript)
 
 
-@pytest.mark.behaviour("O-30")
-async def test_an_unknown_tool_beside_research_is_answered_and_the_research_runs(tmp_path: Path) -> None:
-    mixed = calls(call("browse", url="x", id="b"), call("research_agent", task="When was it lit?", id="r"))
-    run = lab(tmp_path, orchestrator=[mixed, REPORT])
-    state = await run.ask()
-    assert set(state.findings) == {"r"}
-    assert "no tool 'browse'" in results(state.transcript)["b"]
-    assert "1844" in next(
-        m.text for m in run.calls("orchestrator")[1].messages if getattr(m, "tool_call_id", "") == "r"
-    )
-
-
-@pytest.mark.behaviour("O-31", "O-33")
-async def test_ids_used_again_are_made_unique_and_several_tasks_are_told_as_branches(
-    tmp_path: Path,
-) -> None:
+@pytest.mark.behaviour("O-31", "O-33", "O-34")
+async def test_branches_are_announced_and_results_keep_order_and_unique_ids(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
         orchestrator=[
-            research("task 0.", "task 1.", ids=("same", "same")),
+            research("slow task", "fast task", ids=("same", "same")),
             research("task 2.", ids=("same",)),
             REPORT,
         ],
-        researcher=many(3),
+        researcher={
+            "slow task": [search("light"), search("keeper"), search("harbour"), REPORT, "Slow. [1]"],
+            "fast task": [search("tides"), REPORT, "Fast. [1]"],
+            "task 2.": simple_research(),
+        },
+        writer=["Slow [1], fast [2]."],
     )
     state = await run.ask()
     assert set(state.findings) == {"same", "same-2", "same-3"}
     branchings = [packet for packet in run.packets if packet["type"] == "top_level_branching"]
     assert [packet["num_parallel_branches"] for packet in branchings] == [2]
     assert run.types().index("top_level_branching") < run.types().index("research_agent_start")
+    shown = [m.text for m in run.calls("orchestrator")[1].messages if isinstance(m, ToolMessage)]
+    assert shown == ["Slow. [1]", "Fast. [2]"]
     assert every_call_has_one_result(state.transcript)
 
 
-@pytest.mark.behaviour("O-34")
-async def test_results_stand_in_the_order_of_the_calls(tmp_path: Path) -> None:
+@pytest.mark.behaviour("O-37")
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        *(
+            (calls(call("research_agent", id="x", **arguments)), "`task` has to be a text")
+            for arguments in ({}, {"task": "  "}, {"task": 7}, {"topic": "light"})
+        ),
+        (calls(call("research_agent", task="cut o", id="x"), finish_reason="length"), "cut off"),
+        (calls(broken_call("research_agent", '{"task": "half', id="x")), "not valid JSON"),
+        (calls(broken_call("research_agent", '["a"]', id="x")), "not valid JSON"),
+    ],
+)
+async def test_a_malformed_call_is_answered_and_never_run(tmp_path: Path, message: AIMessage, words: str) -> None:
+    run = lab(tmp_path, orchestrator=[message, research("When was it lit?"), REPORT])
+    state = await run.ask()
+    assert words in results(state.transcript)["x"]
+    assert "x" not in state.findings and len(state.findings) == 1
+    assert every_call_has_one_result(run.calls("orchestrator")[1].messages)
+
+
+@pytest.mark.behaviour("O-40")
+async def test_reasoning_models_get_no_think_tool_and_their_own_prompt(tmp_path: Path) -> None:
+    plain = lab(tmp_path)
+    await plain.ask()
+    reasoning = lab(tmp_path, profile={"reasoning_output": True})
+    await reasoning.ask()
+    for role in ("orchestrator", "researcher"):
+        assert "think_tool" in plain.calls(role)[0].tools
+        assert "think_tool" not in reasoning.calls(role)[0].tools
+        assert "think_tool" in plain.calls(role)[0].messages[0].text
+        assert "think_tool" not in reasoning.calls(role)[0].messages[0].text
+        assert "reason" in reasoning.calls("orchestrator")[0].messages[0].text
+
+
+@pytest.mark.behaviour("O-41")
+@pytest.mark.parametrize(
+    ("effort", "researcher", "others"),
+    [("auto", "low", None), ("high", "high", "high"), ("medium", "medium", "medium")],
+)
+async def test_researchers_reason_at_low_effort(
+    tmp_path: Path, effort: str, researcher: str, others: str | None
+) -> None:
+    run = lab(tmp_path, profile={"reasoning_output": True}, effort=effort)
+    await run.ask()
+    assert all(asked.settings["reasoning_effort"] == researcher for asked in run.calls("researcher"))
+    for role in ("clarifier", "planner", "orchestrator", "writer"):
+        assert run.calls(role)[0].settings.get("reasoning_effort") == others
+
+
+@pytest.mark.behaviour("O-42")
+async def test_findings_that_do_not_fit_the_window_shrink_to_what_they_prove(tmp_path: Path) -> None:
+    long = "".join(f"On day {day} much was said about the weather. " for day in range(800))
     run = lab(
         tmp_path,
-        orchestrator=[research("slow task", "fast task", ids=("s", "f")), REPORT],
+        orchestrator=[research("task 0."), research("task 1."), REPORT],
         researcher={
-            "slow task": [search("light"), search("keeper"), search("harbour"), REPORT, "Slow. [1]"],
-            "fast task": [search("tides"), REPORT, "Fast. [1]"],
+            "task 0.": [search("light"), REPORT, f"{long}It was lit in 1844. [1] {long}It is tall. [1]"],
+            "task 1.": [search("Ada Moran"), REPORT, "Newest finding. [1] No marker here."],
         },
-        writer=["Slow [1], fast [2]."],
+        window=8000,
+        small="off",
+        limits={"min_window": 1000, "report_tokens": 500},
     )
     state = await run.ask()
-    shown = [m for m in run.calls("orchestrator")[1].messages if isinstance(m, ToolMessage)]
-    assert [m.text for m in shown] == ["Slow. [1]", "Fast. [2]"]
-    assert state.findings["s"].sources != state.findings["f"].sources
+    assert state.report
+    shown = [m.text for m in run.calls("orchestrator")[2].messages if isinstance(m, ToolMessage)]
+    assert shown == ["It was lit in 1844. [1] It is tall. [1]", "Newest finding. [2] No marker here."]
+    assert run.calls("orchestrator")[2].messages[0].text.count("1. History of the Skerry Light") == 1
+    assert "weather" in in_order(state)[0].text
+
+
+@pytest.mark.behaviour("O-43", "O-84", "O-85")
+async def test_a_researchers_steps_are_kept_with_its_own_call(tmp_path: Path) -> None:
+    mixed = calls(
+        call("browse", id="odd"),
+        call("research_agent", task="keeper task", id="k"),
+        call("research_agent", task="tide task", id="t"),
+    )
+    run = lab(
+        tmp_path,
+        orchestrator=[mixed, REPORT],
+        researcher={
+            "keeper task": [search("Ada Moran"), REPORT, "Tralee. [1]"],
+            "tide task": [search("spring tide"), ValueError("broken"), ValueError("still broken")],
+        },
+        writer=["Tralee. [1]"],
+    )
+    state = await run.ask()
+    keeper, tide = state.findings["k"], state.findings["t"]
+    assert [action.inputs for action in keeper.actions] == [("Ada Moran",)]
+    assert [action.inputs for action in tide.actions] == [("spring tide",)]
+    assert tide.ended == "partial"
+    assert state.report and len(state.report.sources) == 1
+    assert state.run and state.run.status == "completed_with_gaps"
+
+
+@pytest.mark.behaviour("O-92")
+async def test_a_report_before_any_research_is_refused_once(tmp_path: Path) -> None:
+    eager = lab(tmp_path, orchestrator=[REPORT, research("When was it lit?"), REPORT])
+    assert (await eager.ask()).report
+    assert "hand out the first tasks" in eager.calls("orchestrator")[1].messages[-1].text
+    stubborn = lab(tmp_path, orchestrator=[REPORT, REPORT], researcher=[], writer=["A light is a light. [1]"])
+    state = await stubborn.ask()
+    assert state.messages[-1].text.startswith("*No source was consulted for this text.*")
+    assert "no source was consulted" in stubborn.calls("writer")[0].messages[-1].text
+    assert state.run and state.run.status == "completed_with_gaps"

@@ -1,4 +1,4 @@
-"""Whole runs of the planned strategy over sources that do not agree: the final check, and the table in the report."""
+"""Planned runs over contradicting sources: the final check and the table in the report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from planned_lab import Asked, PlannedLab, Rule, finished, plan, planned_lab, raising, step
+from kit.planned import Asked, PlannedLab, Rule, finished, plan, planned_lab, raising, step
 
 from deep_research.core.records.plan import FINAL_CHECK
 from deep_research.state import ResearchState
@@ -19,14 +19,13 @@ DOCUMENTS = {
     "guide.html": "<html><head><title>New guide</title><meta name='date' content='2019-03-04'></head>"
     f"<body><h1>New guide</h1><p>{NEW}</p></body></html>",
 }
-UNDATED = {**DOCUMENTS, "guide.html": f"<html><title>New guide</title><body><p>{NEW}</p></body></html>"}
 TASK = "height of the Skerry Light"
 ASKED = "How tall is the Skerry Light?"
 
 
 def last_lines(asked: Asked) -> Any:
-    """The last line of each result is learned; those of the first two contradict each other."""
-    learned = [{"text": one["text"].split("\n")[-1], "document": one["document"]} for one in asked.results]
+    """Learn the last line of each result; the first two contradict each other."""
+    learned = [{"text": result["text"].split("\n")[-1], "document": result["document"]} for result in asked.results]
     pairs = [{"claim": learned[0], "other": learned[1]}] if len(learned) > 1 else []
     return {"learnings": learned, "contradictions": pairs}
 
@@ -41,7 +40,7 @@ def write(folder: Path, documents: dict[str, str]) -> Path:
 async def compared(
     tmp_path: Path, documents: dict[str, str], rules: dict[str, Rule] | None = None
 ) -> tuple[PlannedLab, ResearchState]:
-    """A run over these documents, each of which teaches its last line."""
+    """A run over these documents that learns the last line of each."""
     usual = {"make_plan": plan(step(TASK)), "record_learnings": last_lines, "report": lambda _: f"{OLD} [1]"}
     run = planned_lab(tmp_path, {**usual, **(rules or {})}, data_dir=tmp_path / "data")
     run.folder = write(tmp_path / "documents", documents)
@@ -49,13 +48,13 @@ async def compared(
 
 
 def table_of(state: ResearchState) -> list[list[str]]:
-    """The rows of the report's table, without its head."""
+    """Rows of the report's table, without its header."""
     lines = [line for line in state.messages[-1].text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
 def confirmed(state: ResearchState) -> list[tuple[str, str]]:
-    return [(one.text, one.other) for one in state.memory.values() if one.step == FINAL_CHECK]
+    return [(noticed.text, noticed.other) for noticed in state.memory.values() if noticed.step == FINAL_CHECK]
 
 
 @pytest.mark.behaviour("A-72", "A-73")
@@ -89,66 +88,13 @@ async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(tm
     assert await run.replays_alike()
 
 
-@pytest.mark.behaviour("A-73")
-async def test_where_a_date_is_not_known_neither_is_which_source_is_newer(tmp_path: Path) -> None:
-    run, state = await compared(tmp_path, UNDATED)
-    [[_, _, _, dates, newer]] = table_of(state)
-    assert set(dates.split(" / ")) == {"2001-05-01", "not stated"}
-    assert newer == "not known"
-    assert "undated" in run.asked("report")[0].reminder
-    assert await run.replays_alike()
-
-
-@pytest.mark.behaviour("A-72")
-async def test_a_contradiction_that_only_a_reader_sees_is_noted_in_the_form_and_confirmed(tmp_path: Path) -> None:
-    left, manned = "The last keeper left in 1931.", "Until the war of 1939 somebody lived at the light."
-    documents = {"log.md": f"# Log\n\n{left}\n", "letter.md": f"# Letter\n\n{manned}\n"}
-
-    def read(asked: Asked) -> Any:
-        number = {one["title"]: one["document"] for one in asked.results}
-        sides = [{"text": left, "document": number["Log"]}, {"text": manned, "document": number["Letter"]}]
-        alike = {"claim": sides[0], "other": {"text": "He left then.", "document": number["Log"]}}
-        unseen = {"claim": sides[0], "other": {"text": manned, "document": 99}}
-        return {
-            "learnings": sides[:1],
-            "contradictions": [dict(zip(("claim", "other"), sides, strict=True)), alike, unseen],
-        }
-
-    rules: dict[str, Rule] = {
-        "make_plan": plan(step("the last keeper and the light")),
-        "record_learnings": read,
-        "report": lambda _: f"{left} [1]",
-    }
-    run, state = await compared(tmp_path, documents, rules)
-    [candidates] = [asked.knowledge["candidates"] for asked in run.asked("record_inconsistencies")]
-    assert len(candidates) == 1
-    [pair] = confirmed(state)
-    assert set(pair) == {left, manned}
-    assert {pair[0], pair[1]} <= {*table_of(state)[0]}
-    assert await run.replays_alike()
-
-
-@pytest.mark.behaviour("A-72")
+@pytest.mark.behaviour("A-70", "A-72")
 async def test_a_contradiction_that_the_final_check_does_not_confirm_is_left_out(tmp_path: Path) -> None:
     nothing: Rule = lambda _: {"inconsistencies": []}  # noqa: E731
     run, state = await compared(tmp_path, DOCUMENTS, {"record_inconsistencies": nothing})
     assert run.asked("record_inconsistencies")[0].knowledge["candidates"]
     assert (confirmed(state), table_of(state), run.of_type("contradictions_found")) == ([], [], [])
     assert "contradict each other; say so" not in run.asked("report")[0].reminder
-    assert await run.replays_alike()
-
-
-async def test_a_contradiction_of_which_the_report_says_nothing_is_no_concern_of_its_reader(tmp_path: Path) -> None:
-    _, state = await compared(tmp_path, DOCUMENTS, {"report": lambda _: "It is a lighthouse. [1]"})
-    assert confirmed(state) and table_of(state) == []
-    assert state.report and state.report.audit and state.report.audit.disagreements == ()
-
-
-@pytest.mark.behaviour("A-72")
-async def test_without_insights_and_contradictions_nothing_is_checked(tmp_path: Path) -> None:
-    run, state = await finished(tmp_path)
-    assert run.asked("record_inconsistencies") == []
-    assert confirmed(state) == []
 
 
 @pytest.mark.behaviour("A-72")
@@ -164,11 +110,21 @@ async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_
     assert "candidates" not in asked.knowledge
     assert confirmed(state) == [(asked.known[0], asked.known[2])]
     assert len(table_of(state)) == 1
-    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-72")
-async def test_the_learnings_that_bear_most_on_the_question_are_checked_as_far_as_there_is_room(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rule", [raising(), lambda _: "They agree."])
+async def test_a_final_check_that_fails_costs_nothing_else(tmp_path: Path, rule: Rule) -> None:
+    run, state = await compared(tmp_path, DOCUMENTS, {"record_inconsistencies": rule})
+    assert state.report and state.report.sources
+    assert state.run and state.run.status == "completed"
+    assert (confirmed(state), table_of(state)) == ([], [])
+    [error] = run.of_type("error")
+    assert error["message"].startswith("Part of a step failed: ")
+
+
+@pytest.mark.behaviour("A-72")
+async def test_the_most_relevant_learnings_are_checked_within_the_window(tmp_path: Path) -> None:
     def many(asked: Asked) -> Any:
         [first, *_] = asked.results
         facts = [f"Buoy {number} is red." for number in range(40)]
@@ -186,28 +142,19 @@ async def test_the_learnings_that_bear_most_on_the_question_are_checked_as_far_a
     assert sum(text.startswith("The keeper") for text in known) == 20
 
 
-async def test_what_concludes_sees_something_of_every_step(tmp_path: Path) -> None:
-    def many(asked: Asked) -> Any:
-        document = asked.results[0]["document"]
-        return {"learnings": [{"text": f"{asked.task} has part {n}.", "document": document} for n in range(15)]}
-
-    places = ["Skerry Light", "Ada Moran", "Port Anlow", "Tralee", "spring tide"]
-    concluding = step("Conclude", search=False, after=(1, 2, 3, 4, 5))
-    rules: dict[str, Rule] = {"make_plan": plan(*map(step, places), concluding), "record_learnings": many}
-    run, state = await finished(tmp_path, rules, limits={"memory_tokens": 1_000})
-    assert sum(bool(one.source) for one in state.learnings.values()) == 75
-    known = run.asked("record_analysis")[0].known
-    assert [sum(text.startswith(place) for text in known) >= 5 for place in places] == [True] * 5
-    assert len(known) < 75
-
-
 @pytest.mark.behaviour("A-72")
-@pytest.mark.parametrize("rule", [raising(), lambda _: "They agree."])
-async def test_a_final_check_that_fails_costs_nothing_else(tmp_path: Path, rule: Rule) -> None:
-    run, state = await compared(tmp_path, DOCUMENTS, {"record_inconsistencies": rule})
-    assert state.report and state.report.sources
+async def test_a_gap_that_another_step_has_answered_is_closed_by_the_final_check(tmp_path: Path) -> None:
+    insights = {"insights": [], "gaps": [{"question": "Who kept the Skerry Light?", "relevance": 0.9}]}
+    rules = {
+        "make_plan": plan(step("Skerry Light"), step("Ada Moran")),
+        "record_insights": lambda asked: insights if asked.task == "Skerry Light" else {"insights": []},
+        "record_inconsistencies": lambda asked: {
+            "inconsistencies": [],
+            "answered_gaps": [1 + asked.knowledge["gaps"].index("Who kept the Skerry Light?")],
+        },
+    }
+    run, state = await finished(tmp_path, rules)
+    assert run.asked("record_inconsistencies")
+    assert "Not found" not in state.messages[-1].text
     assert state.run and state.run.status == "completed"
-    assert (confirmed(state), table_of(state)) == ([], [])
-    [error] = run.of_type("error")
-    assert error["message"].startswith("A step went on without it: ")
     assert await run.replays_alike()

@@ -1,56 +1,80 @@
-"""Whole runs of the planned strategy: what the report rests on, how it is framed, and how the run ends."""
+"""A planned run: what its report rests on, how it ends, its memory, and plans as they are read and edited."""
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import QUESTION, HandClock
+from kit.planned import (
+    REPORT,
+    RULES,
+    Asked,
+    PlannedLab,
+    Rule,
+    contrary,
+    facts,
+    finished,
+    insights,
+    of_task,
+    passing,
+    plan,
+    planned_lab,
+    step,
+    verdict,
+)
+from kit.runs import QUESTION, HandClock
 from langchain_core.messages import AIMessage, ToolMessage
-from planned_lab import REPORT, RULES, Asked, PlannedLab, Rule, finished, passing, plan, planned_lab, step, verdict
 
-from deep_research.app.embed import build_graph
+from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.app.stream import apackets
-from deep_research.core.run.errors import NoPlan
-from deep_research.core.run.events import packets as p
-from deep_research.core.run.events.packets import AnyPacket
+from deep_research.core.evidence.memory.observations import contradictions, open_gaps
+from deep_research.core.evidence.memory.observations import insights as insights_of
+from deep_research.core.records.plan import PlanStep
+from deep_research.core.run.events.packets import OverallStop
+from deep_research.core.run.plan_text import plan_text, read_steps
+from deep_research.core.run.schedule import restore_skipped, skip_pending
+from deep_research.core.run.store.database import open_database
+from deep_research.core.run.store.pages import page_namespace
 from deep_research.nodes.write_report import write_report
-from deep_research.state import ResearchState
 
 LIGHT = "Skerry Light lit"
 TIDE = "spring tide metres"
 THREE = plan(step(LIGHT), step(TIDE), step("Compare them", search=False), step("Judge them", search=False))
 MARKER = re.compile(r"\[(\d+)\]")
+FIRST, SECOND = "Skerry Light", "Skerry Light keeper"
+TALL, TALLER = "The Skerry Light is 38 metres tall.", "The Skerry Light is 45 metres tall."
+OLD, BUILDER, OIL = "The Skerry Light is old.", "Who built the Skerry Light?", "Which oil did the Skerry Light burn?"
+STEPS = [
+    PlanStep(id="1", title="The light", task="When was it lit?", requires_search=True),
+    PlanStep(id="2", title="The keeper", task="Who kept it then?", requires_search=True, depends_on=("1",)),
+    PlanStep(id="3", title="The end", task="Compare them.", requires_search=False, depends_on=("1", "2")),
+]
 
 
 def basis(run: PlannedLab) -> dict[str, str]:
-    """What the writer is shown, by the task that stands for it."""
+    """Findings in the writer's prompt, by task."""
     messages = run.asked("report")[0].messages
-    tasks = {one["id"]: one["args"]["task"] for m in messages if isinstance(m, AIMessage) for one in m.tool_calls}
+    made = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
+    tasks = {call["id"]: call["args"]["task"] for call in made}
     return {tasks[m.tool_call_id]: m.text for m in messages if isinstance(m, ToolMessage)}
 
 
-def place(run: PlannedLab, kind: str) -> int:
-    """Where the first packet of a type stands."""
+def position(run: PlannedLab, kind: str) -> int:
+    """Index of the first packet of a type."""
     return run.types().index(kind)
 
 
-def titles(state: ResearchState) -> list[str]:
-    assert state.report
-    return [state.sources[key].title for key in state.report.sources]
-
-
-@pytest.mark.behaviour("A-74")
-async def test_the_report_rests_on_learnings_by_source_and_thoughts_stay_apart(tmp_path: Path) -> None:
+@pytest.mark.behaviour("A-74", "A-75")
+async def test_the_report_rests_on_learnings_by_source_and_cites_their_numbers(tmp_path: Path) -> None:
     def learned(asked: Asked) -> Any:
         facts = RULES["record_learnings"](asked)["learnings"]
         return {"learnings": [*facts, {"text": "The lamp is white.", "document": facts[0]["document"]}, *facts]}
 
-    run, state = await finished(tmp_path, {"make_plan": THREE, "record_learnings": learned})
+    report: Rule = lambda _: "High. [4] Old. [1] Lost. [9]"  # noqa: E731 - a rule
+    rules = {"make_plan": THREE, "record_learnings": learned, "report": report}
+    run, state = await finished(tmp_path, rules, verify="off")
     shown = basis(run)
     says = shown["What source 1 says"].splitlines()
     assert says == ["The Skerry Light was lit for the first time in 1844. [1]", "The lamp is white. [1, 4]"]
@@ -58,38 +82,16 @@ async def test_the_report_rests_on_learnings_by_source_and_thoughts_stay_apart(t
     assert len(shown) == len(sources) + 1
     head, *thoughts = shown["What follows from it"].splitlines()
     assert head == "Analysis, not a source and without a number:"
-    assert thoughts == [one.text for one in state.learnings.values() if not one.source]
-    assert len(thoughts) == 2
-    assert not any(MARKER.search(thought) for thought in thoughts)
-    assert await run.replays_alike()
-
-
-@pytest.mark.behaviour("A-75")
-async def test_a_citation_leads_to_the_source_that_the_writer_was_shown_under_its_number(tmp_path: Path) -> None:
-    run, state = await finished(
-        tmp_path, {"make_plan": THREE, "report": lambda _: "High. [4] Old. [1] Lost. [9]"}, verify="off"
-    )
-    [high] = [text for text in basis(run).values() if "[4]" in text]
-    assert "5.2 metres" in high
-    assert titles(state) == ["Skerry Light", "Tides"]
+    assert thoughts == [learning.text for learning in state.learnings.values() if not learning.source]
+    assert len(thoughts) == 2 and not any(MARKER.search(thought) for thought in thoughts)
+    assert any("[4]" in text and "5.2 metres" in text for text in shown.values())
     assert state.report and state.report.text == "High. [4] Old. [1] Lost."
-    assert await run.replays_alike()
-
-
-async def test_a_run_in_which_nothing_was_answered_says_so_once_for_each_step(tmp_path: Path) -> None:
-    tasks = [LIGHT, TIDE]
-    rules = {"make_plan": plan(*map(step, tasks)), "give_verdict": verdict(False)}
-    run, state = await finished(tmp_path, rules, limits={"max_step_iterations": 1})
-    assert state.run and state.run.status == "completed_with_gaps"
-    assert state.report and state.report.audit and sorted(state.report.audit.open_gaps) == sorted(tasks)
-    assert [state.messages[-1].text.count(f"Not found: {task}") for task in tasks] == [1, 1]
-    [reminder] = [asked.reminder for asked in run.asked("report")]
-    assert "looked for and not found" in reminder
+    assert [state.sources[key].title for key in state.report.sources] == ["Skerry Light", "Tides"]
     assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-76", "A-77", "A-79")
-async def test_main_message_and_all_sources_are_told_before_the_first_word_of_the_report(tmp_path: Path) -> None:
+async def test_main_message_and_sources_precede_the_report(tmp_path: Path) -> None:
     rules: dict[str, Rule] = {
         "make_plan": plan(step(TIDE), step("Judge it", search=False)),
         "record_analysis": lambda _: {"statements": ["It is old.", "All say so."]},
@@ -99,12 +101,11 @@ async def test_main_message_and_all_sources_are_told_before_the_first_word_of_th
     [framing] = run.of_type("report_framing")
     assert (framing["main_message"], framing["reasoning"]) == ("It is old.", "All say so.")
     [sources] = run.of_type("sources")
-    assert {one["document_id"] for one in sources["documents"]} == state.sources.keys()
+    assert {document["document_id"] for document in sources["documents"]} == state.sources.keys()
     numbered = [source for source in state.sources.values() if source.number]
     assert sources["cited"] == [source.key for source in sorted(numbered, key=lambda source: source.number)]
     assert 0 < len(sources["cited"]) < len(sources["documents"])
-    assert place(run, "report_framing") < place(run, "sources") < place(run, "message_start")
-    assert await run.replays_alike()
+    assert position(run, "report_framing") < position(run, "sources") < position(run, "message_start")
 
 
 @pytest.mark.behaviour("A-78")
@@ -114,61 +115,96 @@ async def test_the_report_is_written_by_the_node_of_both_strategies(tmp_path: Pa
         assert node.afunc is write_report
     long = AIMessage("It was lit ", response_metadata={"finish_reason": "length"})
     answers = {1: "", 2: long, 3: "in 1844. [1]"}
-    run, state = await finished(tmp_path, {"report": lambda asked: answers[asked.number]})
+    _, state = await finished(tmp_path, {"report": lambda asked: answers[asked.number]})
     assert state.report and state.report.text == REPORT, "an empty one is asked for again, a cut one is continued"
-    assert await run.replays_alike()
-
-
-async def heard(run: PlannedLab, into: list[AnyPacket]) -> list[AnyPacket]:
-    async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context):
-        into.append(packet)
-    return into
-
-
-def stop_of(packets: list[AnyPacket]) -> tuple[str, float, str]:
-    stops = [packet for packet in packets if isinstance(packet, p.OverallStop)]
-    assert stops == packets[-1:]
-    return stops[0].stop_reason, stops[0].elapsed_seconds, stops[0].message
 
 
 @pytest.mark.behaviour("A-80")
 @pytest.mark.parametrize(("seconds", "reason"), [(7, "completed"), (300, "completed_with_gaps")])
-async def test_the_last_packet_says_that_the_run_has_completed_and_after_how_long(
-    tmp_path: Path, seconds: float, reason: str
-) -> None:
+async def test_the_last_packet_says_how_the_run_ended_and_when(tmp_path: Path, seconds: float, reason: str) -> None:
     clock = HandClock()
     run = planned_lab(tmp_path, {"make_plan": passing(clock, seconds, plan(step(LIGHT)))}, clock=clock)
-    packets = await heard(run, [])
-    assert stop_of(packets)[:2] == (reason, seconds)
-    assert ("max_seconds_planned" in stop_of(packets)[2]) is (reason != "completed")
+    packets = [packet async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context)]
+    [stop] = [packet for packet in packets if isinstance(packet, OverallStop)]
+    assert packets[-1] is stop
+    assert (stop.stop_reason, stop.elapsed_seconds) == (reason, seconds)
+    assert ("max_seconds_planned" in stop.message) is (reason != "completed")
 
 
-@pytest.mark.behaviour("A-80")
-async def test_the_last_packet_says_that_the_run_has_failed(tmp_path: Path) -> None:
-    clock = HandClock()
-    run = planned_lab(tmp_path, {"make_plan": passing(clock, 2, lambda _: {"steps": []})}, clock=clock)
-    packets: list[AnyPacket] = []
-    with pytest.raises(NoPlan, match="steps"):
-        await heard(run, packets)
-    reason, seconds, words = stop_of(packets)
-    assert (reason, seconds) == ("failed", 4)
-    assert "did not fill in 'make_plan'" in words
+@pytest.mark.fault("R23")
+@pytest.mark.behaviour("A-68")
+async def test_the_memory_holds_insights_gaps_and_contradictions_and_goes_with_its_thread(tmp_path: Path) -> None:
+    noting = insights(OLD, gaps={BUILDER: 0.9, OIL: 0.5})
+    answering: Rule = lambda asked: {**facts("Ada Moran built it.")(asked), "answered_gaps": [1]}  # noqa: E731
+    rules = {
+        "make_plan": plan(step(FIRST), step(SECOND, after=(1,))),
+        "record_learnings": of_task(FIRST, contrary(TALL, TALLER), answering),
+        "record_insights": of_task(FIRST, noting, insights()),
+        "give_verdict": verdict(True, "All is there."),
+    }
+    async with open_database(tmp_path / "runs.sqlite") as (saver, store):
+        graph = build_graph("planned", checkpointer=saver, store=store)
+        first, other = (planned_lab(tmp_path, rules, graph=graph) for _ in range(2))
+        first.thread, other.thread = "first", "other"
+        state = await first.ask()
+        memory = state.memory.values()
+        [insight] = insights_of(memory)
+        assert (insight.text, insight.step, insight.score) == (OLD, "1", 0.8)
+        assert {state.learnings[key].text for key in insight.learnings} == {TALL, TALLER}
+        assert [(gap.text, gap.score) for gap in open_gaps(memory)] == [(OIL, 0.5)]
+        [pair] = contradictions(memory)
+        assert {state.learnings[key].text for key in pair.learnings} == {TALL, TALLER}
+        assert [state.outcomes[step].confidence for step in ("1", "2")] == [0.88, 0.75]
+        assert f"Not found: {OIL}" in state.messages[-1].text and BUILDER not in state.messages[-1].text
+        assert await first.replays_alike()
+        await other.ask()
+        await saver.adelete_thread(thread_id("first"))
+        assert (await first.graph.aget_state(thread_config("first"))).values == {}
+        assert await store.asearch(page_namespace(thread_id("first")), limit=10) == []
+        assert await saver.thread_ids() == [thread_id("other")]
+        assert (await other.state()).memory
+        assert await store.asearch(page_namespace(thread_id("other")), limit=10)
 
 
-@pytest.mark.behaviour("A-80")
-async def test_the_last_packet_says_that_the_run_was_stopped(tmp_path: Path) -> None:
-    clock, started = HandClock(), asyncio.Event()
+def shape(steps: list[PlanStep]) -> list[tuple[str, str, str, bool, tuple[str, ...]]]:
+    return [(step.id, step.title, step.task, step.requires_search, step.depends_on) for step in steps]
 
-    async def never(_: Asked) -> Any:
-        clock.time += 5
-        started.set()
-        await asyncio.Event().wait()
 
-    run, packets = planned_lab(tmp_path, {"choose_queries": never}, clock=clock), list[AnyPacket]()
-    task = asyncio.create_task(heard(run, packets))
-    await started.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert stop_of(packets)[:2] == ("user_cancelled", 5)
-    assert json.loads(packets[-1].model_dump_json())["is_resumable"]
+def test_a_plan_is_read_as_it_is_shown() -> None:
+    assert shape(read_steps(plan_text(STEPS), 6)) == shape(STEPS)
+
+
+def test_an_edited_plan_keeps_kinds_and_what_builds_on_what_by_the_numbers_in_it() -> None:
+    edited = plan_text(STEPS).replace("The end", "The verdict").split("\n", 2)
+    text = "\n".join(["1. The harbour", "   Which ferries sail?", *edited])
+    text = text.replace("1. The light", "4. The light").replace("builds on 1", "builds on 4")
+    assert shape(read_steps(text, 6)) == [
+        ("1", "The harbour", "Which ferries sail?", True, ()),
+        ("2", "The light", "When was it lit?", True, ()),
+        ("3", "The keeper", "Who kept it then?", True, ("2",)),
+        ("4", "The verdict", "Compare them.", False, ("2", "3")),
+    ]
+
+
+def test_a_bare_line_is_a_search_and_too_many_are_cut() -> None:
+    assert shape(read_steps("1. Tides\n\n2. Winds (thought alone)\n3. More", 2)) == [
+        ("1", "Tides", "Tides", True, ()),
+        ("2", "Winds", "Winds", False, ()),
+    ]
+
+
+def test_what_a_limit_left_undone_is_pending_again_when_it_holds_no_more() -> None:
+    undone = skip_pending(STEPS, "the limit", searches_only=True)
+    assert [step.status for step in undone] == ["skipped", "skipped", "pending"]
+    assert restore_skipped(undone, "the limit") == STEPS
+    assert restore_skipped(undone, "") == restore_skipped(undone, "another") == undone
+
+
+@pytest.mark.parametrize("limit", ["max_searches", "max_tool_calls"])
+async def test_a_limit_of_searches_leaves_thought_alone(tmp_path: Path, limit: str) -> None:
+    steps = plan(step("Skerry Light"), step("Port Anlow"), step("Judge", search=False))
+    run, state = await finished(tmp_path, {"make_plan": steps}, limits={limit: 2, "max_parallel_researchers": 1})
+    assert [step.status for step in state.steps] == ["completed", "skipped", "completed"], "the first look took one"
+    assert run.asked("record_analysis")
+    assert state.run and limit in state.run.stop_reason
+    assert limit in state.messages[-1].text

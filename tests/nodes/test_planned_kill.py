@@ -1,4 +1,4 @@
-"""A planned run that is killed between any two steps goes on where it was: no step that is over is paid for again.
+"""A planned run that is killed between steps resumes without repeating a finished step.
 
 Each command has another time of day, as in `test_wire_kill`.
 """
@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from command import Desk, desk_in
-from lab import QUESTION
-from planned_lab import Rule, plan, step
-from planned_wire import Forms, Point, form_server
-from server import PAUSE, SECONDS, WATCH
+from kit.commands import Desk, desk_in
+from kit.planned import Rule, plan, step
+from kit.runs import QUESTION
+from kit.server import PAUSE, SECONDS, WATCH
+from kit.wire import Forms, Point, form_server
 
 LIGHT, KEEPER, HARBOUR, WEIGHED = "Skerry Light", "Ada Moran", "Port Anlow", "What follows?"
 RULES: dict[str, Rule] = {
@@ -40,7 +40,7 @@ POINTS: tuple[Point, ...] = (
     ("report", QUESTION),
 )
 FURTHER = "spring tide Port Anlow"
-"""What the draft leaves open of the checklist."""
+"""Checklist item that the draft leaves open."""
 CHECKED: dict[str, Rule] = {
     **RULES,
     "make_plan": lambda asked: {**RULES["make_plan"](asked), "requirements": ["Its height", "The tides beside it"]},
@@ -53,7 +53,7 @@ CHECKED: dict[str, Rule] = {
 }
 IN_THE_ROUND: tuple[Point, ...] = (("grade_report", ""), ("record_round", FURTHER), ("add_to_report", ""))
 SHIFTS = (0, -3600, 3600, -3600, 0)
-"""Seconds by which the clock of each command is off."""
+"""Clock shift of each command, in seconds."""
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def kill(desk: Desk, forms: Forms, point: Point, *arguments: str, **environment: str) -> None:
-    """Start the command, and kill it once this call is held."""
+    """Start the command and kill it once this call is held."""
     forms.points.add(point)
     end = time.monotonic() + SECONDS
     with desk.started(*arguments, **environment) as process:
@@ -95,6 +95,6 @@ def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over
         assert ended.out == straight.out
         assert not [key for key, count in forms.paid.items() if count > 1]
         again = paid - forms.paid
-        # What is judged is told from another text by the fence around it, which is new each time.
+        # Fences around judged text are random, so these calls always differ.
         assert sorted(key[:2] for key in again.elements() if key[0] != "judge_units") == sorted(points)
         assert not [key for key in forms.paid - paid if key[0] != "judge_units"]

@@ -1,79 +1,114 @@
-"""Whole runs of the planned strategy: which step is carried out when, and what it is given."""
+"""Planned runs: the order of the steps, what each is given, and what is left out when the time runs out."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from planned_lab import (
+from kit.planned import (
     GATE_SECONDS,
     RULES,
     Asked,
     Gate,
+    PlannedLab,
     Rule,
     finished,
     first_sentences,
     only_for,
+    passing,
     plan,
     raising,
     statuses,
     step,
     verdict,
 )
+from kit.runs import QUESTION, HandClock
+
+from deep_research.state import ResearchState
 
 LIGHT = "Skerry Light lit"
 KEEPER = "Ada Moran keeper Tralee"
 HARBOUR = "Port Anlow harbour ferry"
 TIDE = "spring tide metres"
 HEIGHT = "Skerry Light metres tall"
+COMPARE, WEIGH = "Compare light and keeper", "Weigh all"
 FOUR = plan(
     step(LIGHT),
     step(KEEPER, after=(1,)),
-    step("Compare light and harbour", search=False),
-    step("Judge the keeper", search=False, previous=True),
+    step(WEIGH, search=False),
+    step(COMPARE, search=False, previous=True),
     step(HARBOUR),
 )
 FACT = "The Skerry Light was lit for the first time in 1844."
+PHASES = plan(
+    step(LIGHT),
+    step(KEEPER, after=(1,)),
+    step(HARBOUR, after=(2,)),
+    step(COMPARE, search=False),
+    step(WEIGH, search=False, previous=True),
+)
+LIMIT = "the time limit of 300 s (max_seconds_planned) was reached"
+ALL = {"1", "2", "3", "4", "5"}
 
 
 def numbered(rule: Rule, most: int = 1) -> Rule:
-    """The rule for the first times that it is asked; after that there is nothing to search for."""
+    """The rule for the first `most` calls; later calls return no queries."""
     return lambda asked: rule(asked) if asked.number <= most else {"queries": []}
 
 
-@pytest.mark.behaviour("A-13", "A-85")
-async def test_the_four_combinations_of_flags_lead_into_their_phases(tmp_path: Path) -> None:
-    run, state = await finished(tmp_path, {"make_plan": FOUR})
+def thought(task: str, **flags: Any) -> dict[str, Any]:
+    return step(task, search=False, **flags)
+
+
+def said(asked: Asked) -> dict[str, Any]:
+    """A statement that shares no word with any task."""
+    return {"statements": [f"Nobody doubts {asked.task.split()[0].lower()}-{len(asked.task)}."]}
+
+
+@pytest.mark.behaviour("A-13", "A-18", "A-20", "A-22", "A-23", "A-26", "A-85")
+async def test_searches_come_first_then_what_builds_on_them_then_thoughts_in_turn(tmp_path: Path) -> None:
+    inside: list[str] = []
+
+    async def alone(asked: Asked) -> Any:
+        inside.append(asked.task)
+        assert len(inside) == 1
+        for _ in range(50):
+            await asyncio.sleep(0)
+        inside.remove(asked.task)
+        return said(asked)
+
+    rules = {"make_plan": FOUR, "record_analysis": alone}
+    run, state = await finished(tmp_path, rules, limits={"max_parallel_researchers": 1})
     kinds = {packet["step_id"]: packet["kind"] for packet in run.of_type("step_started")}
     assert kinds == {"1": "independent", "2": "hybrid", "3": "dependent", "4": "dependent", "5": "independent"}
-    assert run.begun == ["1", "5", "2", "3", "4"]
+    assert run.begun == ["1", "5", "2", "3", "4"], "the hybrid phase begins when all independent steps are done"
+    for before, after in (("1", "2"), ("2", "3"), ("3", "4")):
+        assert run.position_of("step_done", before) < run.position_of("step_started", after)
     assert set(statuses(state).values()) == {"completed"}
-    assert [len(run.asked("choose_queries", task)) for task in ("Compare", "Judge")] == [0, 0]
-    assert [len(run.asked("record_analysis", task)) for task in (LIGHT, KEEPER, HARBOUR)] == [0, 0, 0]
-    assert await run.replays_alike()
+    assert [len(run.asked("choose_queries", task)) for task in (WEIGH, COMPARE)] == [0, 0]
+    for form in ("choose_queries", "record_learnings", "give_verdict"):
+        assert FACT in run.asked(form, KEEPER)[0].known
+    assert all(FACT not in asked.known for asked in run.asked("choose_queries", HARBOUR))
+    [weighed], [compared] = run.asked("record_analysis", WEIGH), run.asked("record_analysis", COMPARE)
+    found = {learning.text for learning in state.learnings.values() if learning.source}
+    assert set(weighed.known) == found, "also what shares no word with the task"
+    assert said(weighed)["statements"][0] in compared.known
 
 
-@pytest.mark.behaviour("A-13")
-async def test_a_step_that_names_what_it_needs_needs_it_whatever_its_flag_and_its_words_say(tmp_path: Path) -> None:
-    names = {**step("Analyse what was found on the ferry"), "depends_on": [1], "requires_previous": False}
-    alone = {**step("Build on the light"), "description": "Needs step 1.", "requires_previous": True}
-    run, _ = await finished(tmp_path, {"make_plan": plan(alone, names)})
-    assert [packet["kind"] for packet in run.of_type("step_started")] == ["independent", "hybrid"]
-
-
-@pytest.mark.behaviour("A-15")
+@pytest.mark.behaviour("A-15", "A-21")
 async def test_independent_steps_are_at_work_at_the_same_time_up_to_the_limit(tmp_path: Path) -> None:
     gate = Gate(3)
     tasks = (LIGHT, KEEPER, HARBOUR, TIDE, HEIGHT)
     rules = {"make_plan": plan(*map(step, tasks)), "choose_queries": gate.before(RULES["choose_queries"])}
     run, state = await finished(tmp_path, rules)
     assert gate.most == 3
+    assert {packet["kind"] for packet in run.of_type("step_started")} == {"independent"}
     assert [packet["num_parallel_branches"] for packet in run.of_type("top_level_branching")] == [5]
     assert set(statuses(state).values()) == {"completed"}
     assert {learning.step for learning in state.learnings.values()} >= {"1", "2", "3", "4"}
-    assert await run.replays_alike()
 
 
 async def test_a_step_starts_as_soon_as_another_has_ended(tmp_path: Path) -> None:
@@ -92,8 +127,7 @@ async def test_a_step_starts_as_soon_as_another_has_ended(tmp_path: Path) -> Non
     rules = {"make_plan": plan(*map(step, (LIGHT, KEEPER, HARBOUR, HEIGHT))), "choose_queries": queries}
     run, state = await finished(tmp_path, rules, limits={"max_parallel_researchers": 2})
     assert set(statuses(state).values()) == {"completed"}
-    assert run.place_of("step_done", "1") > run.place_of("step_done", "3") > run.place_of("step_started", "3")
-    assert await run.replays_alike()
+    assert run.position_of("step_done", "1") > run.position_of("step_done", "3") > run.position_of("step_started", "3")
 
 
 @pytest.mark.behaviour("A-17")
@@ -118,17 +152,6 @@ async def test_steps_of_a_round_see_the_same_snapshot_whatever_their_siblings_br
     assert run.asked("choose_queries", HEIGHT)[0].known == []
     own = {learning.text for learning in state.learnings.values() if learning.step == "2"}
     assert own and run.asked("give_verdict", HEIGHT)[0].known == []
-    assert await run.replays_alike()
-
-
-@pytest.mark.behaviour("A-18", "A-20", "A-85")
-async def test_a_hybrid_step_starts_after_what_it_builds_on_and_knows_what_that_learned(tmp_path: Path) -> None:
-    run, _ = await finished(tmp_path, {"make_plan": FOUR}, limits={"max_parallel_researchers": 1})
-    assert run.place_of("step_started", "2") > run.place_of("step_done", "1")
-    assert run.begun == ["1", "5", "2", "3", "4"], "its phase begins when all independent steps are done"
-    for form in ("choose_queries", "record_learnings", "give_verdict"):
-        assert FACT in run.asked(form, KEEPER)[0].known
-    assert all(FACT not in asked.known for asked in run.asked("choose_queries", HARBOUR))
 
 
 @pytest.mark.behaviour("A-18")
@@ -137,23 +160,8 @@ async def test_a_hybrid_step_that_names_nothing_builds_on_all_before_it(tmp_path
     run, state = await finished(tmp_path, {"make_plan": plan(*steps)})
     assert state.steps[2].depends_on == ("1", "2")
     assert run.begun[-1] == "3"
-    learned = {one.text for one in state.learnings.values() if one.step in ("1", "2")}
+    learned = {learning.text for learning in state.learnings.values() if learning.step in ("1", "2")}
     assert learned <= set(run.asked("choose_queries", KEEPER)[0].known)
-    assert await run.replays_alike()
-
-
-@pytest.mark.behaviour("A-18")
-async def test_hybrid_steps_wait_for_each_other_only_where_one_builds_on_the_other(tmp_path: Path) -> None:
-    gate = Gate(2)
-    queries = RULES["choose_queries"]
-    steps = (step(LIGHT), step(KEEPER, after=(1,)), step(HARBOUR, after=(1,)), step(TIDE, after=(2, 3)))
-    beside = only_for(KEEPER, gate.before(queries), only_for(HARBOUR, gate.before(queries), queries))
-    run, state = await finished(tmp_path, {"make_plan": plan(*steps), "choose_queries": beside})
-    assert gate.most == 2
-    assert run.begun == ["1", "2", "3", "4"]
-    assert run.place_of("step_started", "4") > max(run.place_of("step_done", one) for one in ("2", "3"))
-    assert set(statuses(state).values()) == {"completed"}
-    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-18", "A-25")
@@ -168,33 +176,44 @@ async def test_a_hybrid_step_waits_for_the_follow_up_of_what_it_builds_on(tmp_pa
     }
     run, state = await finished(tmp_path, rules)
     assert run.begun == ["1", "1.1", "2"]
-    assert run.place_of("step_started", "2") > run.place_of("step_done", "1.1")
+    assert run.position_of("step_started", "2") > run.position_of("step_done", "1.1")
     assert statuses(state) == {"1": "completed", "1.1": "completed", "2": "completed"}
     assert len(run.asked("choose_queries", TIDE)) == 1, "it is carried out as a search"
-    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-15", "A-18", "A-24", "A-28")
-@pytest.mark.parametrize(("broken", "task"), [("1", LIGHT), ("2", KEEPER)])
-async def test_a_step_that_fails_leaves_those_that_build_on_it_the_others_and_the_report(
-    tmp_path: Path, broken: str, task: str
-) -> None:
-    rules = {"make_plan": FOUR, "record_learnings": only_for(task, raising(), first_sentences)}
+async def test_every_step_is_begun_at_most_once_and_ends_in_a_final_status(tmp_path: Path) -> None:
+    steps = (
+        step(LIGHT),
+        step(KEEPER, after=(1,)),
+        step(HARBOUR),
+        thought(COMPARE),
+        thought(WEIGH),
+        step("Nothing at all", after=(1, 2, 3)),
+    )
+    needless = {"needless": [{"step": "5", "reason": "It is known"}]}
+    rules: dict[str, Rule] = {
+        "make_plan": plan(*steps),
+        "record_learnings": only_for(LIGHT, raising(), first_sentences),
+        "record_analysis": only_for(COMPARE, raising(), said),
+        "update_plan": lambda asked: needless if asked.number == 1 else {},
+    }
     run, state = await finished(tmp_path, rules)
-    assert statuses(state) == {**dict.fromkeys("12345", "completed"), broken: "failed"}
-    assert sorted(run.begun) == ["1", "2", "3", "4", "5"]
-    [reason] = [packet["reason"] for packet in run.of_type("step_done") if packet["step_id"] == broken]
-    assert reason == "an error stopped it (ValueError)"
+    done = {"1": "failed", "2": "completed", "3": "completed", "4": "failed", "5": "skipped", "6": "completed"}
+    assert statuses(state) == done
+    assert max(Counter(run.begun).values()) == 1
+    ended = {packet["step_id"]: (packet["status"], packet["reason"]) for packet in run.of_type("step_done")}
+    assert {key: status for key, (status, _) in ended.items()} == {k: s for k, s in done.items() if k != "5"}
+    assert ended["1"] == ("failed", "an error stopped it (ValueError)")
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.report and state.report.sources
-    assert f"Not researched to the end: {task}: an error stopped it" in state.messages[-1].text
+    assert "Not done: About Weigh all: It is known." in state.messages[-1].text
+    assert f"Not researched to the end: {LIGHT}: an error stopped it" in state.messages[-1].text
     assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-19")
-async def test_a_hybrid_step_is_given_the_thoughts_of_its_parents_once_and_its_description_never_grows(
-    tmp_path: Path,
-) -> None:
+async def test_a_hybrid_step_is_given_its_parents_thoughts_once(tmp_path: Path) -> None:
     thought, foreign = "Who made the lamp is not said.", "The ferry has no name."
     hybrid = {**step(KEEPER, after=(1,)), "description": "Finds the keeper."}
     verdicts = only_for(HARBOUR, verdict(True, foreign), verdict(False, "A date of birth is missing.", "Tralee 1870"))
@@ -206,22 +225,122 @@ async def test_a_hybrid_step_is_given_the_thoughts_of_its_parents_once_and_its_d
     run, state = await finished(tmp_path, rules)
     asked = run.asked("record_learnings", KEEPER)
     assert len(asked) == 3
-    for one in asked:
-        elements = [element["content"] for element in one.knowledge["elements"]]
+    for request in asked:
+        elements = [element["content"] for element in request.knowledge["elements"]]
         assert elements.count(thought) == elements.count("whale oil") == 1
         assert foreign not in elements
         assert len(elements) == len(set(elements))
     assert "A date of birth is missing." in str(asked[2].messages[-3])
     assert state.steps[1].description == "Finds the keeper."
     assert {packet["task"] for packet in run.of_type("step_started") if packet["step_id"] == "2"} == {KEEPER}
+
+
+@pytest.mark.behaviour("A-24", "A-28")
+async def test_a_plan_of_thoughts_alone_is_given_a_search_for_the_question(tmp_path: Path) -> None:
+    run, state = await finished(tmp_path, {"make_plan": plan(thought(COMPARE), thought(WEIGH))})
+    assert statuses(state) == {"1": "completed", "2": "completed", "3": "completed"}
+    assert run.begun == ["3", "1", "2"]
+    assert state.steps[-1].task == QUESTION
+    assert state.report and state.report.sources
+
+
+@pytest.mark.behaviour("A-24")
+async def test_a_plan_whose_steps_name_themselves_each_other_or_nobody_comes_to_its_end(tmp_path: Path) -> None:
+    steps = (step(LIGHT, after=(1, 3)), step(KEEPER, after=(3, 2, 9)), step(HARBOUR, after=(1, -1)))
+    run, state = await finished(tmp_path, {"make_plan": plan(*steps)})
+    assert set(statuses(state).values()) == {"completed"}
+    assert sorted(run.begun) == ["1", "2", "3"]
+    assert all(set(step.depends_on) < {"1", "2", "3"} and step.id not in step.depends_on for step in state.steps)
+
+
+async def overtaken(
+    tmp_path: Path, form: str, task: str = "", seconds: float = 300
+) -> tuple[PlannedLab, ResearchState]:
+    """A run with all phases in which this form takes so many seconds."""
+    clock, usual = HandClock(), RULES[form]
+    rules: dict[str, Rule] = {"make_plan": PHASES}
+    slow = passing(clock, seconds, rules.get(form, usual))
+    rules[form] = only_for(task, slow, usual) if task else slow
+    return await finished(tmp_path, rules, clock=clock)
+
+
+async def is_partial(run: PlannedLab, state: ResearchState, undone: set[str]) -> bool:
+    """Whether these steps were skipped for lack of time and the report says so."""
+    titles = {step.id: step.title for step in state.steps}
+    assert {key for key, status in statuses(state).items() if status == "skipped"} == undone
+    assert {step.reason for step in state.steps if step.id in undone} == {LIMIT}
+    assert set(run.begun) == ALL - undone
+    assert state.report
+    assert state.run and (state.run.status, state.run.stop_reason) == ("completed_with_gaps", LIMIT)
+    words = state.messages[-1].text
+    assert f"Research ended early: {LIMIT}." in words
+    assert all(f"Not done: {titles[key]}: {LIMIT}." in words for key in undone)
+    assert LIMIT in run.asked("report")[0].reminder
+    return await run.replays_alike()
+
+
+@pytest.mark.fault("R13")
+@pytest.mark.behaviour("A-08")
+@pytest.mark.parametrize(
+    ("seconds", "begun"),
+    [(290, ["1"]), pytest.param(300, [], marks=pytest.mark.fault("R13", logs="WARNING core.writing.turn"))],
+)
+async def test_at_the_limit_no_more_steps_are_begun(tmp_path: Path, seconds: float, begun: list[str]) -> None:
+    clock = HandClock()
+    rules = {"make_plan": passing(clock, seconds, plan(step(LIGHT)))}
+    run, state = await finished(tmp_path, rules, clock=clock)
+    assert run.begun == begun
+    assert statuses(state) == {"1": "completed" if begun else "skipped"}
     assert await run.replays_alike()
 
 
-@pytest.mark.behaviour("A-21")
-async def test_without_hybrid_steps_nothing_of_their_phase_is_told(tmp_path: Path) -> None:
-    steps = (step(LIGHT), step(HARBOUR), step("Compare them", search=False, previous=True))
-    run, _ = await finished(tmp_path, {"make_plan": plan(*steps)})
-    assert {packet["kind"] for packet in run.of_type("step_started")} == {"independent", "dependent"}
-    turns = [packet["placement"]["turn_index"] for packet in run.of_type("step_started")]
-    assert turns[2] - turns[0] <= 2, "no turn is left for a phase that is not there"
+@pytest.mark.behaviour("A-16", "A-21", "A-71", "A-28")
+async def test_time_that_is_over_after_the_plan_leaves_all_steps_out(tmp_path: Path) -> None:
+    run, state = await overtaken(tmp_path, "make_plan")
+    assert await is_partial(run, state, ALL)
+    assert state.messages[-1].text.startswith("*This text cites no source.*")
+    assert [packet["above"] for packet in run.of_type("notes_added")] == ["This text cites no source."]
+    assert {asked.form for asked in run.model.asked}.isdisjoint({"choose_queries", "record_analysis"})
+
+
+@pytest.mark.behaviour("A-16", "A-21", "A-71")
+@pytest.mark.parametrize(
+    ("form", "task", "undone"),
+    [
+        ("give_verdict", LIGHT, {"2", "3", "4", "5"}),
+        ("update_plan", "", {"2", "3", "4", "5"}),
+        ("record_learnings", KEEPER, {"3", "4", "5"}),
+        ("record_analysis", COMPARE, {"5"}),
+    ],
+)
+async def test_time_up_leaves_out_steps_not_begun(tmp_path: Path, form: str, task: str, undone: set[str]) -> None:
+    run, state = await overtaken(tmp_path, form, task)
+    assert await is_partial(run, state, undone)
+    assert state.report and state.report.sources
+
+
+@pytest.mark.behaviour("A-71")
+@pytest.mark.parametrize(
+    ("form", "task", "cut"), [("record_learnings", KEEPER, "2"), ("record_analysis", COMPARE, "3")]
+)
+async def test_a_call_that_outlasts_the_time_is_cut(tmp_path: Path, form: str, task: str, cut: str) -> None:
+    clock = HandClock()
+
+    async def never(_: object) -> None:
+        await asyncio.Event().wait()
+
+    judged = RULES["evaluate_outcome"]
+    rules = {
+        "make_plan": plan(step(LIGHT), step(KEEPER, after=(1,)), step(COMPARE, search=False)),
+        # Less than a second is left after the first step.
+        "evaluate_outcome": only_for(LIGHT, passing(clock, 299.7, judged), judged),
+        form: only_for(task, never, RULES[form]),
+    }
+    run, state = await finished(tmp_path, rules, clock=clock)
+    assert statuses(state)[cut] == "failed"
+    assert set(statuses(state).values()) <= {"completed", "failed"}
+    assert state.report and state.report.sources
+    assert f"Not researched to the end: {task}: the time of the plan was over (max_seconds_planned)." in (
+        state.messages[-1].text
+    )
     assert await run.replays_alike()

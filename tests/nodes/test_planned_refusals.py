@@ -1,4 +1,4 @@
-"""What the filter of a model's provider refuses to have read is left out of a planned run, and the report says so."""
+"""Results that a provider's content filter refuses are left out of a planned run, and the report says so."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import QUESTION, write_documents
+from kit.openai_server import Reply, fail
+from kit.planned import REPORT, RULES, Asked, Rule
+from kit.runs import QUESTION, write_documents
+from kit.wire import form_server
 from langgraph.checkpoint.memory import InMemorySaver
-from openai_server import Reply, fail
-from planned_lab import REPORT, RULES, Asked, Rule
-from planned_wire import form_server
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.stream import apackets
@@ -26,7 +26,7 @@ BLOCKED = fail(400, "Filtered due to the content management policy", code="conte
 async def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rules: Mapping[str, Rule]
 ) -> tuple[list[AnyPacket], ResearchState]:
-    """The packets of a run over a real socket, and its state."""
+    """Packets and state of a run over a real socket."""
     graph = build_graph("planned", checkpointer=InMemorySaver())
     with form_server(rules) as (server, _):
         for name, value in server.environment.items():
@@ -45,7 +45,7 @@ async def run(
 
 
 def blocked(word: str, form: str, answer: Any = None) -> dict[str, Rule]:
-    """The form is refused as long as results that hold this word are in its prompt."""
+    """Refuse the form as long as its prompt contains results with this word."""
 
     def rule(asked: Asked) -> Any | Reply:
         shown = any(word in message.text for message in asked.messages if message.type == "tool")
@@ -56,9 +56,7 @@ def blocked(word: str, form: str, answer: Any = None) -> dict[str, Rule]:
 
 @pytest.mark.behaviour("A-84")
 @pytest.mark.fault(10)
-async def test_results_that_may_not_be_read_are_told_and_the_step_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_refused_results_are_reported_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packets, state = await run(tmp_path, monkeypatch, blocked("38 metres", "record_learnings"))
     errors = [getattr(packet, "message", "") for packet in packets if packet.type == "error"]
     assert any("record_round was filled in without some results" in error for error in errors)
@@ -68,9 +66,7 @@ async def test_results_that_may_not_be_read_are_told_and_the_step_goes_on(
 
 @pytest.mark.behaviour("A-84")
 @pytest.mark.fault(10)
-async def test_what_the_writer_may_not_read_is_named_in_the_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_the_writer_may_not_read_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, state = await run(tmp_path, monkeypatch, blocked("Ada Moran", "report", REPORT))
     assert state.run and state.run.status == "completed_with_gaps"
     assert "Found, but left out: What 'Ada Moran' says" in state.messages[-1].text

@@ -1,4 +1,4 @@
-"""The orchestrated strategy feeds the research memory, and its orchestrator is shown what stays open."""
+"""Research memory and analyses of the orchestrated strategy, as orchestrator and writer see them."""
 
 from __future__ import annotations
 
@@ -7,39 +7,28 @@ import re
 from pathlib import Path
 from typing import Any
 
-from lab import REPORT, in_order, lab, research, search
-from scripted import call, calls
+import pytest
+from kit.models import call, calls
+from kit.runs import PLAN, REPORT, Lab, lab, research, search, simple_research
+from langchain_core.messages import AIMessage
 
-from deep_research.core.evidence.memory.observations import insights, notes_of, open_gaps
+from deep_research.core.evidence.memory.observations import notes_of, open_gaps
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
 OPEN = "Nobody says who built it."
+TASK = "Challenge that the light is from 1844."
+CONCLUSION = "Nothing speaks against 1844, though only one source says so [1]."
 
 
 def shown(prompt: str) -> dict[str, Any]:
-    """What a reminder says is known."""
+    """Knowledge shown in a reminder."""
     found = re.search(r"<(data-\w+)>\s*(\{.*?\})\s*</\1>", prompt, re.DOTALL)
     return dict(json.loads(found.group(2))["knowledge"]) if found else {}
 
 
 def finds(finding: str, *missing: str) -> list[Any]:
-    """A researcher that sees both documents, and writes this."""
+    """Script of a researcher that finds both documents and writes this finding."""
     return [search("Skerry Light", "Ada Moran"), calls(call("generate_report", missing=[*missing])), finding]
-
-
-async def test_open_gaps_are_shown_to_the_orchestrator(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[research("task 0.", "task 1."), REPORT],
-        researcher={"task 0.": finds(f"{LIT} [1]", OPEN), "task 1.": finds(f"{OTHER} [2]")},
-    )
-    state = await run.ask()
-    first, second = run.calls("orchestrator")
-    assert shown(first.messages[-1].text) == {}
-    assert shown(second.messages[-1].text) == {"gaps": [OPEN]}
-    assert [learning.text for learning in state.learnings.values()] == [LIT, OTHER]
-    assert len(open_gaps(state.memory.values())) == 1
-    assert insights(state.memory.values()) == []
 
 
 async def test_a_gap_stays_until_somebody_says_that_it_is_closed(tmp_path: Path) -> None:
@@ -56,18 +45,7 @@ async def test_a_gap_stays_until_somebody_says_that_it_is_closed(tmp_path: Path)
     assert state.run and state.run.status == "completed"
 
 
-async def test_a_task_that_is_done_again_is_a_gap_no_more(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[research("task 0.", ids=("one",)), research("task 0.", ids=("two",)), REPORT],
-        researcher=[search("Skerry Light"), REPORT, "Nothing was found.", "Nothing was found.", *finds(f"{LIT} [1]")],
-    )
-    state = await run.ask()
-    assert [finding.text for finding in in_order(state)] == ["Nothing was found.", f"{LIT} [1]"]
-    assert open_gaps(state.memory.values()) == []
-
-
-async def test_what_the_orchestrator_says_is_missing_is_told_once_in_every_way_out(tmp_path: Path) -> None:
+async def test_what_the_orchestrator_misses_is_reported_once(tmp_path: Path) -> None:
     left = "what it cost"
     run = lab(
         tmp_path,
@@ -82,24 +60,7 @@ async def test_what_the_orchestrator_says_is_missing_is_told_once_in_every_way_o
     assert OPEN not in run.calls("writer")[0].messages[-1].text
 
 
-async def test_a_researcher_that_consults_nothing_writes_nothing_from_memory(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[research("task 0."), research("task 1."), REPORT],
-        researcher={"task 0.": [REPORT], "task 1.": finds(f"{LIT} [1]")},
-    )
-    state = await run.ask()
-    first, _ = in_order(state)
-    assert (first.text, first.ended, first.reason) == ("", "failed", "it consulted no source")
-    assert state.run and state.run.status == "completed_with_gaps"
-    assert [note for note in notes_of(state) if "task 0" in note] == [
-        "Not researched to the end: task 0: it consulted no source."
-    ]
-
-
-async def test_a_contradiction_that_a_researcher_declares_reaches_orchestrator_writer_and_reader(
-    tmp_path: Path,
-) -> None:
+async def test_a_declared_contradiction_reaches_orchestrator_writer_and_reader(tmp_path: Path) -> None:
     said = {"claim": LIT, "document": 1, "other": OTHER, "other_document": 2}
     useless = [{**said, "document": 9}, {**said, "other_document": 1}, {**said, "other": LIT}, "none"]
     declared = calls(call("generate_report", contradictions=[said, *useless]))
@@ -115,3 +76,57 @@ async def test_a_contradiction_that_a_researcher_declares_reaches_orchestrator_w
     assert f"– but: {OTHER}" in run.calls("writer")[0].messages[-1].text
     table = state.messages[-1].text.partition("## Contradictions")[2].partition("## Sources")[0]
     assert (table.count(LIT), table.count(OTHER), table.count("[1]"), table.count("[2]")) == (1, 1, 1, 1)
+
+
+def analyze(task: str = TASK) -> AIMessage:
+    """A call of `analyze_findings`."""
+    return calls(call("analyze_findings", task=task))
+
+
+def concluded(*conclusions: str) -> Any:
+    """A call of `record_conclusions`."""
+    return calls(call("record_conclusions", conclusions=list(conclusions)))
+
+
+def analyzing(tmp_path: Path, decisions: list[Any], answers: list[Any], **settings: Any) -> Lab:
+    """A run with these orchestrator decisions after the first round."""
+    first = research("When was the Skerry Light lit?")
+    scripts = {"": [first, *decisions], "record_conclusions": answers}
+    return lab(tmp_path, orchestrator=scripts, planner=[PLAN], **settings)
+
+
+async def test_conclusions_reach_the_writer_with_the_numbers_of_the_sources(tmp_path: Path) -> None:
+    run = analyzing(tmp_path, [analyze(), REPORT], [concluded(CONCLUSION, "It is old [7].")])
+    state = await run.ask()
+    [asked] = [asked for asked in run.calls("orchestrator") if "record_conclusions" in asked.tools]
+    assert "It was lit in 1844. [1]" in asked.text and TASK in asked.text
+    # Numbers that no finding has are removed.
+    prompt = run.calls("writer")[0].text
+    assert CONCLUSION in prompt and "It is old." in prompt and "[7]" not in prompt
+    assert state.progress.cycle == 1, "an analysis takes no cycle"
+    assert len([kind for kind in run.types() if kind == "research_agent_start"]) == 2
+    assert state.run.status == "completed"
+
+
+async def test_research_comes_first_and_analyses_have_a_limit(tmp_path: Path) -> None:
+    both = calls(call("research_agent", task="Who kept it?"), call("analyze_findings", task=TASK))
+    run = analyzing(
+        tmp_path,
+        [both, analyze(), analyze(), REPORT],
+        [concluded(CONCLUSION)],
+        researcher={"When was": simple_research(), "Who kept": simple_research("Ada Moran kept it. [1]")},
+        limits={"max_analyses": 1},
+    )
+    state = await run.ask()
+    assert [finding.is_analysis for finding in state.findings.values()] == [False, False, True]
+    prompts = [asked.text for asked in run.calls("orchestrator") if "research_agent" in asked.tools]
+    assert ["research comes first" in prompt for prompt in prompts] == [False, False, True, True, True]
+    assert "all 1 analyses (max_analyses) were made" in prompts[-1]
+
+
+@pytest.mark.parametrize("answers", [["I would rather not.", "No."], [concluded(), concluded()]])
+async def test_without_conclusions_the_run_goes_on_and_says_so(tmp_path: Path, answers: list[Any]) -> None:
+    run = analyzing(tmp_path, [analyze(), REPORT], answers)
+    state = await run.ask()
+    assert state.report and state.report.text
+    assert "its model drew no conclusions" in state.messages[-1].text

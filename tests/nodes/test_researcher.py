@@ -1,13 +1,16 @@
-"""One researcher: what it sees, what it may call, what every call gets for an answer."""
+"""One researcher: what it sees and may call, uncited findings, and results that outgrow its prompt."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from lab import (
+from kit.models import call, calls
+from kit.runs import (
     REPORT,
     HandClock,
+    Lab,
     every_call_has_one_result,
     in_order,
     lab,
@@ -18,9 +21,62 @@ from lab import (
     think,
 )
 from langchain_core.messages import HumanMessage, SystemMessage
-from scripted import call, calls
+
+from deep_research.core.evidence.memory.observations import notes_of
 
 TASK = research("Find out when the light was lit.")
+LIT = "The Skerry Light was lit in 1844."
+UNCITED = "Since the forties of that century ships have seen it."
+"""A sentence that no source contains."""
+
+
+def citing(tmp_path: Path, findings: list[str], reports: list[str]) -> Lab:
+    """A run whose researcher and writer give these texts, one per request."""
+    script = [search("Skerry Light"), REPORT, *findings]
+    return lab(tmp_path, orchestrator=[research("task 0."), REPORT], researcher=script, writer=reports, verify="off")
+
+
+async def test_uncited_text_gets_the_numbers_of_sources_that_say_the_same(tmp_path: Path) -> None:
+    run = citing(tmp_path, [f"{LIT} It is thought to be pretty."], [LIT])
+    state = await run.ask()
+    assert [finding.text for finding in in_order(state)] == [f"{LIT} [1] It is thought to be pretty."]
+    assert state.report and state.report.text == f"{LIT} [1]" and len(state.report.sources) == 1
+    assert (len(run.calls("researcher")), len(run.calls("writer"))) == (3, 1)
+
+
+async def test_text_whose_sources_are_unclear_is_requested_once_more(tmp_path: Path) -> None:
+    run = citing(tmp_path, [UNCITED, f"{UNCITED} 【1†source】"], [UNCITED, f"{UNCITED} [1]"])
+    state = await run.ask()
+    *_, first, second = run.calls("researcher")
+    assert AGAIN not in first.text and AGAIN in second.messages[-1].text
+    assert second.messages[-2].text == UNCITED
+    assert [(finding.text, len(finding.sources) > 0) for finding in in_order(state)] == [(f"{UNCITED} [1]", True)]
+    assert run.words("intermediate_report_delta") == UNCITED
+    [cited] = [p["cited_docs"] for p in run.packets if p["type"] == "intermediate_report_cited_docs"]
+    assert len(cited) == 1
+    assert AGAIN in run.calls("writer")[1].messages[-1].text
+    assert state.report and state.report.text == f"{UNCITED} [1]" and len(state.report.sources) == 1
+    [revised] = [p for p in run.packets if p["type"] == "report_revised"]
+    assert "[1]" in revised["content"]
+    answer = state.messages[-1].text
+    assert answer.startswith(f"{UNCITED} [1]") and "cites no source" not in answer
+
+
+async def test_passages_stand_in_for_text_that_cites_nothing_again(tmp_path: Path) -> None:
+    made_up = "It was switched on in 1799."
+    run = citing(tmp_path, [made_up, made_up], ["It is lit.", "It is lit, I think."])
+    state = await run.ask()
+    [finding] = in_order(state)
+    assert made_up not in finding.text and "lit for the first time in 1844" in finding.text and "[1]" in finding.text
+    assert (finding.ended, "cited no source" in finding.reason) == ("partial", True)
+    assert len(run.calls("writer")) == 2
+    assert state.report and "lit for the first time in 1844" in state.report.text
+    assert "Its report is replaced by quotations" in " ".join(notes_of(state))
+
+
+AGAIN = "names no source by its number"
+FILLER = "The gulls of the coast are many, and nobody has ever counted all of them by day or by night. " * 30
+NAMES = ("Skerry", "Anlow", "Tralee", "Moran", "Ostvik", "Holm")
 
 
 @pytest.mark.fault("R11")
@@ -38,43 +94,30 @@ async def test_a_researcher_sees_its_task_alone_and_text_from_documents_fenced_a
     assert result.endswith(f"</{tag}>")
 
 
-@pytest.mark.behaviour("O-45", "O-55")
-async def test_after_eight_rounds_of_tools_the_finding_is_written_and_marked_partial(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[TASK, REPORT],
-        researcher=[*(search(f"query {number}") for number in range(8)), "What there is. [1]"],
-    )
+@pytest.mark.behaviour("O-45", "O-46", "O-55")
+async def test_after_eight_rounds_without_counting_thoughts_the_finding_is_written(tmp_path: Path) -> None:
+    rounds = [message for n in range(8) for message in (think(f"a {n}"), think(f"b {n}"), search(f"query {n}"))]
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[*rounds, "What there is. [1]"])
     state = await run.ask()
     finding = in_order(state)[0]
-    assert len(finding.actions) == 8
-    assert finding.ended == "partial"
+    assert (len(finding.actions), finding.ended) == (8, "partial")
     assert "max_iterations" in finding.reason
     assert "(Incomplete: its 8 rounds" in run.calls("orchestrator")[1].text
     assert state.run and state.run.status == "completed_with_gaps"
 
 
 @pytest.mark.behaviour("O-46")
-async def test_thoughts_cost_no_round_but_time(tmp_path: Path) -> None:
-    rounds = [message for n in range(8) for message in (think(f"a {n}"), think(f"b {n}"), search(f"query {n}"))]
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[*rounds, "All of it. [1]"])
-    assert len(in_order(await run.ask())[0].actions) == 8
-
+async def test_after_twelve_minutes_the_finding_is_written(tmp_path: Path) -> None:
     clock = HandClock()
-    slow = lab(
-        tmp_path,
-        orchestrator=[TASK, REPORT],
-        researcher=[search("Skerry Light"), clock.after(721, think()), "It was lit in 1844. [1]"],
-        clock=clock,
-    )
-    finding = in_order(await slow.ask())[0]
-    assert finding.ended == "partial"
+    script = [search("Skerry Light"), clock.after(721, think()), "It was lit in 1844. [1]"]
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=script, clock=clock)
+    finding = in_order(await run.ask())[0]
+    assert (finding.ended, finding.numbered) == ("partial", "It was lit in 1844. [1]")
     assert "researcher_seconds" in finding.reason
-    assert finding.numbered == "It was lit in 1844. [1]"
 
 
 @pytest.mark.behaviour("O-47")
-async def test_a_third_thought_in_a_row_is_told_to_act_and_costs_a_round(tmp_path: Path) -> None:
+async def test_a_third_thought_in_a_row_costs_a_round(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
         orchestrator=[TASK, REPORT],
@@ -88,84 +131,39 @@ async def test_a_third_thought_in_a_row_is_told_to_act_and_costs_a_round(tmp_pat
     assert in_order(state)[0].ended == "partial"
 
 
-@pytest.mark.behaviour("O-48")
-async def test_only_calls_of_the_first_kind_of_tool_are_run(tmp_path: Path) -> None:
-    both = calls(call("internal_search", queries=["Skerry Light"], id="s"), call("open_url", urls=["docs:x"], id="o"))
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[both, REPORT, "Lit. [1]"])
-    state = await run.ask()
-    assert [action.tool for action in in_order(state)[0].actions] == ["internal_search"]
-    answers = results(run.calls("researcher")[1].messages)
-    assert "one kind of tool" in answers["o"]
-    assert "Skerry" in answers["s"]
-
-
-async def test_a_thought_stands_beside_the_call_that_it_leads_to_and_takes_no_round(tmp_path: Path) -> None:
-    thought = call("think_tool", reasoning="What is its name?", id="t")
-    both = calls(thought, call("internal_search", queries=["Skerry Light"], id="s"))
-    last = calls(call("generate_report", id="g"), call("think_tool", reasoning="Enough.", id="t2"))
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[both, last, "Lit in 1844. [1]"])
-    finding = in_order(await run.ask())[0]
-    assert [action.tool for action in finding.actions] == ["internal_search"]
-    answers = results(run.calls("researcher")[-1].messages)
-    assert (answers["t"], answers["t2"], answers["g"]) == ("Noted.", "Noted.", "Noted.")
-    assert "Skerry" in answers["s"]
-    assert len(run.calls("researcher")) == 3
-
-
-@pytest.mark.behaviour("O-49")
-async def test_calls_of_one_tool_are_run_as_one(tmp_path: Path) -> None:
-    two = calls(
-        call("internal_search", queries=["Skerry Light"], id="one"),
-        call("internal_search", queries="Ada Moran", id="two"),
+@pytest.mark.behaviour("O-48", "O-49")
+async def test_calls_of_the_first_tool_run_together_and_others_are_not_run(tmp_path: Path) -> None:
+    three = calls(
+        call("internal_search", queries=["Skerry Light"], id="first"),
+        call("internal_search", queries="Ada Moran", id="second"),
+        call("open_url", urls=["docs:x"], id="other"),
     )
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[two, REPORT, "Both. [1, 2]"])
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[three, REPORT, "Both. [1, 2]"])
     state = await run.ask()
-    assert [(a.id, a.inputs) for a in in_order(state)[0].actions] == [("one", ("Skerry Light", "Ada Moran"))]
-    assert "Run together" in results(run.calls("researcher")[1].messages)["two"]
+    actions = [(action.tool, action.id, action.inputs) for action in in_order(state)[0].actions]
+    assert actions == [("internal_search", "first", ("Skerry Light", "Ada Moran"))]
+    answers = results(run.calls("researcher")[1].messages)
+    assert "Skerry" in answers["first"] and "Run together" in answers["second"]
+    assert "one kind of tool" in answers["other"]
     assert every_call_has_one_result(run.calls("researcher")[1].messages)
 
 
-async def test_pages_are_read_on_from_one_place_a_message(tmp_path: Path) -> None:
-    keeper, tides = (f"docs:lab-documents/{name}" for name in ("keeper.md", "tides.html"))
-    places = calls(
-        call("open_url", urls=[keeper], start=0, id="one"),
-        call("open_url", urls=[tides], id="two"),
-        call("open_url", urls=[tides], start=30_000, id="three"),
-    )
-    beyond = calls(call("open_url", urls=[tides], start=30_000, id="beyond"))
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[places, beyond, REPORT, "Both. [1, 2]"])
-    actions = in_order(await run.ask())[0].actions
-    assert [(action.id, action.inputs) for action in actions[:1]] == [("one", (keeper, tides))]
-    answers = results(run.calls("researcher")[2].messages)
-    assert "Run together" in answers["two"]
-    assert "one place to read on from" in answers["three"]
-    assert "nothing from 30000 on" in answers["beyond"]
-
-
 @pytest.mark.fault("R10")
-@pytest.mark.behaviour("O-50")
-async def test_an_unknown_tool_is_answered_with_the_names_of_the_known_ones_and_costs_a_round(tmp_path: Path) -> None:
+@pytest.mark.behaviour("O-50", "O-51")
+async def test_unknown_and_failing_tools_are_answered_and_the_researcher_goes_on(tmp_path: Path) -> None:
     unknown = calls(call("browse", id="b"), call("shell", id="s"))
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[unknown, *simple_research()])
-    await run.ask()
-    answers = results(run.calls("researcher")[1].messages)
-    assert "no tool 'browse'" in answers["b"]
-    assert "internal_search" in answers["s"]
-    assert "Round 2 of 8" in run.calls("researcher")[1].messages[-1].text
-
-
-@pytest.mark.behaviour("O-51")
-async def test_a_tool_that_fails_tells_why_and_the_researcher_goes_on(tmp_path: Path) -> None:
     wrong = calls(call("open_url", urls=["docs:nowhere/x.md"], id="w"))
     bad_arguments = calls(call("internal_search", text=["x"], id="a"))
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[wrong, bad_arguments, *simple_research()])
+    script = [unknown, wrong, bad_arguments, *simple_research()]
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
     state = await run.ask()
-    answers = results(run.calls("researcher")[2].messages)
+    assert "Round 2 of 8" in run.calls("researcher")[1].messages[-1].text
+    answers = results(run.calls("researcher")[3].messages)
+    assert "no tool 'browse'" in answers["b"] and "internal_search" in answers["s"]
     assert "docs:nowhere/x.md" in answers["w"]
     assert "arguments are wrong" in answers["a"]
     finding = in_order(state)[0]
-    assert finding.ended == "done"
-    assert len(finding.actions) == 3
+    assert (finding.ended, len(finding.actions)) == ("done", 3)
 
 
 @pytest.mark.behaviour("O-53")
@@ -192,15 +190,13 @@ async def test_decisions_and_findings_have_their_caps_and_choices(tmp_path: Path
     assert decision.settings["tool_choice"] == "any"
     assert finding.settings["max_tokens"] == 10_000
     assert finding.settings["tool_choice"] == "none"
-    # What was read stands before it in the same bytes, so that a provider's cache can serve it.
+    # The prompt prefix is identical, so that a provider's cache can serve it.
     assert finding.tools == decision.tools
     assert finding.messages[0] == decision.messages[0]
 
 
 @pytest.mark.behaviour("O-75")
-async def test_a_document_that_was_searched_keeps_its_number_when_it_is_opened_and_is_not_shown_again(
-    tmp_path: Path,
-) -> None:
+async def test_an_opened_document_keeps_its_number_and_is_shown_once(tmp_path: Path) -> None:
     address = "docs:lab-documents/lighthouse.md"
     opened = calls(call("open_url", urls=[address], id="o"))
     run = lab(
@@ -238,12 +234,37 @@ async def test_the_language_rule_reaches_every_role(tmp_path: Path) -> None:
     named = lab(tmp_path, language="Norwegian")
     await named.ask()
     for role in ("clarifier", "planner", "orchestrator", "researcher", "writer"):
-        assert all("Chinese" in one.messages[0].text for one in asked.calls(role))
-        assert all("Norwegian" in one.messages[0].text for one in named.calls(role))
+        assert all("Chinese" in request.messages[0].text for request in asked.calls(role))
+        assert all("Norwegian" in request.messages[0].text for request in named.calls(role))
 
 
-async def test_instructions_of_the_user_reach_plan_and_report(tmp_path: Path) -> None:
-    run = lab(tmp_path, instructions="For engineers, at most one page.")
-    await run.ask()
-    for role in ("planner", "writer"):
-        assert "For engineers, at most one page." in run.calls(role)[0].messages[0].text
+def write_pages(folder: Path) -> None:
+    folder.mkdir()
+    for name in NAMES:
+        text = f"# {name}\n\n{FILLER}\n\nThe light of {name} was lit in 1844.\n\n{FILLER}"
+        (folder / f"{name.lower()}.md").write_text(text)
+
+
+def opened(name: str) -> object:
+    return calls(call("open_url", urls=[f"docs:pages/{name.lower()}.md"], id=name))
+
+
+async def test_older_results_shrink_to_what_bears_on_the_task_and_the_prefix_stays(tmp_path: Path) -> None:
+    run = lab(
+        tmp_path,
+        orchestrator=[research("When was the light lit?"), REPORT],
+        researcher=[search("light"), *map(opened, NAMES), REPORT, "It was lit in 1844. [1]"],
+        limits={"results_tokens": 2_500},
+    )
+    run.folder = tmp_path / "pages"
+    write_pages(run.folder)
+    state = await run.ask()
+    prompts = [[message.text for message in call.messages[:-1]] for call in run.calls("researcher")]
+    breaks = [number for number, (before, after) in enumerate(pairwise(prompts)) if after[: len(before)] != before]
+    assert len(breaks) == 2
+    last = results(run.calls("researcher")[-1].messages)
+    shown = [len(last[name]) for name in NAMES]
+    assert max(shown[:2]) < 1_300 < 2_500 < min(shown[-1:])
+    assert all("was lit in 1844" in last[name] for name in NAMES)
+    assert prompts[-1][: len(prompts[-2])] == prompts[-2], "the finding is written from what was in view"
+    assert in_order(state)[0].ended == "done"

@@ -1,15 +1,32 @@
-"""How many researchers or steps go out at once: what is beyond that waits, in both strategies, also after a stop."""
+"""How many researchers or steps run at once, and the placement of their packets in the stream."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import REPORT, Lab, every_call_has_one_result, in_order, lab, many, research, results, simple_research
-from planned_lab import RULES, Asked, finished, only_for, plan, planned_lab, statuses, step
+from hypothesis import given
+from hypothesis import strategies as st
+from kit.planned import RULES, Asked, only_for, plan, planned_lab, statuses, step
+from kit.runs import (
+    REPORT,
+    Lab,
+    every_call_has_one_result,
+    in_order,
+    lab,
+    many,
+    research,
+    results,
+    search,
+    simple_research,
+    think,
+)
+from langchain_core.messages import AIMessage
 
+from deep_research.core.models.ask import StreamedThought
 from deep_research.core.records.research import Spent
 from deep_research.core.run.limits import Limits
 from deep_research.core.run.spending import dispatched_now
@@ -17,6 +34,12 @@ from deep_research.core.run.spending import dispatched_now
 TASKS = [f"task {number}." for number in range(5)]
 FIVE = research(*TASKS, ids=("a", "b", "c", "d", "e"))
 STEPS = ("Skerry Light", "Ada Moran", "Port Anlow", "The spring tide", "Its height")
+SEEN_AT_TOP = {
+    "deep_research_plan_start": "plan",
+    "reasoning_start": "think",
+    "research_agent_start": "agents",
+    "message_start": "report",
+}
 
 
 class Hanging:
@@ -32,7 +55,7 @@ class Hanging:
 
 
 async def stopped_at(run: Lab, call: Hanging, siblings: int) -> None:
-    """Ask, and cancel the run in this call, once so many others of its round have ended."""
+    """Ask, and cancel the run in this call once so many siblings have finished."""
     asking = asyncio.create_task(run.ask())
     await call.is_begun.wait()
     await run.until_finished(siblings)
@@ -43,14 +66,12 @@ async def stopped_at(run: Lab, call: Hanging, siblings: int) -> None:
 
 def rounds(run: Lab) -> list[tuple[int, int]]:
     """Turn and tab of each researcher, in order."""
-    places = [packet["placement"] for packet in run.packets if packet["type"] == "research_agent_start"]
-    return sorted((place["turn_index"], place["tab_index"]) for place in places)
+    placements = [packet["placement"] for packet in run.packets if packet["type"] == "research_agent_start"]
+    return sorted((placement["turn_index"], placement["tab_index"]) for placement in placements)
 
 
 @pytest.mark.parametrize(("most", "spent", "researchers"), [(None, 0, 3), (9, 0, 3), (9, 7, 2), (9, 9, 1)])
-def test_no_more_go_out_than_have_room_and_searches_and_tool_calls(
-    most: int | None, spent: int, researchers: int
-) -> None:
+def test_dispatch_respects_slots_searches_and_tool_calls(most: int | None, spent: int, researchers: int) -> None:
     spending = {"a": Spent(role="internal_search", searches=spent, tool_calls=spent)}
     for limits in (Limits(max_searches=most), Limits(max_tool_calls=most), Limits(max_tool_calls=most, max_searches=9)):
         assert dispatched_now(range(5), limits, spending) == [*range(researchers)]
@@ -73,31 +94,13 @@ async def test_tasks_beyond_the_limit_go_out_in_the_next_round_before_the_orches
     assert every_call_has_one_result(state.transcript)
 
 
-async def test_calls_with_the_same_task_in_one_message_are_researched_once(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[research("task 0.", "task 1.", "task 0. "), REPORT], researcher=many(2))
-    state = await run.ask()
-    assert [finding.task for finding in in_order(state)] == TASKS[:2]
-    assert "another call of this message has the same task" in [*results(state.transcript).values()][2]
-    assert every_call_has_one_result(state.transcript)
-
-
 @pytest.mark.parametrize("limits", [{"max_searches": 2}, {"max_tool_calls": 2}])
-async def test_as_many_tasks_go_out_as_searches_are_left_and_the_report_names_the_others(
-    tmp_path: Path, limits: dict[str, int]
-) -> None:
+async def test_tasks_beyond_the_searches_left_are_reported(tmp_path: Path, limits: dict[str, int]) -> None:
     run = lab(tmp_path, orchestrator=[FIVE], researcher=many(2), limits=limits)
     state = await run.ask()
     assert [finding.task for finding in in_order(state)] == TASKS[:2]
     for task in TASKS[2:]:
         assert f"Not found: {task}" in state.messages[-1].text
-
-
-async def test_tasks_that_wait_when_the_cycles_are_over_are_named_in_the_report(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[FIVE], researcher=many(3), limits={"max_cycles": 2})
-    state = await run.ask()
-    assert len(state.findings) == 3
-    assert "Not found: task 3." in state.messages[-1].text
-    assert "the last of 2 cycles was reached (max_cycles)" in state.messages[-1].text
 
 
 @pytest.mark.parametrize("number", [0, 2, 3, 4])
@@ -127,9 +130,7 @@ async def test_a_message_after_a_stop_is_put_to_the_orchestrator_before_any_task
 
 @pytest.mark.behaviour("A-15")
 @pytest.mark.parametrize(("number", "slots", "siblings"), [(0, 1, 0), (4, 3, 4)])
-async def test_a_planned_run_that_was_stopped_goes_on_with_the_steps_that_wait(
-    tmp_path: Path, number: int, slots: int, siblings: int
-) -> None:
+async def test_a_stopped_planned_run_resumes(tmp_path: Path, number: int, slots: int, siblings: int) -> None:
     call = Hanging()
 
     def once(asked: Asked) -> Any:
@@ -146,11 +147,108 @@ async def test_a_planned_run_that_was_stopped_goes_on_with_the_steps_that_wait(
     assert len(run.asked("make_plan")) == 1
 
 
-@pytest.mark.parametrize("limits", [{"max_searches": 2}, {"max_tool_calls": 2}])
-async def test_as_many_steps_are_begun_as_searches_are_left_and_the_others_say_why_they_are_not(
-    tmp_path: Path, limits: dict[str, int]
+def trace(run: Lab) -> list[str]:
+    """Top-level blocks with their turns, in stream order."""
+    entries = [
+        f"{SEEN_AT_TOP[packet['type']]}@{packet['placement']['turn_index']}"
+        for packet in run.packets
+        if packet["type"] in SEEN_AT_TOP and packet["placement"]["sub_turn_index"] is None
+    ]
+    return list(dict.fromkeys(entries))
+
+
+def reasoned(message: AIMessage | str, thought: str) -> AIMessage:
+    """A reply with reasoning content."""
+    reply = AIMessage(message) if isinstance(message, str) else message
+    return reply.model_copy(update={"additional_kwargs": {"reasoning_content": thought}})
+
+
+@pytest.mark.behaviour("O-76")
+async def test_thoughts_rounds_and_the_report_take_a_turn_each(tmp_path: Path) -> None:
+    script = [entry for n in range(3) for entry in (think(), research(f"task {n}."))]
+    run = lab(tmp_path, orchestrator=[*script, think(), REPORT], researcher=many(3))
+    await run.ask()
+    expected = ["plan@0", "think@1", "agents@2", "think@3", "agents@4", "think@5", "agents@6", "think@7", "report@8"]
+    assert trace(run) == expected
+
+
+@pytest.mark.behaviour("O-77")
+async def test_a_researchers_steps_are_counted_below_its_place_and_its_finding_is_not(tmp_path: Path) -> None:
+    steps = [think("First."), search("Skerry Light"), search("Port Anlow"), think("Enough."), REPORT]
+    scripts: Any = {
+        "task 0.": [*steps, reasoned("Lit in 1844. [1]", "How to put it?")],
+        "task 1.": [search("keeper"), REPORT, "Nobody knows."],
+    }
+    run = lab(tmp_path, orchestrator=[research("task 0.", "task 1."), REPORT], researcher=scripts)
+    await run.ask()
+    first = [p for p in run.packets if p["placement"]["tab_index"] == 0 and p["placement"]["turn_index"] == 1]
+    steps_seen = [
+        (packet["type"], packet["placement"]["sub_turn_index"])
+        for packet in first
+        if packet["type"] in ("reasoning_start", "search_tool_start", "intermediate_report_start", "section_end")
+    ]
+    assert steps_seen == [
+        ("reasoning_start", 0),
+        ("search_tool_start", 1),
+        ("section_end", 1),
+        ("search_tool_start", 2),
+        ("section_end", 2),
+        ("reasoning_start", 3),
+        ("reasoning_start", 4),
+        ("intermediate_report_start", None),
+        ("section_end", None),
+    ]
+    second = {p["placement"]["sub_turn_index"] for p in run.packets if p["placement"]["tab_index"] == 1}
+    assert second == {None, 0, 1}
+
+
+@pytest.mark.behaviour("O-80")
+async def test_words_beside_a_call_are_shown_as_a_thought(tmp_path: Path) -> None:
+    decision = research("task 0.").model_copy(update={"content": "I shall look at the tower first."})
+    run = lab(tmp_path, orchestrator=[decision, REPORT], researcher=many(1))
+    await run.ask()
+    assert thoughts(run) == ["I shall look at the tower first."]
+    assert trace(run) == ["plan@0", "think@1", "agents@2", "report@3"]
+    assert "I shall look" not in run.words("message_delta")
+
+
+@pytest.mark.behaviour("O-81")
+async def test_a_thought_is_streamed_as_it_comes_and_whole(tmp_path: Path) -> None:
+    words = 'Is "1844" right?\nThe tower – 38 m – says so. \U0001f5fc Done.'
+    run = lab(tmp_path, orchestrator=[think(words), research("task 0."), REPORT], researcher=many(1))
+    await run.ask()
+    assert thoughts(run) == [words]
+    assert [p["type"] for p in run.packets].count("reasoning_delta") > 3
+    assert [packet.reasoning for packet in await run.replayed() if packet.type == "reasoning_delta"] == [words]
+
+
+def thoughts(run: Lab) -> list[str]:
+    """Complete thoughts of a run."""
+    whole: list[str] = []
+    for packet in run.packets:
+        if packet["type"] == "reasoning_start":
+            whole.append("")
+        if packet["type"] == "reasoning_delta":
+            whole[-1] += packet["reasoning"]
+    return whole
+
+
+@pytest.mark.behaviour("O-81")
+@given(st.text(), st.booleans(), st.sampled_from([(", ", ": "), (",", ":"), (" ,\n ", " :\t")]), st.data())
+def test_thoughts_survive_any_json(
+    words: str, is_ascii: bool, separators: tuple[str, str], data: st.DataObject
 ) -> None:
-    run, state = await finished(tmp_path, {"make_plan": plan(*map(step, STEPS))}, limits=limits)
-    assert run.begun == ["1"] or run.begun == ["1", "2"]
-    assert {status for step_id, status in statuses(state).items() if step_id in "345"} == {"skipped"}
-    assert next(iter(limits)) in state.messages[-1].text
+    text = json.dumps({"mood": [1], "reasoning": words}, ensure_ascii=is_ascii, separators=separators)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    thought = StreamedThought()
+    assert "".join(thought.feed(piece) for piece in pieces) == words
+
+
+@pytest.mark.behaviour("O-74")
+async def test_markers_stand_as_written_in_a_finding_and_without_addresses_in_the_report(tmp_path: Path) -> None:
+    finding, report = "Lit in 1844. [1, 2] It is tall. [9]", "Lit in 1844. [1] It is tall. [9]"
+    run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, finding], writer=[report])
+    await run.ask()
+    assert run.words("intermediate_report_delta") == finding
+    assert run.words("message_delta").rstrip() == "Lit in 1844. [1] It is tall."

@@ -1,4 +1,4 @@
-"""From the question to the plan: what is refused, when the user is asked, what a plan may be."""
+"""From the question to the plan: input, refusals, routing, questions back, and what a plan may be."""
 
 from __future__ import annotations
 
@@ -6,24 +6,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from decisions import decided
-from lab import PLAN, PLANNED, QUESTION, HandClock, lab
-from langchain_core.messages import AIMessage, HumanMessage
+from kit.models import Call, calls
+from kit.planned import planned_lab
+from kit.runs import PLAN, PLANNED, QUESTION, HandClock, Lab, decided, lab
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.types import Command
-from scripted import calls
 
 from deep_research.app.embed import build_graph, thread_config
+from deep_research.core.records.research import Plan, Run
 from deep_research.core.run.conversation import marked
 from deep_research.core.run.errors import NoPlan, NoSearchTool, QuestionRefused, WindowTooSmall
+from deep_research.graph import routing
+from deep_research.state import ResearchState
 
 ASK = "1. Which lighthouse do you mean?\nThe answer makes the report more precise."
+ANY_PLAN = Plan(text="1. a", steps=("a",))
+DATA = "iVBORw0KGgoAAAANSUhEUg"
+BLOCKS: dict[str, dict[str, Any]] = {
+    "dot.png": {"type": "image", "mimeType": "image/png", "data": DATA, "metadata": {"name": "dot.png"}},
+    "plan.pdf": {"type": "file", "mimeType": "application/pdf", "data": DATA, "metadata": {"filename": "plan.pdf"}},
+    "minutes.pdf": {"type": "file", "file": {"filename": "minutes.pdf", "file_data": DATA}},
+    "picture.png": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DATA}"}},
+    "recording.wav": {"type": "input_audio", "input_audio": {"data": DATA, "format": "wav"}},
+    "file.png": {"type": "file", "base64": DATA, "mime_type": "image/png"},
+}
 
 
 @pytest.mark.behaviour("O-01")
 @pytest.mark.parametrize(("window", "is_enough"), [(49_999, False), (50_000, True)])
-async def test_a_window_below_the_least_is_refused_before_any_call(
-    tmp_path: Path, window: int, is_enough: bool
-) -> None:
+async def test_a_window_that_is_too_small_is_refused(tmp_path: Path, window: int, is_enough: bool) -> None:
     run = lab(tmp_path, profile={"max_input_tokens": window})
     if is_enough:
         assert (await run.ask()).report
@@ -31,12 +42,6 @@ async def test_a_window_below_the_least_is_refused_before_any_call(
     with pytest.raises(WindowTooSmall, match=r"49999 tokens.*50000.*window"):
         await run.ask()
     assert not any(model.calls for model in run.models.values())
-
-
-async def test_a_window_that_is_not_known_is_assumed_and_the_report_says_so(tmp_path: Path) -> None:
-    run = lab(tmp_path, profile={"tool_calling": True})
-    state = await run.ask()
-    assert "128000 tokens are assumed" in state.messages[-1].text
 
 
 @pytest.mark.fault("R10")
@@ -71,15 +76,6 @@ async def test_a_run_with_nothing_to_search_is_refused_with_the_settings_that_he
     assert not run.calls("clarifier")
 
 
-@pytest.mark.fault(48)
-@pytest.mark.parametrize("question", ["   \n\t", "\u200b\u200d\ufeff"])
-async def test_a_question_that_says_nothing_is_refused(tmp_path: Path, question: str) -> None:
-    run = lab(tmp_path)
-    with pytest.raises(QuestionRefused, match="empty"):
-        await run.ask(question)
-    assert not run.calls("clarifier")
-
-
 @pytest.mark.fault(49, "R27")
 async def test_a_question_that_is_too_long_is_refused_with_both_numbers(tmp_path: Path) -> None:
     run = lab(tmp_path)
@@ -104,27 +100,8 @@ async def test_only_a_clarification_that_was_the_last_word_spares_the_next_one(t
     assert len(older.calls("clarifier")) == 1
 
 
-@pytest.mark.behaviour("O-07")
-async def test_a_question_back_pauses_the_run_before_any_plan(tmp_path: Path) -> None:
-    run = lab(tmp_path, clarifier=[ASK])
-    state = await run.ask()
-    assert await run.next() == ("ask_user",)
-    assert state.run and state.run.status == "waiting"
-    assert state.messages[-1].additional_kwargs == {"deep_research": "clarification"}
-    assert run.words("message_delta") == ASK
-    assert "deep_research_plan_start" not in run.types()
-
-
-@pytest.mark.behaviour("O-10")
-async def test_words_beside_the_call_for_a_plan_are_not_shown(tmp_path: Path) -> None:
-    run = lab(tmp_path, clarifier=[calls(PLANNED, text="Sure, let me plan this.")])
-    state = await run.ask()
-    assert "let me plan" not in run.words("message_delta")
-    assert not any("let me plan" in message.text for message in state.messages)
-
-
 @pytest.mark.fault(47)
-@pytest.mark.behaviour("O-09")
+@pytest.mark.behaviour("O-07", "O-09")
 @pytest.mark.parametrize(
     "reply",
     [
@@ -134,19 +111,40 @@ async def test_words_beside_the_call_for_a_plan_are_not_shown(tmp_path: Path) ->
         decided("respond", message="The Skerry Light"),
     ],
 )
-async def test_an_answer_in_any_form_continues_with_the_plan_and_is_asked_for_once(tmp_path: Path, reply: Any) -> None:
+async def test_a_question_back_pauses_the_run_once_until_any_answer(tmp_path: Path, reply: Any) -> None:
     run = lab(tmp_path, clarifier=[ASK])
-    await run.ask()
-    state = await run.ask(reply)
-    assert state.report
+    state = await run.ask()
+    assert await run.next() == ("ask_user",)
+    assert state.run and state.run.status == "waiting"
+    assert state.messages[-1].additional_kwargs == {"deep_research": "clarification"}
+    assert run.words("message_delta") == ASK
+    assert "deep_research_plan_start" not in run.types()
+    assert (await run.ask(reply)).report
     assert len(run.calls("clarifier")) == 1
     assert [m.text for m in run.calls("planner")[0].messages[1:4]] == [QUESTION, ASK, "The Skerry Light"]
+
+
+@pytest.mark.behaviour("O-08", "O-10", "O-13", "O-14", "O-15")
+async def test_the_plan_of_a_clear_question_is_requested_without_tools_and_streamed(tmp_path: Path) -> None:
+    run = lab(tmp_path, clarifier=[calls(PLANNED, text="Sure, let me plan this.")])
+    state = await run.ask()
+    assert not any("let me plan" in message.text for message in state.messages)
+    asked = run.calls("planner")[0]
+    assert asked.tools == ()
+    assert "tool_choice" not in asked.settings
+    assert isinstance(asked.messages[-1], HumanMessage)
+    assert asked.messages[-1].text.startswith("<reminder>")
+    assert run.words("deep_research_plan_delta") == PLAN
+    assert run.types().count("message_start") == 1, "nothing was said before the report"
+    end = run.types().index("section_end")
+    beside = {"chat_heartbeat", "documents_indexed", "call_finished"}
+    assert set(run.types()[:end]) - beside == {"deep_research_plan_start", "deep_research_plan_delta"}
 
 
 async def test_without_a_checkpointer_nothing_is_asked_and_the_assumption_is_stated(tmp_path: Path) -> None:
     run = lab(tmp_path, clarifier=["Which light do you mean?"], graph=build_graph())
     result = await run.graph.ainvoke({"messages": [HumanMessage(QUESTION)]}, context=run.context)
-    assert "What stayed open: Which light do you mean?" in result["messages"][-1].text
+    assert "open: Which light do you mean?" in result["messages"][-1].text
     assert "Which light do you mean?" in run.calls("writer")[0].messages[-1].text
     assert "Which light do you mean?" in run.calls("planner")[0].messages[-1].text
 
@@ -182,7 +180,7 @@ async def test_clarifier_and_orchestrator_see_the_last_five_messages_of_the_user
         (False, ("wikipedia",), ""),
     ],
 )
-async def test_the_clarifier_hears_of_the_users_documents_where_there_are_some(
+async def test_documents_are_mentioned(
     tmp_path: Path, has_documents: bool, engines: tuple[str, ...], words: str
 ) -> None:
     run = lab(tmp_path, clarifier=[ASK])
@@ -192,22 +190,6 @@ async def test_the_clarifier_hears_of_the_users_documents_where_there_are_some(
     [asked] = run.calls("clarifier")
     assert words in asked.messages[0].text
     assert ("documents" in asked.messages[0].text) is has_documents
-
-
-@pytest.mark.behaviour("O-08", "O-13", "O-14", "O-15")
-async def test_the_plan_of_a_clear_question_is_asked_for_without_tools_and_streamed_as_plan(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    await run.ask()
-    asked = run.calls("planner")[0]
-    assert asked.tools == ()
-    assert "tool_choice" not in asked.settings
-    assert isinstance(asked.messages[-1], HumanMessage)
-    assert asked.messages[-1].text.startswith("<reminder>")
-    assert run.words("deep_research_plan_delta") == PLAN
-    assert run.types().count("message_start") == 1, "nothing was said before the report"
-    end = run.types().index("section_end")
-    beside = {"chat_heartbeat", "documents_indexed", "call_finished"}
-    assert set(run.types()[:end]) - beside == {"deep_research_plan_start", "deep_research_plan_delta"}
 
 
 @pytest.mark.behaviour("O-16")
@@ -227,50 +209,9 @@ async def test_a_plan_of_more_than_six_steps_is_cut_to_six_and_says_so(tmp_path:
     assert state.plan and state.plan.steps == tuple(f"Step {n}" for n in range(1, 7))
     assert "Step 7" not in state.plan.text
     assert "Step 7" not in run.calls("orchestrator")[0].messages[0].text
-    said = "more steps than are carried out (3 left out: max_plan_steps)"
+    said = "more steps than allowed (3 left out: max_plan_steps)"
     assert said in run.words("deep_research_plan_delta")
     assert said in state.messages[-1].text
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [Command(resume={"action": "approve"}), "ok", Command(resume="Looks good!"), decided("respond", message="Ja!")],
-)
-async def test_a_plan_under_review_waits_for_the_users_word(tmp_path: Path, reply: Any) -> None:
-    run = lab(tmp_path, review_plan=True)
-    state = await run.ask()
-    assert await run.next() == ("review_plan",)
-    assert state.messages[-1].text == PLAN
-    assert (await run.ask(reply)).report
-    assert len(run.calls("planner")) == 1
-
-
-async def test_an_edited_plan_is_the_one_that_is_followed(tmp_path: Path) -> None:
-    run = lab(tmp_path, review_plan=True)
-    await run.ask()
-    state = await run.ask(Command(resume={"action": "edit", "plan": "1. Only the tides"}))
-    assert state.plan and state.plan.steps == ("Only the tides",)
-    assert "1. Only the tides" in run.calls("orchestrator")[0].messages[0].text
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "Leave out the harbour",
-        Command(resume={"comment": "Leave out the harbour"}),
-        decided("respond", message="Leave out the harbour"),
-    ],
-)
-async def test_a_rejected_plan_is_written_anew_with_the_comment_in_view(tmp_path: Path, reply: Any) -> None:
-    run = lab(tmp_path, planner=[PLAN, "1. The light"], review_plan=True)
-    await run.ask()
-    await run.ask(reply)
-    assert await run.next() == ("review_plan",)
-    prompt = run.calls("planner")[1].text
-    assert PLAN in prompt
-    assert "Leave out the harbour" in prompt
-    state = await run.ask(Command(resume="approve"))
-    assert state.plan and state.plan.steps == ("The light",)
 
 
 async def test_the_users_thinking_is_not_counted_as_time_at_work(tmp_path: Path) -> None:
@@ -281,3 +222,71 @@ async def test_the_users_thinking_is_not_counted_as_time_at_work(tmp_path: Path)
     state = await run.ask(Command(resume="The Skerry Light"))
     assert state.run and state.run.active_seconds == 7
     assert not state.run.stop_reason
+
+
+@pytest.mark.parametrize(
+    ("entry", "plan", "next_node"),
+    [
+        ("question", None, "clarify"),
+        ("answer", ANY_PLAN, "plan"),
+        ("follow_up", ANY_PLAN, "clarify"),
+        ("continuation", None, "plan"),
+        ("continuation", ANY_PLAN, "orchestrate"),
+        ("plan_reply", None, "plan"),
+        ("plan_reply", ANY_PLAN, "plan"),
+        ("plan_reply", ANY_PLAN.model_copy(update={"review": "rejected"}), "plan"),
+        ("plan_reply", ANY_PLAN.model_copy(update={"review": "approved"}), "orchestrate"),
+        ("continuation", ANY_PLAN.model_copy(update={"review": "rejected"}), "orchestrate"),
+    ],
+)
+def test_where_a_message_enters(entry: Any, plan: Plan | None, next_node: str) -> None:
+    run = Run(id="q", question="Q?", date="", language="English", is_resumable=True, version="0", entry=entry)
+    assert routing.route_after_begin(ResearchState(run=run, plan=plan)) == next_node
+
+
+def sent(words: str, *names: str) -> HumanMessage:
+    text = [{"type": "text", "text": words}] if words else []
+    return HumanMessage([*text, *(BLOCKS[name] for name in names)])
+
+
+def prompts(run: Lab) -> list[Call]:
+    """All calls; checks that each has one system message, first, and only text."""
+    made = [call for model in {id(model): model for model in run.models.values()}.values() for call in model.calls]
+    for call in made:
+        assert [isinstance(message, SystemMessage) for message in call.messages].count(True) == 1
+        assert isinstance(call.messages[0], SystemMessage)
+        assert all(isinstance(message.content, str) and DATA not in message.content for message in call.messages)
+    return made
+
+
+@pytest.mark.parametrize("make", [lab, planned_lab])
+async def test_what_is_attached_reaches_no_model_and_is_named_in_prompt_and_report(tmp_path: Path, make: Any) -> None:
+    run = make(tmp_path, data_dir=tmp_path / "data")
+    state = await run.ask({"messages": [sent(QUESTION, *BLOCKS)]})
+    named = ", ".join(f"{name} (not read)" for name in BLOCKS)
+    assert any(f"(Attached: {named}.)" in call.text for call in prompts(run))
+    for name in BLOCKS:
+        assert f"- Not read: {name} (" in state.messages[-1].text.replace("\\", "")
+    # Otherwise every checkpoint would store the bytes again.
+    assert DATA not in str(state.messages) and state.messages[0].text == QUESTION
+    assert state.run.question == QUESTION
+
+
+async def test_a_file_without_words_is_refused_by_name_and_the_thread_goes_on(tmp_path: Path) -> None:
+    run = lab(tmp_path)
+    with pytest.raises(QuestionRefused, match=r"The message has no .*dot\.png, plan\.pdf: "):
+        await run.ask({"messages": [sent("", "dot.png", "plan.pdf")]})
+    assert prompts(run) == []
+    state = await run.ask()
+    assert state.report and "dot.png" not in state.messages[-1].text
+    assert [type(message) for message in state.messages] == [HumanMessage, AIMessage]
+    assert prompts(run)
+
+
+@pytest.mark.parametrize("make", [lab, planned_lab])
+async def test_a_system_message_becomes_house_rules_behind_those_of_the_settings(tmp_path: Path, make: Any) -> None:
+    run = make(tmp_path, instructions="Be brief.")
+    state = await run.ask({"messages": [SystemMessage("Write for sailors."), HumanMessage(QUESTION)]})
+    instructed = [call for call in prompts(run) if "Be brief.\nWrite for sailors." in call.messages[0].text]
+    assert len(instructed) >= 2, "the planner and the writer"
+    assert state.run.question == QUESTION

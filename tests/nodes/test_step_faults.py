@@ -1,24 +1,57 @@
-"""Whatever a model does with a form: the report is written, and nothing but what the form was for is lost."""
+"""Knowledge given to a step, each piece once; and failing forms, which cost only their own part."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from handed_in import FORMS as ALL_FORMS
-from lab import QUESTION
-from planned_lab import PARTS, RULES, USUAL, Asked, PlannedLab, Rule, plan, planned_lab, step, verdict
-from planned_rules import First, contrary, facts, failing, insights, judged, of_task, suggestion
+from kit.models import FORM_CLASSES as ALL_FORMS
+from kit.planned import (
+    INCOMPLETE,
+    PARTS,
+    RULES,
+    USUAL,
+    Asked,
+    First,
+    PlannedLab,
+    Rule,
+    contrary,
+    facts,
+    failing,
+    finished,
+    form,
+    insights,
+    judged,
+    new_each_time,
+    of_task,
+    plan,
+    planned_lab,
+    shown,
+    step,
+    suggestion,
+    verdict,
+)
+from kit.runs import QUESTION
+from langchain_core.messages import AIMessage
 
-from deep_research.core.records.plan import FINAL_CHECK
+from deep_research.app.embed import build_graph
+from deep_research.core.records.plan import FINAL_CHECK, Element
+from deep_research.core.run.branches import StepTask
 from deep_research.state import ResearchState
 
 LIGHT, KEEPER, JUDGE, TIDE = "Skerry Light", "Ada Moran keeper", "Judge the Skerry Light", "spring tide Port Anlow"
 SUMMARY, REWORDED = "The user asks for the light.", "Judge the Skerry Light and its keeper"
 TALL, TALLER = "The Skerry Light is 38 metres tall.", "The Skerry Light is 45 metres tall."
 KEPT = "The keeper of the Skerry Light was Ada Moran."
+FIRST, SECOND = "Skerry Light", "Skerry Light keeper"
+TWO = plan(step(FIRST), step(SECOND, after=(1,)))
+OLD, OPEN = "The Skerry Light is an old light.", "Who built the Skerry Light?"
+THOUGHT = "Nobody says who built the Skerry Light."
+CONTRARY = contrary(TALL, TALLER)
+NOTES = insights(OLD, gaps={OPEN: 0.9})
 
 
 def all_forms() -> dict[str, Rule]:
@@ -41,10 +74,10 @@ def all_forms() -> dict[str, Rule]:
 
 
 def parts(run: PlannedLab, state: ResearchState) -> set[str]:
-    """What a run has of what the forms are for; each by the name of its form."""
+    """Parts that a run has, by the form that brings them."""
     known = list(state.learnings.values())
     titles = {step.title for step in state.steps}
-    iterations = [one for outcome in state.outcomes.values() for one in outcome.iterations]
+    iterations = [iteration for outcome in state.outcomes.values() for iteration in outcome.iterations]
     sourced = {learning.step for learning in known if learning.source}
     judged_steps = {step for step, outcome in state.outcomes.items() if outcome.completeness is not None}
     assert state.report
@@ -52,8 +85,10 @@ def parts(run: PlannedLab, state: ResearchState) -> set[str]:
         "record_summary": state.brief.summary == SUMMARY,
         "record_round": sourced >= {"1", "2"}
         and judged_steps >= sourced
-        and not any(titles & set(one.queries) for one in iterations)
-        and not any(verdict.reasoning.startswith("No verdict") for one in iterations for verdict in one.verdicts),
+        and not any(titles & set(iteration.queries) for iteration in iterations)
+        and not any(
+            verdict.reasoning.startswith("No verdict") for iteration in iterations for verdict in iteration.verdicts
+        ),
         "update_step": "2.1" in {step.id for step in state.steps},
         "update_plan": REWORDED in {step.task for step in state.steps},
         "record_analysis": any(not learning.source for learning in known),
@@ -64,7 +99,11 @@ def parts(run: PlannedLab, state: ResearchState) -> set[str]:
 
 
 FORMS = {name: form for name, form in ALL_FORMS.items() if name not in ("judge_units", "rewrite_sentences")}
+
+
 ALL = {*FORMS} - {"make_plan"} | {"report"}
+
+
 LOST_FOR_GOOD: Mapping[str, set[str]] = {
     "record_round": {
         "record_round",
@@ -75,9 +114,11 @@ LOST_FOR_GOOD: Mapping[str, set[str]] = {
         "report",
     }
 }
-"""What is lost with a form that is never filled in, where that is more than the form's own part."""
+"""Parts lost if a form is never filled in, where more than its own."""
+
+
 LOST_ONCE: Mapping[str, set[str]] = {"update_step": {"update_step"}}
-"""The same if it fails for the first time only; there are further steps and rounds."""
+"""The same if only its first call fails."""
 
 
 async def whole_run(tmp_path: Path, **rules: Rule) -> tuple[PlannedLab, ResearchState]:
@@ -95,12 +136,14 @@ def usual(form: str) -> Rule:
 
 
 def wrong_arguments(asked: Asked) -> Any:
-    """The form with something in its first field that never fits."""
+    """The form with an invalid value in its first field."""
     field = next(iter(FORMS[asked.form].model_fields))
     return {field: {"nonsense": 7}}
 
 
 FAILURES = {"error": failing(OSError("gone")), "words": lambda _: "I would rather talk.", "arguments": wrong_arguments}
+
+
 FORM = pytest.mark.parametrize("form", sorted({*FORMS} - {"make_plan"}))
 
 
@@ -127,7 +170,7 @@ async def test_what_cannot_be_read_is_asked_for_once_more_and_nothing_is_lost(tm
 
 @pytest.mark.behaviour("A-49", "A-84")
 @FORM
-async def test_a_form_that_fails_once_costs_its_own_part_and_is_told(tmp_path: Path, form: str) -> None:
+async def test_a_form_that_fails_once_costs_its_own_part_and_is_reported(tmp_path: Path, form: str) -> None:
     rule = First(1, FAILURES["error"], usual(form))
     run, state = await whole_run(tmp_path, **{form: rule})
     assert ALL - parts(run, state) == LOST_ONCE.get(form, {form})
@@ -141,7 +184,7 @@ async def test_a_form_that_fails_once_costs_its_own_part_and_is_told(tmp_path: P
 async def test_a_form_that_is_never_filled_in_costs_no_more_than_what_rests_on_it(tmp_path: Path, form: str) -> None:
     run, state = await whole_run(tmp_path, **{form: FAILURES["arguments"]})
     assert ALL - parts(run, state) == LOST_FOR_GOOD.get(form, {form})
-    # What cannot be read is asked for twice.
+    # Unreadable answers are requested twice.
     assert 2 * len(run.of_type("error")) == len(run.asked(form)) > 0
     assert await run.replays_alike()
 
@@ -157,3 +200,77 @@ async def test_where_no_form_but_the_plan_is_ever_filled_in_there_still_is_a_rep
     assert state.run and state.run.status == "completed_with_gaps"
     assert {step.status for step in state.steps} == {"failed", "skipped"}
     assert await run.replays_alike()
+
+
+async def second_step(tmp_path: Path, **rules: Any) -> tuple[PlannedLab, list[Asked]]:
+    """A run of two steps, and the requests of the second."""
+    usual = {
+        "make_plan": TWO,
+        "record_learnings": of_task(FIRST, CONTRARY, facts("Ada Moran was its keeper.")),
+        "record_insights": NOTES,
+        "give_verdict": verdict(True, THOUGHT, "builder"),
+    }
+    run, state = await finished(tmp_path, {**usual, **rules})
+    assert state.report and await run.replays_alike()
+    return run, [asked for asked in run.model.asked if asked.task == SECOND]
+
+
+@pytest.mark.behaviour("A-32", "A-34", "A-36", "A-70")
+async def test_queries_are_chosen_with_all_in_view_that_earlier_steps_have_left(tmp_path: Path) -> None:
+    notes = insights("Whales sing.", OLD, gaps={OPEN: 0.9})
+    _, [first, *_] = await second_step(tmp_path, record_insights=notes)
+    assert first.form == "choose_queries"
+    assert first.known == [TALL, TALLER]
+    assert first.knowledge["gaps"] == [OPEN]
+    assert shown(first, "contradiction") in ([f"{TALL} – but: {TALLER}"], [f"{TALLER} – but: {TALL}"])
+    assert shown(first, "reasoning") == [THOUGHT, "builder"]
+    given = {element["content"]: (element["kind"], element["relevance"]) for element in first.knowledge["elements"]}
+    assert (given["Whales sing."], given["builder"]) == (("insight", 0.0), ("reasoning", 0.0))
+    assert given[OLD] == ("insight", 0.67)
+    kinds = [element["kind"] for element in first.knowledge["elements"]]
+    assert kinds[:2] == ["insight", "insight"], "however little they bear on the task"
+
+
+@pytest.mark.behaviour("A-70")
+async def test_open_gaps_shape_the_next_queries(tmp_path: Path) -> None:
+    run, _ = await second_step(tmp_path, give_verdict=of_task(FIRST, INCOMPLETE, verdict(True)))
+    own = run.asked("record_learnings", FIRST)
+    assert [request.knowledge.get("gaps") for request in own if request.task == FIRST] == [None, [OPEN], [OPEN]]
+
+
+@pytest.mark.behaviour("A-33")
+async def test_nothing_is_given_twice_however_many_iterations_there_are(tmp_path: Path) -> None:
+    learning = of_task(FIRST, CONTRARY, new_each_time)
+    verdicts = of_task(FIRST, verdict(True, THOUGHT), verdict(False, THOUGHT.upper()))
+    again = of_task(FIRST, NOTES, insights(OLD.upper(), gaps={OPEN.lower(): 0.9}))
+    run, asked = await second_step(tmp_path, record_learnings=learning, give_verdict=verdicts, record_insights=again)
+    assert len([request for request in asked if request.form == "record_learnings"]) == 5
+    for request in asked:
+        given = [element["content"] for element in request.knowledge["elements"]]
+        given += [*request.known, *request.knowledge.get("gaps", [])]
+        assert len({words.casefold() for words in given}) == len(given), request.form
+    assert not run.of_type("error")
+
+
+@pytest.mark.behaviour("A-69")
+async def test_each_piece_states_its_kind_origin_and_relevance(tmp_path: Path) -> None:
+    given: list[StepTask] = []
+
+    async def look(asked: Asked) -> AIMessage:
+        # The state may be written a little after the step begins.
+        async with asyncio.timeout(60):
+            while not any(task.text == asked.task for task in given):
+                given.extend(task for task in (await run.state()).tasks if isinstance(task, StepTask))
+        return form("choose_queries", queries=[asked.task])
+
+    rules = {"make_plan": TWO, "record_learnings": CONTRARY, "record_insights": NOTES, "choose_queries": look}
+    run = planned_lab(tmp_path, rules, graph=build_graph("planned", checkpointer=tmp_path / "runs.sqlite"))
+    state = await run.ask()
+    task = next(task for task in given if task.text == SECOND)
+    assert [(learning.text, learning.step) for learning in task.known] == [(TALL, "1"), (TALLER, "1")]
+    assert {learning.source for learning in task.known} == {source.key for source in task.rests_on}
+    assert {source.key for source in task.rests_on} <= state.sources.keys()
+    assert [(gap.text, gap.step, gap.score) for gap in task.gaps] == [(OPEN, "1", 0.9)]
+    assert Element(content=OLD, relevance=2 / 3, source="1", kind="insight") in task.elements
+    shown_first = run.asked("choose_queries", SECOND)[0].knowledge["elements"]
+    assert shown_first[0] == {"kind": "insight", "content": OLD, "relevance": 0.67, "step": "1"}

@@ -1,73 +1,75 @@
-"""A step that searches: its queries, what it learns round by round, and when it is over."""
+"""Steps that search: queries, learnings round by round, verdicts, and when a step is over."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import HandClock
-from planned_lab import PlannedLab, finished, plan, step
-from planned_rules import (
+from kit.planned import (
     COVERED,
     INCOMPLETE,
     WORDS,
+    PlannedLab,
     facts,
     failing,
+    finished,
     form,
+    holding,
     in_turn,
+    insights,
     judged,
     new_each_time,
     of_task,
+    plan,
     queries,
+    step,
+    verdict,
 )
+from kit.runs import HandClock
+from langgraph.graph import START, StateGraph
 
 from deep_research.core.evidence.memory.learned import confidence
-from deep_research.core.records.plan import StepOutcome
-from deep_research.core.run.events.activities import wordings_of
+from deep_research.core.records.plan import Iteration, Learning, PlanStep, Verdict
+from deep_research.core.records.research import Scope
+from deep_research.core.run.branches import StepOutput, StepState, StepTask
+from deep_research.core.run.context import Context
+from deep_research.core.run.events.call import wordings_of
+from deep_research.graph.handlers import end_step
 from deep_research.state import ResearchState
 
 THREE = ("Skerry Light", "Ada Moran", "Port Anlow")
+ANY_QUERY = queries("Skerry Light")
+FACT = Learning(text="It was lit in 1844.", source="file:///light.md", step="1", question_id="q")
+SURE = Iteration(number=1, learnings=(FACT.id,), verdicts=(Verdict(query="light", is_complete=True, reasoning="All."),))
 
 
-def outcome_of(state: ResearchState, step_id: str = "1") -> StepOutcome:
-    return state.outcomes[step_id]
+@pytest.mark.behaviour("A-30", "A-39", "A-40", "A-42")
+async def test_a_step_that_is_never_complete_ends_after_five_iterations(tmp_path: Path) -> None:
+    task, other = "Which lamp had the Skerry Light?", "Ada Moran"
+    rules = {"give_verdict": INCOMPLETE, "record_learnings": new_each_time, "evaluate_outcome": judged(0.5, 0.5)}
+    rules["make_plan"] = plan(step(task), step(other))
+    run, state = await finished(tmp_path, rules, clock=HandClock())
+    assert [step.status for step in state.steps] == ["completed", "completed"]
+    for step_id, outcome in state.outcomes.items():
+        assert [iteration.number for iteration in outcome.iterations] == [1, 2, 3, 4, 5]
+        own = [learning.id for learning in state.learnings.values() if learning.step == step_id]
+        assert own == [key for iteration in outcome.iterations for key in iteration.learnings] and len(own) == 5
+        assert not outcome.is_complete
+    assert [len(asked.known) for asked in run.asked("record_learnings", other)] == [0, 1, 2, 3, 4]
+    known = [learning for learning in state.learnings.values() if learning.step == "1"]
+    expected = [confidence(task, known[:number], state.sources, number, 0.5) for number in range(1, 6)]
+    iterations = state.outcomes["1"].iterations
+    assert [iteration.confidence for iteration in iterations] == expected
+    assert expected == sorted(expected, reverse=True) and len(set(expected)) == 5
+    assert {iteration.at for iteration in iterations} == {"2026-03-04T05:06:00"}
+    learned = [packet for packet in run.of_type("step_learnings") if packet["step_id"] == "1"]
+    assert [packet["confidence"] for packet in learned] == expected
 
 
 def shown_queries(run: PlannedLab) -> list[list[str]]:
-    """What the steps searched for, as it was told; the orientation is left out."""
+    """Queries of the steps as sent in packets, without the orientation."""
     return [packet["queries"] for packet in run.of_type("search_tool_queries_delta")][1:]
-
-
-@pytest.mark.behaviour("A-30", "A-42")
-async def test_a_step_that_is_never_complete_ends_after_five_iterations(tmp_path: Path) -> None:
-    run, state = await finished(tmp_path, {"give_verdict": INCOMPLETE, "record_learnings": new_each_time})
-    assert [iteration.number for iteration in outcome_of(state).iterations] == [1, 2, 3, 4, 5]
-    assert len(run.asked("give_verdict")) == len(run.asked("choose_queries")) == 5
-    assert [step.status for step in state.steps] == ["completed"]
-    assert state.report and not outcome_of(state).is_complete
-    assert await run.replays_alike()
-
-
-async def test_one_iteration_without_anything_new_between_others_ends_nothing(tmp_path: Path) -> None:
-    nothing = facts()
-    learning = in_turn(new_each_time, nothing, new_each_time, nothing, nothing)
-    run, state = await finished(tmp_path, {"give_verdict": INCOMPLETE, "record_learnings": learning})
-    assert [len(iteration.learnings) for iteration in outcome_of(state).iterations] == [1, 0, 1, 0, 0]
-    assert await run.replays_alike()
-
-
-@pytest.mark.parametrize(("choices", "iterations"), [([["Ada Moran"], []], 1), ([[]], 0), ([[" "]], 0)])
-async def test_a_step_that_has_nothing_left_to_ask_is_over(
-    tmp_path: Path, choices: list[list[str]], iterations: int
-) -> None:
-    rules = {"choose_queries": in_turn(*(queries(*choice) for choice in choices)), "give_verdict": INCOMPLETE}
-    run, state = await finished(tmp_path, rules)
-    assert len(outcome_of(state).iterations) == iterations
-    assert [step.status for step in state.steps] == ["completed"]
-    assert state.report and not run.of_type("error")
-    assert await run.replays_alike()
 
 
 async def test_what_was_searched_for_is_not_searched_for_again(tmp_path: Path) -> None:
@@ -79,15 +81,14 @@ async def test_what_was_searched_for_is_not_searched_for_again(tmp_path: Path) -
 
 @pytest.mark.behaviour("A-31")
 @pytest.mark.parametrize("broken", ["", "choose_queries", "record_learnings", "give_verdict"])
-async def test_each_iteration_is_told_by_one_of_five_wordings_and_closed(tmp_path: Path, broken: str) -> None:
+async def test_each_iteration_is_announced_by_one_of_five_wordings(tmp_path: Path, broken: str) -> None:
     rules: dict[str, Any] = {"give_verdict": INCOMPLETE, "record_learnings": new_each_time}
-    # That no block is left open is checked of every run.
+    # Every run checks that no block is left open.
     run, state = await finished(tmp_path, {**rules, **({broken: failing(OSError("gone"))} if broken else {})})
     activities = [packet for packet in run.of_type("activity") if packet["icon"] == "globe"]
-    assert len(activities) == len(outcome_of(state).iterations) >= 2
+    assert len(activities) == len(state.outcomes["1"].iterations) >= 2
     assert {packet["text"] for packet in activities} <= set(wordings_of("search"))
     assert run.types().count("step_started") == run.types().count("step_done") == 1
-    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-37")
@@ -98,49 +99,10 @@ async def test_where_no_queries_can_be_had_the_title_is_searched_for(tmp_path: P
     assert shown_queries(run) == [["About Skerry Light"], ["Tralee"]]
     assert len(run.of_type("error")) == 2
     assert len(state.learnings) == 1
-    assert await run.replays_alike()
-
-
-async def test_the_results_of_all_queries_are_read_as_one_list_in_one_conversation(tmp_path: Path) -> None:
-    rules: dict[str, Any] = {"choose_queries": in_turn(queries(*THREE), queries("Tralee")), "give_verdict": INCOMPLETE}
-    run, _ = await finished(tmp_path, {**rules, "record_learnings": new_each_time}, limits={"max_step_iterations": 2})
-    first, second = run.asked("record_learnings")
-    assert len({result["document"] for result in first.results}) == len(first.results) > 1
-    assert not any(result["text"] for result in second.results), "nothing is shown twice"
-    conversations = [asked.messages[:-1] for asked in (*run.asked("choose_queries")[:1], first, second)]
-    for before, after in pairwise(conversations):
-        assert after[: len(before)] == before
-
-
-@pytest.mark.behaviour("A-39")
-async def test_every_learning_names_its_step_and_they_add_up_over_the_iterations(tmp_path: Path) -> None:
-    steps = plan(step("Skerry Light"), step("Ada Moran"))
-    rules = {"make_plan": steps, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
-    run, state = await finished(tmp_path, rules)
-    for step_id in ("1", "2"):
-        own = [learning.id for learning in state.learnings.values() if learning.step == step_id]
-        assert own == [key for iteration in outcome_of(state, step_id).iterations for key in iteration.learnings]
-        assert len(own) == 5
-    assert [len(asked.known) for asked in run.asked("record_learnings", "Ada Moran")] == [0, 1, 2, 3, 4]
-    assert await run.replays_alike()
-
-
-@pytest.mark.behaviour("A-40")
-async def test_the_confidence_of_each_iteration_is_kept_with_its_time(tmp_path: Path) -> None:
-    task, half = "Which lamp had the Skerry Light?", judged(0.5, 0.5)
-    rules = {"make_plan": plan(step(task)), "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
-    rules["evaluate_outcome"] = half
-    run, state = await finished(tmp_path, rules, clock=HandClock())
-    iterations, known = outcome_of(state).iterations, list(state.learnings.values())
-    worked_out = [confidence(task, known[:number], state.sources, number, 0.5) for number in range(1, 6)]
-    assert [iteration.confidence for iteration in iterations] == worked_out
-    assert worked_out == sorted(worked_out, reverse=True) and len(set(worked_out)) == 5
-    assert {iteration.at for iteration in iterations} == {"2026-03-04T05:06:00"}
-    assert [packet["confidence"] for packet in run.of_type("step_learnings")] == worked_out
 
 
 @pytest.mark.behaviour("A-43")
-async def test_what_an_iteration_has_learned_is_told_whole(tmp_path: Path) -> None:
+async def test_an_iteration_reports_all_it_has_learned(tmp_path: Path) -> None:
     long = f"The Skerry Light was lit in 1844, {'and it shone ' * 60}until today."
     chosen = queries("Skerry Light", "Ada Moran")
     run, state = await finished(tmp_path, {"choose_queries": chosen, "record_learnings": facts(long)})
@@ -150,25 +112,21 @@ async def test_what_an_iteration_has_learned_is_told_whole(tmp_path: Path) -> No
     assert {source for _, _, source in shown} <= state.sources.keys()
     assert (packet["step_id"], packet["iteration"]) == ("1", 1)
     assert shown_queries(run) == [["Skerry Light", "Ada Moran"]]
-    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-50")
-async def test_a_step_that_the_time_overtakes_stops_before_its_next_iteration_and_keeps_what_it_has(
-    tmp_path: Path,
-) -> None:
+async def test_a_step_stops_when_its_time_is_over_and_keeps_its_learnings(tmp_path: Path) -> None:
     clock = HandClock()
     slow = clock.after(200, form("give_verdict", is_complete=False))
     rules = {"give_verdict": in_turn(INCOMPLETE, slow), "record_learnings": new_each_time}
     limits = {"max_seconds_planned": 100, "max_seconds": 1000}
     run, state = await finished(tmp_path, rules, clock=clock, limits=limits)
-    assert len(outcome_of(state).iterations) == 2
+    assert len(state.outcomes["1"].iterations) == 2
     assert len(state.learnings) == 2
     [done] = run.of_type("step_done")
     assert done["status"] == "completed" and "max_seconds_planned" in done["reason"]
     assert not run.of_type("error")
     assert state.report and "max_seconds_planned" in state.messages[-1].text
-    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-51")
@@ -178,6 +136,147 @@ async def test_a_step_that_finds_nothing_ends_without_verdicts_and_is_named_as_n
     run, state = await finished(tmp_path, {"make_plan": steps, "choose_queries": unheard_of})
     assert {asked.form for asked in run.model.asked if asked.task == COVERED} == {"choose_queries"}
     assert {learning.step for learning in state.learnings.values()} == {"1"}
-    assert outcome_of(state, "2").iterations[-1].verdicts == ()
+    assert state.outcomes["2"].iterations[-1].verdicts == ()
     assert f"Not found: {COVERED}" in state.messages[-1].text
-    assert await run.replays_alike()
+
+
+def of_words(covered: int, of: int, **more: Any) -> dict[str, Any]:
+    """Rules of a step with `of` words whose only fact covers `covered` of them."""
+    steps = plan(step(" ".join(WORDS[:of])))
+    rules = {"make_plan": steps, "choose_queries": ANY_QUERY, "record_learnings": holding(covered)}
+    return {**rules, "evaluate_outcome": judged(covered / of, 1.0), "record_insights": insights("It is old."), **more}
+
+
+def noted(state: ResearchState) -> int:
+    """Number of insights in the memory."""
+    return sum(observation.kind == "insight" for observation in state.memory.values())
+
+
+@pytest.mark.behaviour("A-41")
+@pytest.mark.parametrize(("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)])
+async def test_only_sure_insights_are_noted(
+    tmp_path: Path, covered: int, of: int, confidence: float, times: int
+) -> None:
+    _, state = await finished(tmp_path, of_words(covered, of))
+    assert [iteration.confidence for iteration in state.outcomes["1"].iterations] == [confidence]
+    assert noted(state) == times
+
+
+@pytest.mark.behaviour("A-41", "A-42")
+async def test_insights_are_noted_only_where_something_new_was_learned(tmp_path: Path) -> None:
+    choices = lambda asked: {"queries": [f"Skerry {WORDS[asked.number]}"]}  # noqa: E731 - a rule
+    shown = in_turn(insights("It is old."), insights("It is tall."))
+    rules = of_words(20, 20, choose_queries=choices, give_verdict=INCOMPLETE, record_insights=shown)
+    _, state = await finished(tmp_path, rules)
+    iterations = state.outcomes["1"].iterations
+    # A verdict or a lack of news ends a step; confidence does not.
+    assert [len(iteration.learnings) for iteration in iterations] == [1, 0, 0]
+    assert [iteration.confidence for iteration in iterations] == [0.75, 0.73, 0.71]
+    assert noted(state) == 1
+
+
+@pytest.mark.behaviour("A-44", "A-46", "A-47")
+async def test_each_round_gets_a_verdict_and_the_step_hands_on_the_last(tmp_path: Path) -> None:
+    verdicts = in_turn(verdict(False, "Verdict 1.", "lamp"), verdict(True, "Verdict 2.", "height", "metres"))
+    choices = in_turn(queries(*THREE), queries("Tralee"))
+    rules = {"choose_queries": choices, "record_learnings": new_each_time, "give_verdict": verdicts}
+    run, state = await finished(tmp_path, rules)
+    fields = ("query", "is_complete", "reasoning", "key_elements")
+    assert [tuple(packet[field] for field in fields) for packet in run.of_type("step_assessed")] == [
+        (", ".join(THREE), False, "Verdict 1.", ["lamp"]),
+        ("Tralee", True, "Verdict 2.", ["height", "metres"]),
+    ]
+    last = state.outcomes["1"].verdict
+    assert state.outcomes["1"].is_complete and last
+    assert (last.reasoning, last.key_elements) == ("Verdict 2.", ("height", "metres"))
+
+
+@pytest.mark.behaviour("A-35", "A-45")
+async def test_a_verdict_that_fails_counts_as_not_complete_and_says_so(tmp_path: Path) -> None:
+    verdicts = in_turn(failing(OSError("gone")), verdict(True, "All is there."))
+    run, state = await finished(tmp_path, {"give_verdict": verdicts, "record_learnings": new_each_time})
+    assessed = [(packet["is_complete"], packet["reasoning"]) for packet in run.of_type("step_assessed")]
+    assert assessed[0][0] is False and assessed[0][1].startswith("No verdict was given: ")
+    assert assessed[1:] == [(True, "All is there.")]
+    [error] = run.of_type("error")
+    assert "OSError" in error["message"]
+    [finding] = state.findings.values()
+    assert len(finding.failures) == 1 and "OSError" in finding.failures[0]
+
+
+@pytest.mark.behaviour("A-48")
+async def test_the_plan_is_revised_once_a_round_if_something_is_sure(tmp_path: Path) -> None:
+    steps = plan(*map(step, THREE), step("Ada Moran Tralee", after=(1,)))
+    run, _ = await finished(tmp_path, {"make_plan": steps, "record_learnings": new_each_time})
+    # After the second round no step is left to change.
+    assert len(run.asked("update_plan")) == 1
+    assert len({packet["placement"]["turn_index"] for packet in run.of_type("step_started")}) == 2
+
+
+@pytest.mark.behaviour("A-48")
+async def test_a_second_look_leaves_out_rewords_and_adds_steps(tmp_path: Path) -> None:
+    steps = plan(step("Skerry Light"), step("Ada Moran", after=(1,)), step("Port Anlow", after=(1,)))
+    added = {"title": "Tides", "task": "spring tide", "requires_search": True}
+    changes = {
+        "needless": [{"step": "2", "reason": "It is known"}],
+        "reworded": [{"step": "3", "task": "Port Anlow ferry"}],
+        "added": [added],
+    }
+    looking = in_turn(lambda _: changes, lambda _: {})
+    _, state = await finished(tmp_path, {"make_plan": steps, "update_plan": looking})
+    assert [(step.task, step.status) for step in state.steps] == [
+        ("Skerry Light", "completed"),
+        ("Ada Moran", "skipped"),
+        ("Port Anlow ferry", "completed"),
+        ("spring tide", "completed"),
+    ]
+    assert "Not done: About Ada Moran: It is known." in state.messages[-1].text
+
+
+def task() -> StepTask:
+    step = PlanStep(id="1", title="Light", task="Skerry Light", requires_search=True)
+    return StepTask(
+        id="q-1", question_id="q", question="What?", text=step.task, cycle=0, position=0, turn=2, date="today",
+        language="English", scope=Scope(), seconds=60, tokens=None, searches=None, fetches=None, usd=None, step=step,
+    )  # fmt: skip
+
+
+async def broken(state: StepState) -> dict[str, Any]:
+    raise OSError(f"nobody knows why {state.task.id} breaks")
+
+
+async def ended(**channels: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Packets and output of a step that cannot be judged."""
+    graph = StateGraph(StepState, context_schema=Context, output_schema=StepOutput)
+    graph.add_node("evaluate", broken, error_handler=end_step)
+    graph.add_edge(START, "evaluate")
+    given: Any = {"given": [task()], "turn": 3, **channels}
+    heard: dict[str, list[Any]] = {"custom": [], "values": []}
+    async for mode, part in graph.compile().astream(given, stream_mode=["custom", "values"]):
+        heard[str(mode)].append(part)
+    return heard["custom"], heard["values"][-1]
+
+
+@pytest.mark.behaviour("A-59", "A-84")
+async def test_a_step_that_cannot_be_judged_keeps_its_learnings_and_its_verdict() -> None:
+    given = {"learnings": {FACT.id: FACT}, "iterations": [SURE], "numbered": [FACT.source], "failures": ["before"]}
+    packets, brought = await ended(**given)
+    assert [packet["type"] for packet in packets] == ["error", "step_done", "section_end"]
+    assert packets[1]["status"] == "completed"
+    assert brought["learnings"] == {FACT.id: FACT}
+    outcome = brought["outcomes"]["1"]
+    assert outcome.verdict
+    assert (outcome.iterations, outcome.is_complete) == ((SURE,), True)
+    assert outcome.verdict.reasoning == "All."
+    [finding] = brought["findings"].values()
+    assert finding.text == "It was lit in 1844. [1]"
+    assert finding.failures == ("before", "an error stopped it (OSError)")
+
+
+@pytest.mark.behaviour("A-48")
+@pytest.mark.parametrize(("covered", "of", "times"), [(5, 8, 0), (13, 20, 1)])
+async def test_the_plan_stays_as_it_is_where_nothing_is_sure(tmp_path: Path, covered: int, of: int, times: int) -> None:
+    task = " ".join(WORDS[:of])
+    steps = plan(step(task), step("Ada Moran", after=(1,)))
+    run, _ = await finished(tmp_path, of_words(covered, of, make_plan=steps))
+    assert len(run.asked("update_plan")) == times

@@ -48,6 +48,12 @@ def test_each_public_class_has_a_name_of_its_own() -> None:
     assert architecture.repeated_classes(twice) == ["Reply: core.run.reply, tools.reply"]
 
 
+def test_names_say_what_they_hold(tmp_path: Path) -> None:
+    assert architecture.unspecific_names(ROOT) == []
+    (tmp_path / "state.py").write_text("def place(one): ...")
+    assert architecture.unspecific_names(tmp_path) == ["state.py:1: place", "state.py:1: one"]
+
+
 def test_a_node_its_file_and_its_prompt_have_one_name() -> None:
     nodes = [module for module in MODULES if module.name in NODES]
     assert [complaint for module in nodes for complaint in architecture.misnamed_node(module)] == []
@@ -57,14 +63,14 @@ def test_a_node_its_file_and_its_prompt_have_one_name() -> None:
 
 def probe(tmp_path: Path, root: Path, modules: list[str]) -> dict[str, list[str]]:
     """Import the modules in a process of their own and tell what that did."""
-    places = [tmp_path / "home", tmp_path / "work"]
-    for place in places:
-        place.mkdir()
-    script = [sys.executable, "-P", "-B", str(ROOT / "tests" / "import_probe.py"), str(root), *modules]
-    environment = {**os.environ, "HOME": str(places[0])}
-    result = subprocess.run(script, cwd=places[1], env=environment, capture_output=True, text=True, check=False)
+    folders = [tmp_path / "home", tmp_path / "work"]
+    for folder in folders:
+        folder.mkdir()
+    script = [sys.executable, "-P", "-B", str(ROOT / "tests" / "project" / "import_probe.py"), str(root), *modules]
+    environment = {**os.environ, "HOME": str(folders[0])}
+    result = subprocess.run(script, cwd=folders[1], env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    return {**json.loads(result.stdout), "files": [path.name for place in places for path in place.iterdir()]}
+    return {**json.loads(result.stdout), "files": [path.name for folder in folders for path in folder.iterdir()]}
 
 
 @pytest.mark.slow

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import ROOT
-from search_api import Answer, serving
+from kit.docs import ROOT
+from kit.engines import Answer, serving
 
 from deep_research.core.run.context import Context
 from deep_research.tools.engine import Found
@@ -25,13 +25,13 @@ SEARCHES, NODE, PROMPT = range(3)
 ASK = """
 import asyncio, json, sys
 from pathlib import Path
-import lab, planned_lab
-from scripted import call, calls
+from kit import planned, runs as kit
+from kit.models import call, calls
 
-lab.FORMS["record_view"] = calls(call("record_view", summary="It is old."))
+kit.FORMS["record_view"] = calls(call("record_view", summary="It is old."))
 rules = {"record_view": lambda _: {"summary": "It is old."}}
-place = Path(sys.argv[1])
-runs = [lab.lab(place), lab.lab(place, verify="off"), planned_lab.planned_lab(place, rules)]
+folder = Path(sys.argv[1])
+runs = [kit.lab(folder), kit.lab(folder, verify="off"), planned.planned_lab(folder, rules)]
 for run in runs:
     assert asyncio.run(run.ask()).overview == "It is old."
 print(json.dumps([run.packets for run in runs]))

@@ -74,18 +74,18 @@ def build(kind: str, tree: Path, target: Path) -> Path:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel from an sdist of a copy of the tree in which strays lie about."""
-    place = tmp_path_factory.mktemp("build")
+    root = tmp_path_factory.mktemp("build")
     ignored = shutil.ignore_patterns(".*_cache", ".venv*", ".git", ".hypothesis", "__pycache__", "*.egg-info", "build")
-    tree = shutil.copytree(ROOT, place / "a tree", symlinks=True, ignore=ignored)
+    tree = shutil.copytree(ROOT, root / "a tree", symlinks=True, ignore=ignored)
     for stray in ("stray.py", "conftest.py"):
         (tree / stray).write_text("raise SystemExit('not a part of the package')\n")
     (tree / ".env").write_text("OPENAI_API_KEY=sk-CANARY\n")
-    with tarfile.open(build("sdist", tree, place)) as sdist:
-        sdist.extractall(place / "unpacked", filter="data")
-    (unpacked,) = (place / "unpacked").iterdir()
+    with tarfile.open(build("sdist", tree, root)) as sdist:
+        sdist.extractall(root / "unpacked", filter="data")
+    (unpacked,) = (root / "unpacked").iterdir()
     assert not (unpacked / ".env").exists()
     (unpacked / "stray.py").write_text("raise SystemExit('not a part of the package')\n")
-    return build("wheel", unpacked, place)
+    return build("wheel", unpacked, root)
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:

@@ -10,8 +10,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from lab import write_documents
-from pages import PAGES, ROOT, broken_links, commands, on_server, scripts
+from kit.docs import PAGES, ROOT, broken_links, commands, on_server, scripts
+from kit.runs import write_documents
 
 HERE = [script for script in scripts() if script not in on_server()]
 

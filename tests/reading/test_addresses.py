@@ -1,4 +1,4 @@
-"""Which addresses of the web may be read: how they are written, where they lead, what the settings open and deny."""
+"""Which web addresses may be read: their syntax, the networks they lead to, and what settings and robots.txt allow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ import re
 import pytest
 
 from deep_research.core.reading.addresses import ADDRESS_CHARACTERS, join_address, parse_address
-from deep_research.core.reading.policy import NEVER, NOT_PUBLIC, Policy, check_policy, domains_of, is_public
+from deep_research.core.reading.policy import (
+    NEVER,
+    NOT_PUBLIC,
+    Network,
+    Policy,
+    Robots,
+    check_policy,
+    domains_of,
+    is_public,
+)
 from deep_research.core.reading.records import Unread
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
@@ -22,13 +31,13 @@ NOT_READ = [
 PUBLIC = ["1.1.1.1", "100.63.255.255", "172.32.0.1", "192.0.1.1", "223.255.255.255", "2606:4700::1111", "2a00:1450::1"]
 
 
-def refusal(address: str, context: Context | None = None, *numbers: str) -> str:
-    """The code with which an address is refused whose name leads to these numbers; empty if it is not."""
+def refusal(address: str, context: Context | None = None, *ips: str) -> str:
+    """The code of the refusal of an address whose name has these IP addresses; empty if it is allowed."""
     policy = Policy(context or Context())
     try:
         parts = parse_address(address)
         policy.check_name(parts)
-        policy.check_numbers(parts, [ipaddress.ip_address(number) for number in numbers or (parts.host,)])
+        policy.check_ips(parts, [ipaddress.ip_address(ip) for ip in ips or (parts.host,)])
     except Unread as error:
         assert str(error)
         return error.code
@@ -44,11 +53,10 @@ def test_no_address_outside_the_public_internet_is_read(number: str) -> None:
     assert refusal("https://pages.example/", None, "1.1.1.1", number) == "private"
 
 
-@pytest.mark.parametrize("network", sorted({*NOT_PUBLIC, *NEVER}))
-def test_both_ends_of_every_network_of_the_table_are_refused(network: str) -> None:
-    whole = ipaddress.ip_network(network)
-    assert not is_public(whole[0])
-    assert not is_public(whole[-1])
+@pytest.mark.parametrize("network", [*NOT_PUBLIC, *NEVER], ids=str)
+def test_both_ends_of_every_network_of_the_tables_are_refused(network: Network) -> None:
+    assert not is_public(network[0])
+    assert not is_public(network[-1])
 
 
 @pytest.mark.parametrize("number", PUBLIC)
@@ -80,7 +88,7 @@ UNUSUAL_NUMBERS = [
 
 @pytest.mark.parametrize("text", [*NO_ADDRESSES, *(f"http://{number}/" for number in UNUSUAL_NUMBERS)])
 @pytest.mark.fault("R1")
-def test_an_address_that_can_be_read_in_two_ways_is_refused(text: str) -> None:
+def test_an_ambiguous_address_is_refused(text: str) -> None:
     assert refusal(text, None, "1.1.1.1") == "bad address"
 
 
@@ -119,17 +127,17 @@ def test_an_address_has_one_form(text: str, shown: str) -> None:
         ("http://other.example", "http://other.example/"),
     ],
 )
-def test_a_reference_is_joined_to_the_address_of_its_page(reference: str, joined: str) -> None:
+def test_a_link_is_resolved_against_the_address_of_its_page(reference: str, joined: str) -> None:
     assert str(join_address("https://wiki.example/a/b?page=1", reference)) == joined
 
 
 @pytest.mark.parametrize("path", ["x" * 1983, "é" * 330, "😀" * 165, "x#" + "quoted%20" * 300 + "end"])
-def test_an_address_is_as_long_as_it_is_sent(path: str) -> None:
+def test_the_length_limit_applies_to_the_address_as_sent(path: str) -> None:
     assert len(str(parse_address(f"http://a.example/{path}"))) <= ADDRESS_CHARACTERS
 
 
 @pytest.mark.parametrize("reference", ["/\\other.example", "http://[", "\x7f", "file:///x", "//user@b.example"])
-def test_a_reference_that_can_be_read_in_two_ways_is_refused(reference: str) -> None:
+def test_an_ambiguous_link_is_refused(reference: str) -> None:
     with pytest.raises(Unread) as caught:
         join_address("https://wiki.example/a/b", reference)
     assert caught.value.code == "bad address"
@@ -169,7 +177,7 @@ def test_a_reference_that_can_be_read_in_two_ways_is_refused(reference: str) -> 
     ],
 )
 @pytest.mark.fault("R4")
-def test_an_entry_of_allow_private_opens_that_and_nothing_more(
+def test_an_entry_of_allow_private_opens_nothing_else(
     entries: list[str], address: str, numbers: list[str], code: str
 ) -> None:
     assert refusal(address, Context(allow_private=tuple(entries)), *numbers) == code
@@ -183,7 +191,7 @@ NO_ENTRIES = [
 
 
 @pytest.mark.parametrize("entry", NO_ENTRIES)
-def test_an_entry_that_opens_nothing_known_is_a_mistake_of_the_user(entry: str) -> None:
+def test_a_malformed_entry_of_allow_private_is_an_unknown_setting(entry: str) -> None:
     with pytest.raises(UnknownSetting, match="allow_private"):
         Policy(Context(allow_private=(entry,)))
 
@@ -220,7 +228,7 @@ NO_DOMAINS = [
 
 
 @pytest.mark.parametrize("setting", ["domains_allow", "domains_deny"])
-def test_a_domain_that_is_none_is_a_mistake_of_the_user(setting: str) -> None:
+def test_a_malformed_domain_is_an_unknown_setting(setting: str) -> None:
     for entry in NO_DOMAINS:
         with pytest.raises(UnknownSetting, match=f"{setting}: {re.escape(repr(entry))} is not a domain"):
             check_policy(Context.model_validate({setting: ("wiki.example", entry)}))
@@ -234,3 +242,30 @@ def test_the_forms_of_a_domain_mean_one_host() -> None:
         "::1",
         "127.0.0.1",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "is_allowed"),
+    [
+        ("", "/x", True),
+        ("User-agent: *\nDisallow:", "/x", True),
+        ("User-agent: *\nDisallow: /", "/x", False),
+        ("Disallow: /", "/x", True),
+        ("USER-AGENT : * # all\n disallow:/private # secret", "/private/x", False),
+        ("User-agent: *\nDisallow: /\nAllow: /public", "/public/x", True),
+        ("User-agent: *\nAllow: /public\nDisallow: /public/inner", "/public/inner/x", False),
+        ("User-agent: *\nDisallow: /page\nAllow: /page", "/page", True),
+        ("User-agent: *\nDisallow: /*.pdf$", "/a/b.pdf", False),
+        ("User-agent: *\nDisallow: /a*b*c", "/axxbxxc", False),
+        ("User-agent: *\nDisallow: /x$", "/xy", True),
+        ("User-agent: *\nDisallow: /*?", "/search?q=1", False),
+        ("User-agent: *\nDisallow: /häfen", "/h%C3%A4fen/x", False),
+        ("User-agent: other\nDisallow: /", "/x", True),
+        ("User-agent: Deep-Research/2.0\nDisallow: /", "/x", False),
+        ("User-agent: deep-research\nAllow: /\n\nUser-agent: *\nDisallow: /", "/x", True),
+        ("User-agent: *\nDisallow: /a\n\nUser-agent: *\nDisallow: /b", "/b", False),
+        ("User-agent: *\nCrawl-delay: 9\nSitemap: /s.xml\nDisallow: /b", "/b", False),
+    ],
+)
+def test_the_longest_rule_of_robots_txt_for_this_agent_decides(text: str, target: str, is_allowed: bool) -> None:
+    assert Robots(text, "deep-research").allows(target) is is_allowed

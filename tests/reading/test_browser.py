@@ -1,4 +1,4 @@
-"""Pages that are empty without their scripts, in a real browser, and what such pages can do to us: nothing."""
+"""Pages that are empty without their scripts are rendered in a real browser, and hostile ones do no harm."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
-import web_pages
-from rendering import ATTACK, BROWSER, CHROMIUM, FURTHER_TRIES, Traces, page_with, publish_app, reading, refusal, show
-from search_api import Answer, found
-from web import Exchange, Web, hostile_web
-from wire import FACTS, PADDING, Wires, is_right, researched
+from kit import web as web_pages
+from kit.engines import Answer, found
+from kit.files import ATTACK, BROWSER, CHROMIUM, FURTHER_TRIES, Traces, page_with, publish_app, reading, refusal, show
+from kit.web import Exchange, Web, hostile_web
+from kit.wire import FACTS, PADDING, Wires, is_right, researched
 
 NAME = "app.example"
 pytestmark = [
@@ -38,7 +37,7 @@ def traces(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traces]:
 
 
 def seen_at(web: Web, path: str, traces: Traces) -> asyncio.Event:
-    """Remember what runs when this path is asked for; the event is set then."""
+    """Record the running processes when this path is requested, and set the event then."""
     loop, event = asyncio.get_running_loop(), asyncio.Event()
 
     async def answer(exchange: Exchange) -> None:
@@ -102,24 +101,18 @@ async def test_it_reaches_nothing_that_is_not_allowed(web: Web, traces: Traces) 
 
 
 @pytest.mark.parametrize(
-    ("code", "limits", "why"),
+    ("code", "reason"),
     [
-        ("while (true);", {"render_seconds": 8}, "render_seconds"),
-        (
-            "const ask = () => fetch('/n').then(ask, ask); for (;;) { ask(); alert(); }",
-            {"render_seconds": 8},
-            "render_",
-        ),
-        ("(function ask() { fetch('/n').then(ask, ask); setTimeout(ask); })();", {"render_seconds": 8}, "text"),
+        ("while (true);", "render_seconds"),
+        ("const ask = () => fetch('/n').then(ask, ask); for (;;) { ask(); alert(); }", "render_"),
+        ("(function ask() { fetch('/n').then(ask, ask); setTimeout(ask); })();", "text"),
     ],
 )
-async def test_scripts_without_end_are_cut(
-    web: Web, traces: Traces, code: str, limits: dict[str, Any], why: str
-) -> None:
+async def test_endless_scripts_are_cut(web: Web, traces: Traces, code: str, reason: str) -> None:
     seen = seen_at(web, "/seen", traces)
     web.publish("/endless", page_with(f"await fetch('/seen'); {code}"))
-    async with reading(web, limits=limits) as reader:
-        assert why in await refusal(reader, web.url("/endless"))
+    async with reading(web, limits={"render_seconds": 8}) as reader:
+        assert reason in await refusal(reader, web.url("/endless"))
     assert seen.is_set()
     traces.check()
 
@@ -166,7 +159,7 @@ async def test_a_process_that_is_killed_leaves_nothing_behind(web: Web, traces: 
         "        await reader.read(sys.argv[2])\n"
         "asyncio.run(main())"
     )
-    arguments = [sys.executable, "-c", program, web.place, web.url("/endless")]
+    arguments = [sys.executable, "-c", program, web.netloc, web.url("/endless")]
     process = subprocess.Popen(arguments, env={**os.environ, "DEEP_RESEARCH_BROWSER": BROWSER})
     await seen.wait()
     process.send_signal(signal.SIGKILL)
@@ -178,7 +171,7 @@ async def test_a_process_that_is_killed_leaves_nothing_behind(web: Web, traces: 
     ("opened", "answers", "is_read"),
     [
         (f"{NAME}:", ["127.0.0.1"] * 3, True),
-        # Any name may be made to lead into a network that is open; a script must not read there under its own name.
+        # A script must not read an opened network under its own name, which its author can point anywhere.
         ("127.0.0.0/8:", ["127.0.0.1"] * 3, False),
         (f"{NAME}:", ["127.0.0.1", "169.254.169.254", "127.0.0.1"], False),
         (f"{NAME}:", ["127.0.0.1", "127.0.0.1", "169.254.169.254"], False),

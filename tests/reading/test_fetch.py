@@ -1,4 +1,4 @@
-"""One request after the other: where it goes, what it carries, which refusal its answer brings."""
+"""Single requests: their destination, their headers, and the refusals that responses lead to."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import web_pages
 from hypothesis import given
 from hypothesis import strategies as st
-from web import Web, hostile_web
+from kit import web as web_pages
+from kit.web import Web, hostile_web
 
 from deep_research.core.reading.addresses import parse_address
 from deep_research.core.reading.fetch import Fetcher, Resolver
@@ -35,9 +35,9 @@ def quiet(web: Web) -> Web:
 
 @asynccontextmanager
 async def fetching(web: Web, resolve: Resolver | None = None, **settings: Any) -> AsyncIterator[Fetcher]:
-    """A fetcher that may read this web, by number and by name."""
+    """A fetcher that may read this web by IP address and by name."""
     limits = Limits(page_seconds=5, **settings.pop("limits", {}))
-    settings = {"allow_private": (web.place, f"{NAME}:{web.port}"), "robots": False, **settings}
+    settings = {"allow_private": (web.netloc, f"{NAME}:{web.port}"), "robots": False, **settings}
     async with Fetcher(Context(limits=limits, **settings), resolve) as fetcher:
         yield fetcher
 
@@ -53,7 +53,7 @@ async def refusal(fetcher: Fetcher, address: str) -> str:
     st.text(st.sampled_from("hps:/@?#[]%.\\x0 \taé。１")), st.sampled_from(["", "http://", "https://a", "http://[::1]"])
 )
 @pytest.mark.fault("R1", "R2")
-def test_a_text_is_an_address_that_all_read_alike_or_it_is_refused(text: str, begin: str) -> None:
+def test_every_address_is_unambiguous_or_refused(text: str, begin: str) -> None:
     try:
         address = parse_address(begin + text)
     except Unread as error:
@@ -65,7 +65,7 @@ def test_a_text_is_an_address_that_all_read_alike_or_it_is_refused(text: str, be
 
 
 class Names:
-    """A resolver that gives another answer each time."""
+    """A resolver with a list of answers."""
 
     def __init__(self, *answers: list[str]) -> None:
         self.answers = list(answers)
@@ -84,7 +84,7 @@ async def test_a_page_is_fetched_with_its_final_address_kind_and_charset(quiet: 
 
 
 @pytest.mark.fault("R6")
-async def test_a_request_carries_nothing_but_who_asks_for_what(quiet: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_has_only_the_four_necessary_headers(quiet: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     quiet.publish("/cookie", "", 302, set_cookie="id=1; Path=/", location="/plain")
@@ -95,13 +95,13 @@ async def test_a_request_carries_nothing_but_who_asks_for_what(quiet: Web, monke
     assert [request.target for request in quiet.requests] == ["/cookie", "/plain", "/plain"]
     for request in quiet.requests:
         assert request.headers.keys() == {"host", "user-agent", "accept", "accept-encoding"}
-        assert request.headers["host"] == quiet.place
+        assert request.headers["host"] == quiet.netloc
         assert request.headers["user-agent"].startswith("deep-research/0.")
         assert request.headers["accept-encoding"] == "gzip"
 
 
 @pytest.mark.fault("R2", "R3")
-async def test_a_name_is_looked_up_once_and_the_connection_goes_to_the_checked_number(quiet: Web) -> None:
+async def test_a_name_is_resolved_once_and_the_connection_goes_to_the_checked_ip_address(quiet: Web) -> None:
     quiet.publish("/page", "Deep water.")
     names = Names(["127.0.0.1"], ["10.0.0.1"])
     async with fetching(quiet, names) as fetcher:
@@ -112,7 +112,7 @@ async def test_a_name_is_looked_up_once_and_the_connection_goes_to_the_checked_n
 
 
 @pytest.mark.fault("R3")
-async def test_each_hop_is_looked_up_and_checked_anew(quiet: Web) -> None:
+async def test_each_redirect_is_resolved_and_checked_again(quiet: Web) -> None:
     names = Names(["127.0.0.1"], ["169.254.169.254"])
     async with fetching(quiet, names) as fetcher:
         assert await refusal(fetcher, quiet.url("/redirect?/page", NAME)) == "private"
@@ -128,13 +128,13 @@ async def test_one_private_answer_among_public_ones_is_enough_to_refuse(quiet: W
     assert quiet.requests == []
 
 
-async def test_a_number_that_takes_no_connection_is_followed_by_the_next(quiet: Web) -> None:
+async def test_if_an_ip_address_accepts_no_connection_the_next_one_is_tried(quiet: Web) -> None:
     quiet.publish("/page", "Deep water.")
     async with fetching(quiet, Names(["127.0.0.2", "127.0.0.1"])) as fetcher:
         assert (await fetcher.fetch(quiet.url("/page", NAME))).data == b"Deep water."
 
 
-async def test_a_name_that_leads_nowhere_is_unreachable(quiet: Web) -> None:
+async def test_a_name_that_cannot_be_resolved_is_unreachable(quiet: Web) -> None:
     async def fail(host: str, port: int) -> list[str]:
         raise OSError("no such name")
 
@@ -167,7 +167,7 @@ async def test_each_status_has_its_code_and_is_not_asked_twice(quiet: Web, statu
 
 
 @pytest.mark.fault(29)
-async def test_a_server_in_trouble_is_asked_once_more(quiet: Web) -> None:
+async def test_a_server_error_is_retried_once(quiet: Web) -> None:
     async with fetching(quiet) as fetcher:
         assert (await fetcher.fetch(quiet.url("/flaky"))).data == web_pages.ARTICLE.encode()
         assert quiet.asked("/flaky") == 2
@@ -201,17 +201,17 @@ async def test_a_site_without_readable_robots_txt_forbids_nothing(quiet: Web, pa
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[str, str]:
-    """A certificate for `NAME` alone, and its key."""
-    place, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    """A certificate for `NAME` and its key."""
+    path, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     wanted = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}", "-days", "2", "-nodes"]
     kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    command = ["openssl", *kind, "-keyout", str(key), "-out", str(place), *wanted]
+    command = ["openssl", *kind, "-keyout", str(key), "-out", str(path), *wanted]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return str(place), str(key)
+    return str(path), str(key)
 
 
 @pytest.mark.fault("R3")
-async def test_the_certificate_is_checked_for_the_name_while_the_connection_goes_to_the_number(
+async def test_the_certificate_is_checked_for_the_name_while_the_connection_goes_to_the_ip_address(
     certificate: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -222,7 +222,7 @@ async def test_the_certificate_is_checked_for_the_name_while_the_connection_goes
         web.publish("/page", "Deep water.")
         web.publish("/down", "", 302, location=f"http://{NAME}:{web.port}/page")
         settings: dict[str, Any] = {
-            "allow_private": (web.place, "pages.example", "wrong.example"),
+            "allow_private": (web.netloc, "pages.example", "wrong.example"),
             "ports": (web.port,),
         }
         always: Resolver = lambda host, port: asyncio.sleep(0, ["127.0.0.1"])  # noqa: E731 - as short as it gets

@@ -1,11 +1,11 @@
-"""Office documents and books that are made to hurt: refused in a moment, or read without what hurts."""
+"""Hostile office documents and books are refused quickly, or read without their harmful parts."""
 
 from __future__ import annotations
 
 import zipfile
 
 import pytest
-from office_files import TEXT, book, edited, replacing, sheet, slides, word
+from kit.files import TEXT, book, edited, replacing, sheet, slides, word
 
 from deep_research.core.reading.documents.office import UNPACKED_BYTES
 from deep_research.core.reading.documents.worker import parse
@@ -60,18 +60,18 @@ def test_an_archive_that_bursts_is_refused_before_it_does(name: str) -> None:
     assert reason_of(many, name) == "too large"
 
 
-def test_more_than_is_held_in_memory_is_not_unpacked() -> None:
+def test_a_member_that_is_too_large_for_memory_is_not_unpacked() -> None:
     # Not packed at all, it cannot be taken for a bomb.
     data = edited(word(), {"word/styles.xml": lambda _: bytes(UNPACKED_BYTES)}, zipfile.ZIP_STORED)
     assert reason_of(data, "a.docx") == "too large"
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub"])
-def test_what_is_locked_broken_or_something_else_is_told_apart(name: str) -> None:
+def test_encrypted_broken_and_other_files_are_distinguished(name: str) -> None:
     older = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
     locked = bytearray(word())
-    for place in (locked.index(b"PK\x03\x04") + 6, locked.index(b"PK\x01\x02") + 8):
-        locked[place] |= 1
+    for offset in (locked.index(b"PK\x03\x04") + 6, locked.index(b"PK\x01\x02") + 8):
+        locked[offset] |= 1
     assert reason_of(older + "EncryptedPackage".encode("utf-16-le"), name) == "encrypted"
     assert reason_of(bytes(locked), name) == "encrypted"
     for data in (older, word()[:5000], b"only text", b"PK\x05\x06" + bytes(18)):
@@ -79,7 +79,7 @@ def test_what_is_locked_broken_or_something_else_is_told_apart(name: str) -> Non
 
 
 @pytest.mark.fault("R29")
-def test_paths_and_links_that_lead_out_of_a_document_lead_nowhere() -> None:
+def test_paths_and_links_out_of_a_document_are_ignored() -> None:
     outside = (
         b'<Relationship Id="rId66" TargetMode="External" Target="file:///etc/passwd"'
         b' Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/attachedTemplate"/>'

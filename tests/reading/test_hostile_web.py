@@ -1,4 +1,4 @@
-"""What a server can do to its reader: each is cut in time, with its code, while the event loop stays live."""
+"""Hostile servers: each attack ends in time with its code, while the event loop stays live."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-import web_pages
-from web import Web
+from kit import web as web_pages
+from kit.files import reading
+from kit.web import Web
 
 from deep_research.core.reading.records import Unread
 from deep_research.core.reading.web_page import WebPage, WebReader
-from deep_research.core.run.context import Context
-from deep_research.core.run.limits import Limits
 
 SHORT_SECONDS = 0.5
 # CPU time of the event loop's thread; parsing one of the large pages there would take several times as long.
 STALL_SECONDS = 1.0
+LIMITED: dict[str, Any] = {"browser": "off", "limits": {"max_page_bytes": 100_000}}
 
 # One reader serves most tests: its client and children take a moment to start.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -29,14 +29,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def reader(web: Web) -> AsyncIterator[WebReader]:
-    async with reading(web) as reader:
-        yield reader
-
-
-@asynccontextmanager
-async def reading(web: Web, **limits: Any) -> AsyncIterator[WebReader]:
-    numbers = {"page_seconds": 60, "max_page_bytes": 100_000, **limits}
-    async with WebReader(Context(allow_private=(web.place,), robots=False, limits=Limits(**numbers))) as reader:
+    async with reading(web, **LIMITED) as reader:
         yield reader
 
 
@@ -51,7 +44,7 @@ async def code_of(reader: WebReader, address: str) -> str:
 
 
 class Probe:
-    """Measures the longest piece of work that the event loop does without letting anybody else have a turn."""
+    """Measures the longest time for which the event loop is blocked."""
 
     def __init__(self) -> None:
         self.stall = 0.0
@@ -66,7 +59,7 @@ class Probe:
 
 @asynccontextmanager
 async def live_loop() -> AsyncIterator[None]:
-    """The event loop must stay live meanwhile."""
+    """Assert that the event loop stays live."""
     probe = Probe()
     task = asyncio.create_task(probe.run())
     try:
@@ -128,7 +121,7 @@ async def test_no_body_and_no_header_grows_beyond_its_limit(web: Web, reader: We
 
 
 @pytest.mark.fault(31)
-async def test_what_is_compressed_and_fits_is_read(web: Web, reader: WebReader) -> None:
+async def test_compressed_content_within_the_limit_is_read(web: Web, reader: WebReader) -> None:
     page = web_pages.ARTICLE.encode()
     web.publish("/gzip", web_pages.gzipped(page), content_encoding="gzip")
     web.publish("/x-gzip", web_pages.gzipped(page), content_encoding="X-Gzip")
@@ -144,9 +137,10 @@ async def test_what_is_compressed_and_fits_is_read(web: Web, reader: WebReader) 
 @pytest.mark.parametrize("path", ["/drip-headers", "/drip-body", "/silence", "/crumbs", "/interim"])
 @pytest.mark.fault("R5")
 async def test_a_slow_server_has_one_deadline_for_everything(web: Web, path: str) -> None:
-    async with reading(web, page_seconds=SHORT_SECONDS, max_page_bytes=2_000_000) as reader, live_loop():
-        paths = (path, f"/redirect?{path}")
-        codes = await asyncio.gather(*(code_of(reader, web.url(one)) for one in paths))
+    limits = {"page_seconds": SHORT_SECONDS, "max_page_bytes": 2_000_000}
+    async with reading(web, limits=limits) as reader, live_loop():
+        addresses = web.url(path), web.url(f"/redirect?{path}")
+        codes = await asyncio.gather(*(code_of(reader, address) for address in addresses))
     assert codes == ["timed out", "timed out"]
 
 
@@ -169,7 +163,7 @@ async def test_a_slow_server_has_one_deadline_for_everything(web: Web, path: str
         (b"%PDF-1.4\n garbage", "application/pdf", "broken"),
     ],
 )
-async def test_what_a_body_is_shows_in_its_beginning(
+async def test_the_first_bytes_of_a_body_decide_its_kind(
     web: Web, reader: WebReader, body: bytes | str, label: str, code: str
 ) -> None:
     assert await code_of(reader, web.publish("/labelled", body, content_type=label)) == code
@@ -187,7 +181,7 @@ async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_
     addresses = [web.publish(path, page) for path, page in large.items()]
     pdf = web.publish("/pdf-bomb", web_pages.pdf_of("Deep", 1_000_000), content_type="application/pdf")
     limits = {"page_seconds": 60, "max_page_bytes": 10_000_000, "parse_seconds": 2}
-    async with reading(web, **limits) as reader, live_loop():
+    async with reading(web, limits=limits) as reader, live_loop():
         codes = await asyncio.gather(*(code_of(reader, address) for address in [*addresses, pdf]))
         assert codes[-1] == "timed out"
         assert set(codes) <= {"", "timed out", "broken", "empty shell", "too large"}
@@ -200,12 +194,14 @@ async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_
 
 
 @pytest.mark.fault(32, 35, 45)
-async def test_a_cancelled_reading_stops_at_once_and_leaves_nothing_open(web: Web) -> None:
+async def test_a_cancelled_reading_stops_at_once_and_none_of_the_others(web: Web) -> None:
     pdf = web.publish("/pdf-bomb", web_pages.pdf_of("Deep", 1_000_000), content_type="application/pdf")
-    async with reading(web, page_seconds=600, parse_seconds=600) as reader:
+    limits = {"page_seconds": 600, "parse_seconds": 600}
+    async with reading(web, limits=limits) as reader, reading(web, limits=limits) as other:
         tasks = [asyncio.create_task(reader.read(address)) for address in (pdf, pdf, pdf, web.url("/drip-body"))]
         await asyncio.sleep(0.5)
         for task in tasks:
             task.cancel()
         results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert (await other.read(web.publish("/page", web_pages.ARTICLE))).title == "The harbour"
     assert all(isinstance(result, asyncio.CancelledError) for result in results)

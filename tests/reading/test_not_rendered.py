@@ -1,4 +1,4 @@
-"""Pages that no browser renders: because there is none, or because they are refusals."""
+"""Pages that are not rendered: there is no browser, or they are refusals."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import web_pages
-from rendering import BROWSER, SHELL, publish_app, reading, refusal
-from search_api import Answer, found
-from web import Web
-from wire import FACTS, Wires, researched
+from kit import web as web_pages
+from kit.files import SHELL, publish_app, reading, refusal
+from kit.web import Web
 
 
 @pytest.fixture
@@ -39,24 +37,12 @@ async def test_without_extra_or_chromium_it_is_named_with_the_way_out(
     assert ("setting browser" in message) == (settings.get("browser") != "off")
 
 
-async def test_the_report_of_a_run_names_the_page_and_the_extra(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "playwright", None)
-    with wires({"researcher": researched}, browser=BROWSER) as wire:
-        for name in FACTS:
-            wire.engine.on(name, Answer([found(wire.web.url(f"/{name}"), name.title(), FACTS[name])]))
-        publish_app(wire.web, "/light", "Light", FACTS["light"])
-        state = await wire.ask()
-    notes = state.messages[-1].text.splitlines()
-    assert any("/light (there" in note and 'pip install ".[browser]"' in note for note in notes)
-    assert not any(source.is_rendered for source in state.sources.values())
-
-
 @pytest.mark.parametrize(
     ("status", "body", "headers", "code"),
     [
-        *((status, SHELL, {}, code) for status, code in ((401, "blocked"), (402, "paywall"), (403, "blocked"))),
+        (402, SHELL, {}, "paywall"),
         (429, SHELL, {}, "blocked"),
-        (200, SHELL, {"cf_mitigated": "challenge"}, "challenge"),
+        (403, SHELL, {"cf_mitigated": "challenge"}, "challenge"),
         (200, web_pages.CHALLENGE, {}, "challenge"),
         (200, web_pages.PAYWALL, {}, "paywall"),
         (200, "<html><body>Nothing.</body></html>", {}, "empty shell"),
@@ -68,10 +54,3 @@ async def test_refusals_and_pages_without_scripts_are_not_rendered(
     async with reading(web, browser="no-such-chromium") as reader:
         message = await refusal(reader, web.publish("/refused", body, status, **headers), code)
     assert "browser" not in message
-
-
-async def test_what_robots_txt_forbids_is_not_rendered(web: Web, no_browsers: None) -> None:
-    web.robots = "User-agent: *\nDisallow: /forbidden\n"
-    async with reading(web, browser="no-such-chromium", robots=True) as reader:
-        assert "setting robots" in await refusal(reader, web.publish("/forbidden", SHELL), "robots")
-    web.robots = None

@@ -1,9 +1,8 @@
-"""Numbers arrive as they were written, whatever the kind of document: none is changed, glued, lost or made up."""
+"""Numbers of every kind of document arrive as written: none is changed, joined, lost or invented."""
 
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 import re
@@ -21,11 +20,11 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from office_files import book, saved
+from kit.files import book, saved
+from kit.thirty_pages import PAGES, Page
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from pptx.util import Inches
-from thirty_pages import PAGES, Page
 
 from deep_research.core.reading.documents.worker import parse
 from deep_research.core.reading.records import Unreadable
@@ -38,7 +37,7 @@ def numbers(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
-def test_what_a_reader_finds_on_a_page_is_read_and_what_stands_around_it_is_not(page: Page) -> None:
+def test_the_content_of_a_page_is_read_and_what_surrounds_it_is_not(page: Page) -> None:
     text = parse(page.html.encode(), "page.html").text
     assert [fact for fact in page.facts if fact not in text] == []
     assert [words for words in page.noise if words in text] == []
@@ -110,11 +109,11 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("rows", "shown"), TABLES)
-def test_each_cell_of_a_table_stands_in_its_row_under_its_heads(rows: str, shown: str) -> None:
+def test_each_table_cell_is_in_its_row_under_its_headers(rows: str, shown: str) -> None:
     assert parse(f"<html><body><table>{rows}</table></body></html>".encode(), "a.html").text == shown
 
 
-def test_spans_without_end_fill_a_table_only_so_far() -> None:
+def test_huge_spans_fill_a_table_only_up_to_a_limit() -> None:
     rows = "<tr><td rowspan=65534 colspan=1000>1<td>2</tr>" + "<tr><td>3</tr>" * 3000
     text = parse(f"<html><body><table>{rows}</table></body></html>".encode(), "a.html").text
     assert numbers(text) == {"1", "2", "3"}
@@ -123,19 +122,16 @@ def test_spans_without_end_fill_a_table_only_so_far() -> None:
 def test_merged_cells_and_two_rows_of_heads_are_resolved_in_word_and_on_slides() -> None:
     document, show = docx.Document(), pptx.Presentation()
     slide = show.slides.add_slide(show.slide_layouts[6])
-    for table in (
-        document.add_table(3, 3),
-        slide.shapes.add_table(3, 3, 0, 0, Inches(3), Inches(2)).table,
-    ):
-        for place, text in enumerate(("Route", "Leaves", "", "", "Weekdays", "Sunday", "Skerry", "07:40", "09:15")):
-            table.cell(place // 3, place % 3).text = text
+    for table in (document.add_table(3, 3), slide.shapes.add_table(3, 3, 0, 0, Inches(3), Inches(2)).table):
+        for index, text in enumerate(("Route", "Leaves", "", "", "Weekdays", "Sunday", "Skerry", "07:40", "09:15")):
+            table.cell(index // 3, index % 3).text = text
         table.cell(0, 0).merge(table.cell(1, 0))
         table.cell(0, 1).merge(table.cell(0, 2))
     for file, name in ((document, "a.docx"), (show, "a.pptx")):
         assert TABLES[0][1] in parse(saved(file), name).text
 
 
-def test_word_heads_feet_comments_and_notes_are_read_once_and_page_numbers_are_not() -> None:
+def test_word_headers_footers_comments_and_notes_are_read_once_and_page_numbers_are_not() -> None:
     document = docx.Document()
     paragraph = document.add_paragraph("The light was lit in 1844.")
     document.add_comment(paragraph.runs, text="Or in 1850?", author="Bo", initials="B")
@@ -183,7 +179,7 @@ Rows = list[list[Value]]
 
 
 def as_page(rows: Rows) -> bytes:
-    cells = [[html.escape(one.base) + (f"<sup>{one.power}</sup>" if one.power else "") for one in row] for row in rows]
+    cells = [[value.base + f"<sup>{value.power}</sup>" * bool(value.power) for value in row] for row in rows]
     lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
     words = "".join(f"<li>{cell} boats<sup>1</sup></li><li>{cell}<br>{cell}</li>" for row in cells for cell in row)
     return f"<html><body><ul>{words}</ul><table><tr><th>a<th>b<th>c</tr>{lines}</table></body></html>".encode()
@@ -194,8 +190,8 @@ def as_word(rows: Rows) -> bytes:
     table = document.add_table(len(rows) + 1, 3)
     table.cell(0, 0).merge(table.cell(0, 1)).text = "a"
     for line, row in enumerate(rows, 1):
-        for place, value in enumerate(row):
-            for paragraph in (document.add_paragraph("of "), table.cell(line, place).paragraphs[0]):
+        for column, value in enumerate(row):
+            for paragraph in (document.add_paragraph("of "), table.cell(line, column).paragraphs[0]):
                 paragraph.add_run(value.base)
                 paragraph.add_run(value.power).font.superscript = True
     return saved(document)
@@ -206,8 +202,10 @@ def as_sheet(rows: Rows) -> bytes:
     sheet.active.append(["a", "b", "c"])
     raised = InlineFont(vertAlign="superscript")
     for row in rows:
-        cells = [CellRichText(one.base, TextBlock(raised, one.power)) if one.power else float(one.base) for one in row]
-        sheet.active.append(cells)
+        powers = [CellRichText(value.base, TextBlock(raised, value.power)) for value in row]
+        sheet.active.append(
+            [rich if value.power else float(value.base) for rich, value in zip(powers, row, strict=True)]
+        )
     return saved(sheet)
 
 
@@ -216,8 +214,8 @@ def as_slides(rows: Rows) -> bytes:
     slide = show.slides.add_slide(show.slide_layouts[6])
     table = slide.shapes.add_table(len(rows), 3, 0, 0, Inches(3), Inches(2)).table
     for line, row in enumerate(rows):
-        for place, value in enumerate(row):
-            paragraph = table.cell(line, place).text_frame.paragraphs[0]
+        for column, value in enumerate(row):
+            paragraph = table.cell(line, column).text_frame.paragraphs[0]
             paragraph.add_run().text = value.base
             run = paragraph.add_run()
             run.text = value.power
@@ -232,9 +230,8 @@ def as_csv(rows: Rows) -> bytes:
 
 
 def as_records(rows: Rows) -> bytes:
-    return json.dumps(
-        [{"title": "x", **{f"f{'abc'[place]}": one.shown for place, one in enumerate(row)}} for row in rows]
-    ).encode()
+    names = ("title", "fa", "fb", "fc")
+    return json.dumps([dict(zip(names, ["x", *(value.shown for value in row)], strict=True)) for row in rows]).encode()
 
 
 def as_book(rows: Rows) -> bytes:
@@ -265,7 +262,7 @@ def exact(value: str) -> str:
 def test_the_numbers_of_a_document_are_those_that_its_program_wrote(
     write: Callable[[Rows], bytes], name: str, times: int, rows: Rows
 ) -> None:
-    """Each as often as it was written: that one stands in a list hides no cell that was lost."""
+    """Each as often as it was written, so that no other occurrence hides a lost cell."""
     written = Counter(exact(value.shown) for row in rows for value in row for _ in range(times))
     read = _NUMBER.findall(re.sub(r"## Slide \d+", "", parse(write(rows), name).text))
     assert Counter(map(exact, read)) == written

@@ -1,4 +1,4 @@
-"""Documents of Word, PowerPoint and Excel to text."""
+"""Word, PowerPoint and Excel documents become text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pptx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from office_files import MODIFIED, TEXT, core_properties, edited, replacing, saved, sheet, slides, word
+from kit.files import MODIFIED, TEXT, core_properties, edited, replacing, saved, sheet, slides, word
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
@@ -29,20 +29,20 @@ def test_a_word_document_keeps_headings_lists_and_tables_in_their_order() -> Non
     document.add_paragraph("Three men kept it.")
     document.add_paragraph("Ada Moran", style="List Bullet")
     table = document.add_table(3, 2)
-    for place, text in enumerate(("Year", "Keeper | mate", "1901", "Ada\nMoran", "", "")):
-        table.cell(place // 2, place % 2).text = text
-    document.add_paragraph("The end.")
+    for index, text in enumerate(("Year", "Keeper | mate", "1901", "Ada\nMoran", "", "")):
+        table.cell(index // 2, index % 2).text = text
+    document.add_table(1, 1).cell(0, 0).text = "A frame is no table."
     assert parse(saved(document), "light.docx").text.split("\n\n") == [
         "# The Skerry Light",
         "## Its keepers",
         "Three men kept it.",
         "- Ada Moran",
         "| Year | Keeper \\| mate |\n| --- | --- |\n| 1901 | Ada Moran |",
-        "The end.",
+        "A frame is no table.",
     ]
 
 
-def test_what_is_hidden_or_deleted_in_a_word_document_is_not_read_and_what_was_put_in_is() -> None:
+def test_hidden_and_deleted_text_of_a_word_document_is_not_read_but_inserted_text_is() -> None:
     document = docx.Document()
     paragraph = document.add_paragraph("Lit in ")
     paragraph.add_run("SECRET").font.hidden = True
@@ -76,18 +76,6 @@ def test_text_boxes_fields_and_notes_of_a_word_document_are_read_once() -> None:
     assert parse(data, "a.docx").text.split("\n\n") == [TEXT, "In a box.", "In a field.", "In a note."]
 
 
-def test_merged_cells_of_a_word_table_say_what_stands_above_and_frames_are_no_tables() -> None:
-    document = docx.Document()
-    table = document.add_table(3, 3)
-    for place, text in enumerate(("Year", "Keeper", "Mate", "1901", "Ada", "Bo", "", "Cai", "")):
-        table.cell(place // 3, place % 3).text = text
-    table.cell(1, 0).merge(table.cell(2, 0))
-    frame = document.add_table(1, 1)
-    frame.cell(0, 0).text = "Framed."
-    text = parse(saved(document), "a.docx").text
-    assert "| 1901 | Ada | Bo |\n| 1901 | Cai | |\n\nFramed." in text
-
-
 def test_slides_become_headings_with_their_text_tables_figures_and_notes() -> None:
     show = pptx.Presentation()
     first = show.slides.add_slide(show.slide_layouts[1])
@@ -98,8 +86,8 @@ def test_slides_become_headings_with_their_text_tables_figures_and_notes() -> No
     below = second.shapes.add_textbox(Inches(1), Inches(5), Inches(2), Inches(1))
     below.text_frame.text = "Below"
     table = second.shapes.add_table(2, 2, Inches(1), Inches(1), Inches(4), Inches(1)).table
-    for place, text in enumerate(("Year", "Ships", "1901", "12")):
-        table.cell(place // 2, place % 2).text = text
+    for index, text in enumerate(("Year", "Ships", "1901", "12")):
+        table.cell(index // 2, index % 2).text = text
     figures = CategoryChartData()  # type: ignore[no-untyped-call]  # the library is typed in part
     figures.categories = ["1902", "1903"]
     figures.add_series("Wrecks", (3, None))  # type: ignore[no-untyped-call]  # as above
@@ -112,7 +100,7 @@ def test_slides_become_headings_with_their_text_tables_figures_and_notes() -> No
     )
 
 
-def test_what_is_no_sentence_on_a_slide_is_a_point_of_a_list() -> None:
+def test_anything_but_a_sentence_on_a_slide_is_a_list_item() -> None:
     show = pptx.Presentation()
     slide = show.slides.add_slide(show.slide_layouts[1])
     lines = ["The keeper said: “It burns.”", "दीप जलता है।", "Three lamps:", "Oil (whale)", "灯亮了。"]
@@ -138,15 +126,15 @@ def test_sheets_become_headings_and_their_values_look_as_in_the_sheet() -> None:
 
 
 def test_each_piece_of_a_long_sheet_stands_under_its_header_and_none_is_missing() -> None:
-    extract = parse(sheet(["Day", "Ships"], *([f"day {number}", number] for number in range(20_000))), "a.xlsx")
+    extract = parse(sheet(["Day", "Ships"], *([f"day {number}", number] for number in range(2_000))), "a.xlsx")
     pieces = extract.text.split("\n\n")[1:]
     assert not extract.is_cut
-    assert "| day 19999 | 19999 |" in pieces[-1]
+    assert "| day 1999 | 1999 |" in pieces[-1]
     assert all(piece.startswith("| Day | Ships |\n| --- | --- |\n| day ") for piece in pieces)
     assert all(len(piece) < 1100 for piece in pieces)
 
 
-def test_a_workbook_whose_looks_the_library_does_not_know_is_read_all_the_same() -> None:
+def test_a_workbook_with_unknown_styles_is_read() -> None:
     space = b'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
     styles = b"<styleSheet " + space + b"><fills><fill/><unknown/></fills></styleSheet>"
     data = edited(sheet(["Year", "Ships"], [1901, 12]), {"xl/styles.xml": lambda _: styles})
@@ -161,7 +149,7 @@ def test_a_workbook_whose_looks_the_library_does_not_know_is_read_all_the_same()
         (".xlsx", edited(sheet(["x"]), {"docProps/core.xml": lambda _: core_properties("Skerry Light", "2021-03-04")})),
     ],
 )
-def test_the_title_is_that_of_the_properties_and_so_is_a_date_that_nothing_else_tells(suffix: str, data: bytes) -> None:
+def test_title_and_if_needed_date_come_from_the_properties(suffix: str, data: bytes) -> None:
     extract = parse(data, f"1999-01-01 notes{suffix}")
     assert (extract.title, extract.date) == ("Skerry Light", "1999-01-01")
     assert parse(data, f"notes{suffix}").date == "2021-03-04"
@@ -184,7 +172,7 @@ MACROS = b"application/vnd.ms-word.document.macroEnabled.main+xml"
 PLAIN = b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
 
 
-def test_documents_with_macros_shows_and_parts_that_are_missing_are_read() -> None:
+def test_documents_with_macros_slide_shows_and_missing_parts_are_read() -> None:
     types = "[Content_Types].xml"
     kind = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships/image"
     gone = b'<Relationship Id="rId88" Type="' + kind + b'" Target="x.xml"/></Relationships>'

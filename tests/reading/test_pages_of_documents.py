@@ -1,4 +1,4 @@
-"""On which page of a document a quote stands, from the file to the exported report."""
+"""The page number of a quote, from the file to the exported report."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from command import Desk, desk_in
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import QUESTION
+from kit.commands import Desk, desk_in
+from kit.runs import QUESTION
+from kit.web import pdf_of
 from pypdf import PdfReader, PdfWriter
-from web_pages import pdf_of
 
 from deep_research.core.evidence.text.sentences import PAGE_END, page_of
 from deep_research.core.reading.documents.worker import parse
@@ -26,7 +26,7 @@ PAGES = (
 
 
 def book_of(pages: Sequence[str]) -> bytes:
-    """A PDF with a page for each of these texts; an empty one is a picture, say."""
+    """A PDF with a page for each text; a page may be empty."""
     writer, written = PdfWriter(), io.BytesIO()
     for page in pages:
         writer.append(PdfReader(io.BytesIO(pdf_of(page))))
@@ -43,7 +43,7 @@ def test_each_page_of_a_book_knows_its_number(pages: Sequence[str]) -> None:
             assert page_of(text, text.index(page) + len(page) - 1) == number
 
 
-def test_what_has_one_page_or_none_has_no_page_numbers() -> None:
+def test_texts_with_a_single_page_or_none_have_no_page_numbers() -> None:
     assert page_of(parse(pdf_of(PAGES[0]), "a.pdf").text, 5) == 0
     for name in ("a.txt", "a.md", "a.html"):
         text = parse(b"<p>One page.\f\n\nAnother\x0cpage.</p>", name).text
@@ -51,11 +51,11 @@ def test_what_has_one_page_or_none_has_no_page_numbers() -> None:
 
 
 @given(st.lists(st.text(alphabet="ab \n", min_size=1).map(str.strip), min_size=2))
-def test_pages_are_counted_by_what_stands_between_them(pages: list[str]) -> None:
-    text, place = PAGE_END.join(pages), 0
+def test_pages_are_counted_by_their_separators(pages: list[str]) -> None:
+    text, offset = PAGE_END.join(pages), 0
     for number, page in enumerate(pages, 1):
-        assert page_of(text, place) == number
-        place += len(page) + len(PAGE_END)
+        assert page_of(text, offset) == number
+        offset += len(page) + len(PAGE_END)
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 def test_a_quote_of_a_book_is_opened_at_its_page(library: Desk) -> None:
     run = json.loads(library.call("export", "light", "--format", "json").out)
-    places = {passage["quote"]: passage["page"] for claim in run["claims"] for passage in claim["passages"]}
-    assert places["The Skerry Light was lit in 1844."] == 3
+    pages = {passage["quote"]: passage["page"] for claim in run["claims"] for passage in claim["passages"]}
+    assert pages["The Skerry Light was lit in 1844."] == 3
     html = library.call("export", "light", "--format", "html").out
     assert "books/light.pdf#page=3" in html
     assert ", page 3" in html

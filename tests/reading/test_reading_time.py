@@ -1,4 +1,4 @@
-"""Text from outside that is written to keep its reader busy is read in a moment all the same."""
+"""Input that is written to exhaust its parser takes linear time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from deep_research.core.reading.addresses import join_address, parse_address
 from deep_research.core.reading.documents.parse_html import signs_of
 from deep_research.core.reading.documents.worker import parse
 from deep_research.core.reading.fetch import charset_of, kind_of
+from deep_research.core.reading.policy import Robots
 from deep_research.core.reading.records import Unread, Unreadable
-from deep_research.core.reading.robots import Robots
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +77,7 @@ WORK: list[Callable[[], object]] = [
 
 
 @pytest.mark.parametrize("work", WORK, ids=range(len(WORK)))
-def test_what_is_written_to_keep_its_reader_busy_is_read_in_a_moment(work: Callable[[], object]) -> None:
+def test_hostile_input_takes_linear_time(work: Callable[[], object]) -> None:
     begin = time.process_time()
     # To refuse is as good as to read, if it is done in time.
     with contextlib.suppress(Unread, Unreadable):

@@ -1,4 +1,4 @@
-"""Real questions over real documents: every cited sentence stands in the file that its number opens."""
+"""Real questions over real documents: every quoted sentence is in the file that its citation opens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from traceable import quotations, stands_in_its_file
+from kit.files import quotations, stands_in_its_file
 
 from deep_research import Context, build_graph
 from deep_research.app.commands import DOCUMENTS, QUESTION

@@ -1,4 +1,4 @@
-"""The text of scans: recognised page by page, in the order in which it is read; what cannot be read is named."""
+"""Scans are recognised page by page in reading order; unreadable pages are named."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import io
 from collections.abc import Iterator
 
 import pytest
+from kit.files import A4, FONTS, WHITE, file_of, has_fonts, pdf_of_scans, printed, scanned, words_right
+from kit.web import pdf_of
 from PIL import Image, ImageDraw, ImageFont
 from pypdf import PdfReader, PdfWriter, Transformation
 from pypdf.generic import RectangleObject
-from scanned import A4, FONTS, WHITE, file_of, has_fonts, pdf_of_scans, printed, scanned, words_right
-from web_pages import pdf_of
 
 from deep_research.core.evidence.text.sentences import PAGE_END
 from deep_research.core.reading.documents.pool import Parser
@@ -37,8 +37,8 @@ TEXTS = (
 @pytest.fixture(scope="module")
 def parser() -> Iterator[Parser]:
     # Limits for a machine on which much else runs.
-    with Parser(seconds=60, max_bytes=50_000_000, workers=1) as one:
-        yield one
+    with Parser(seconds=60, max_bytes=50_000_000, workers=1) as parser:
+        yield parser
 
 
 def unread(parser: Parser, data: bytes, name: str) -> tuple[str, str]:
@@ -63,7 +63,7 @@ def test_of_ten_scanned_pages_nearly_all_words_are_right(parser: Parser) -> None
     alone = [
         parser.parse(file_of(page, form), name) for page, (name, form) in zip(pages[5:], forms.items(), strict=True)
     ]
-    read = [*book.text.split(PAGE_END), *(one.text for one in alone)]
+    read = [*book.text.split(PAGE_END), *(extract.text for extract in alone)]
     shares = [words_right(text, TEXTS[number % 3]) for number, text in enumerate(read)]
     assert len(shares) == 10 and min(shares) >= 0.93 and sum(shares) / 10 >= 0.97, shares
     assert not book.note and not book.is_cut
@@ -73,7 +73,7 @@ def test_of_ten_scanned_pages_nearly_all_words_are_right(parser: Parser) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("turned", [90, 180, 270])
-def test_a_page_is_read_upright_however_it_lies(parser: Parser, turned: int) -> None:
+def test_rotated_pages_are_read_upright(parser: Parser, turned: int) -> None:
     page = scanned(printed(TEXTS[0]))
     lying = page.rotate(turned, expand=True)
     tag = {90: 6, 180: 3, 270: 8}[turned]
@@ -139,13 +139,16 @@ def test_a_page_with_a_text_keeps_it_and_the_others_are_recognised(parser: Parse
 
 
 @pytest.mark.slow
-def test_what_cannot_be_recognised_is_said(parser: Parser) -> None:
+def test_text_that_cannot_be_recognised_is_reported(parser: Parser) -> None:
     russian = "Маяк был зажжён впервые в 1844 году, его высота 38 метров, и свет виден далеко в море."
     assert unread(parser, file_of(printed(russian * 4)), "ru.png") == (
-        *("no text", "it is a scan; the text cannot be recognised, maybe for its script"),
+        *("no text", "it is a scan; the text cannot be recognised, perhaps because of its script"),
     )
     extract = parser.parse(pdf_of_scans([printed(TEXTS[0]), printed(russian * 4)]), "mixed.pdf")
-    assert extract.note == "page 2 not read: the text cannot be recognised, maybe for its script" and extract.is_cut
+    assert (
+        extract.note == "page 2 not read: the text cannot be recognised, perhaps because of its script"
+        and extract.is_cut
+    )
     blank = Image.new("L", (900, 700), WHITE)
     assert unread(parser, file_of(blank), "blank.jpg") == ("picture", "no text was recognised in it")
     assert unread(parser, file_of(blank.resize((64, 64))), "icon.jpg")[0] == "picture"

@@ -1,9 +1,9 @@
-"""What the readers of a web page do not see is not read, however it is written; what they see is."""
+"""Invisible content of a web page is not read, however it is hidden; visible content is."""
 
 from __future__ import annotations
 
 import pytest
-import web_pages
+from kit import web as web_pages
 
 from deep_research.core.reading.documents.parse_html import parse_html
 
@@ -20,9 +20,7 @@ UNSEEN_STYLES = [
     *("display:none", "DISPLAY : NONE", "color:red; display:none!important", "visibility: hidden;", "font-size:0"),
     *("font-size:0px", "font-size:0.0em", "opacity:0", "opacity:.0", "opacity:0%;color:red"),
 ]
-SEEN = [
-    "<details><summary>More</summary><p>SEEN</p></details>",
-]
+SEEN = ["<details><summary>More</summary><p>SEEN</p></details>"]
 SEEN_STYLES = [
     *("display:block", "opacity:1", "opacity:0.8", "font-size:80%", "font-size:0.8em", "visibility:visible"),
     *(

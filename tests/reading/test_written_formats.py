@@ -1,16 +1,17 @@
-"""Tables, records, books, e-mails and reStructuredText to text."""
+"""Tables, records, books, e-mails and reStructuredText become text."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 from email.message import EmailMessage
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from office_files import book
+from kit.files import book
 
 from deep_research.core.reading.documents.worker import parse
 from deep_research.core.reading.records import Extract, Unreadable
@@ -28,11 +29,11 @@ TABLE = "| Year | Keeper |\n| --- | --- |\n| 1901 | Ada Moran |\n| 1932 | Bo |"
         ("\ufeffYear|Keeper\n1901|Ada Moran\n1932|Bo".encode("utf-16"), "a.csv"),
     ],
 )
-def test_a_table_is_read_by_whatever_its_cells_are_parted(data: bytes, name: str) -> None:
+def test_a_table_is_read_with_any_delimiter(data: bytes, name: str) -> None:
     assert parse(data, name).text == TABLE
 
 
-def test_a_column_of_lines_is_text_and_a_quote_that_never_ends_a_sign() -> None:
+def test_a_single_column_is_text_and_an_unclosed_quote_is_a_character() -> None:
     assert parse(b"Lit in 1844.\nKept by three.\n", "a.csv").text == "Lit in 1844.\n\nKept by three."
     text = parse(b'Size,Name\n3,"of wood\n' + b"4,of iron\n" * 20_000, "a.csv").text
     assert '| 3 | "of wood |\n| 4 | of iron |' in text
@@ -81,12 +82,23 @@ def test_records_of_short_fields_become_rows_with_their_keys() -> None:
     assert parse("\n".join(map(json.dumps, records)).encode(), "a.jsonl").text == table
 
 
-def test_one_record_gives_title_and_date_and_a_line_that_is_none_stays() -> None:
-    one = parse(b'{"headline": "The lamp", "date": "2021-03-04T10:00", "n": 1}', "a.json")
-    assert (one.title, one.date) == ("The lamp", "2021-03-04")
+def test_a_single_record_gives_title_and_date_and_a_line_that_is_not_json_stays() -> None:
+    record = parse(b'{"headline": "The lamp", "date": "2021-03-04T10:00", "n": 1}', "a.json")
+    assert (record.title, record.date) == ("The lamp", "2021-03-04")
     assert parse(b'{"n": 1}\nno record\n' + b"[" * 5000, "a.ndjson").text.startswith("n: 1\n\nno record\n\n[[[")
-    with pytest.raises(Unreadable, match="no JSON"):
-        parse(b"[" * 100_000, "a.json")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "message"),
+    [
+        (b"[" * 100_000, "a.json", "not JSON"),
+        (b"{}", "a.ipynb", "not a notebook"),
+        (b"It was lit in 1844.\n\nAnd kept.", "a.eml", "not an e-mail"),
+    ],
+)
+def test_a_file_of_another_format_than_its_name_says_is_refused(data: bytes, name: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
+        parse(data, name)
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | CELLS
@@ -105,7 +117,7 @@ def leaves(value: object) -> list[str]:
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
-        return [word for one in value for word in leaves(one)]
+        return [word for inner in value for word in leaves(inner)]
     return [value] if isinstance(value, str) else []
 
 
@@ -138,7 +150,7 @@ def letter(subject: str = "Die Lampe für Käthe") -> EmailMessage:
     return message
 
 
-def test_an_email_gives_who_wrote_when_and_what_and_names_what_is_attached() -> None:
+def test_an_email_gives_headers_and_text_and_names_its_attachments() -> None:
     message = letter()
     message.set_content("Dear Bo,\n\nit was lit in 1844.\n")
     message.add_alternative("<p>Dear Bo, <b>in colours</b></p>", subtype="html")
@@ -158,12 +170,6 @@ def test_an_email_gives_who_wrote_when_and_what_and_names_what_is_attached() -> 
     )
 
 
-def test_an_email_without_plain_text_gives_what_its_page_shows() -> None:
-    message = letter()
-    message.set_content("<p>Lit in <b>1844</b>.</p><p hidden>SECRET</p><p>Kept.</p>", subtype="html")
-    assert parse(bytes(message), "a.eml").text.endswith("+0200\n\nLit in 1844.\n\nKept.")
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -172,15 +178,10 @@ def test_an_email_without_plain_text_gives_what_its_page_shows() -> None:
         b"Subject: Lit\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nIn 1844.",
     ],
 )
-def test_an_email_that_nobody_should_have_sent_is_read_as_far_as_it_goes(data: bytes) -> None:
+def test_a_malformed_email_is_read_as_far_as_possible(data: bytes) -> None:
     extract = parse(data, "a.eml")
     assert "Lit" in extract.title
     assert extract.date == ""
-
-
-def test_what_is_no_email_is_refused() -> None:
-    with pytest.raises(Unreadable, match="no e-mail"):
-        parse(b"It was lit in 1844.\n\nAnd kept.", "a.eml")
 
 
 def test_headings_of_restructured_text_get_the_levels_of_their_lines() -> None:
@@ -200,4 +201,4 @@ def test_headings_of_restructured_text_get_the_levels_of_their_lines() -> None:
 @given(st.text("ab =-~\n", max_size=80))
 def test_no_word_of_restructured_text_is_lost(text: str) -> None:
     shown = parse(f"top\n\n{text}".encode(), "a.rst").text
-    assert [character for character in shown if character in "ab"] == [one for one in text if one in "ab"]
+    assert re.sub("[^ab]", "", shown) == re.sub("[^ab]", "", text)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kit.models import ScriptedChatModel
 from langgraph.store.memory import InMemoryStore
-from scripted import ScriptedChatModel
 
 from deep_research.core.records.research import Depth, Estimate, Plan, Run, Spent
 from deep_research.core.run.context import Context
@@ -29,7 +29,7 @@ async def estimated(pages: Pages, state: ResearchState) -> Estimate:
     return made
 
 
-async def test_a_run_counts_once_and_the_latest_are_kept() -> None:
+async def test_each_finished_run_is_recorded_once_and_only_the_latest_are_kept() -> None:
     pages = Pages(InMemoryStore(), "thread")
     for number in [*range(MOST_RUNS + 5), MOST_RUNS + 4]:
         await record_finished(pages, finished(f"run {number}", calls=number + 1), CONTEXT)
@@ -40,7 +40,7 @@ async def test_a_run_counts_once_and_the_latest_are_kept() -> None:
     assert made.usd is None, "no price is known"
 
 
-async def test_runs_of_other_users_strategies_and_depths_are_of_another_kind() -> None:
+async def test_an_estimate_ignores_runs_of_other_users_strategies_and_depths() -> None:
     store = InMemoryStore()
     ada, ben = Pages(store, "thread", "ada"), Pages(store, "thread", "ben")
     for number in range(3):
@@ -53,7 +53,7 @@ async def test_runs_of_other_users_strategies_and_depths_are_of_another_kind() -
     assert (await estimated(ben, finished("next", 0))).runs == 0
 
 
-async def test_what_has_no_plan_or_called_no_model_is_not_kept(tmp_path: Path) -> None:
+async def test_runs_without_a_plan_or_a_model_call_are_not_recorded(tmp_path: Path) -> None:
     pages = Pages(InMemoryStore(), "thread")
     for number in range(3):
         await record_finished(pages, finished(f"free {number}", calls=0), CONTEXT)

@@ -2,34 +2,207 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import json
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from difflib import ndiff
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from frozen import GOLDEN, TIMES, Frozen, Hidden, documents, golden_of, is_golden, killed, lines_of, named
-from judging_model import by_figures
-from lab import CLEAR, DOCUMENTS, PLAN, QUESTION, REPORT, HandClock, broken_call, lab, research, search, think
-from langchain_core.messages import AIMessage
+from kit.engines import SearchApi, refused
+from kit.models import by_figures, call, calls
+from kit.packets import merged
+from kit.planned import (
+    RULES,
+    First,
+    Rule,
+    form,
+    in_turn,
+    insights,
+    judged,
+    only_for,
+    plan,
+    planned_lab,
+    queries,
+    step,
+    suggestion,
+    verdict,
+)
+from kit.reports import BOTH, rewritten
+from kit.runs import CLEAR, DOCUMENTS, PLAN, QUESTION, REPORT, HandClock, Lab, broken_call, lab, research, search, think
+from kit.web import Web, hostile_web
+from kit.wire import wire_lab
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
-from planned_lab import RULES, Rule, only_for, plan, planned_lab, step, verdict
-from planned_rules import First, form, in_turn, insights, judged, queries, suggestion
-from scripted import call, calls
-from search_api import SearchApi, refused
+from pydantic import BaseModel
 from test_answers import CAPTAIN, COMPANY, SERIES, SHIP
 from test_foreign_sections import ENGLISH, GERMAN, MENDED
 from test_planned_contradictions import DOCUMENTS as HEIGHTS
 from test_planned_refusals import run as planned_wire
 from test_planned_web import finds, page
 from test_wire_runs import thorough
-from verified import BOTH, rewritten
-from web import Web, hostile_web
-from wire import wire_lab
 
+from deep_research.app.embed import thread_config
 from deep_research.app.stream import read_packet
-from deep_research.core.run.errors import RateLimited
+from deep_research.core.run.errors import DeepResearchError, RateLimited
+from deep_research.core.run.events.packets import AnyPacket, OverallStop
 from deep_research.core.run.transcripts import REASONING
+from deep_research.state import ResearchState
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "runs"
+FOLDER = Path("/tmp/deep-research-frozen")
+"""Where documents stand on each machine: the ids of what is learned rest on their addresses."""
+ASKING = "asking"
+"""Name of the task that ends where a run is killed."""
+WIDTH = 118
+NAMED = (
+    (re.compile(rf"{FOLDER}/[0-9a-f]{{8}}"), ""),
+    (re.compile(r"\bdata-[0-9a-f]{8}\b"), "data-…"),
+    (re.compile(r"\bcall-(\d{1,3}|[0-9a-f]{10})-(?=\d)"), "call-…-"),
+    (re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b"), r"\1…"),
+    (re.compile(r'"version": "[^"]+"'), '"version": "…"'),
+    (re.compile(r'"(input_tokens|cached_tokens|usd)": (?:[\d.e-]+|\{[^}]*\})'), r'"\1": "…"'),
+    (re.compile(r"\b[0-9a-f]{16}-(?=Q\d)"), "…-"),
+    (re.compile(r'"(orientation|id)": "(?:[0-9a-f]{8}…|[0-9a-f]{16})"'), r'"\1": "…"'),
+)
+"""Names of fences, calls, learnings and the code's version differ between runs; paths and hashes are long; the size of
+requests changes with the wording of prompts."""
+TIMES = re.compile(r'"(\w*seconds|\w*tokens)": (?:[\d.]+|\{[^}]*\})'), r'"\1": "…"'
+"""What a run over real sockets takes."""
+Hidden = tuple[re.Pattern[str], str]
+
+
+def documents(name: str, texts: dict[str, str]) -> Path:
+    """A folder with these files and no others, whichever there were before."""
+    folder = FOLDER / mark_of(json.dumps(texts)) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        if not (folder / file).exists() or (folder / file).read_text("utf-8") != text:
+            (folder / file).write_text(text, "utf-8")
+    return folder
+
+
+def mark_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+async def killed(*_: Any) -> None:
+    """A reply during which the run is killed."""
+    next(task for task in asyncio.all_tasks() if task.get_name() == ASKING).cancel()
+    await asyncio.Event().wait()
+
+
+def plain(value: Any) -> Any:
+    """A record, a message or a mapping as JSON has it."""
+    if isinstance(value, BaseMessage):
+        calls = [*value.tool_calls, *value.invalid_tool_calls] if isinstance(value, AIMessage) else []
+        said = {"text": value.text, **value.additional_kwargs, "calls": calls}
+        return {"type": value.type, **{name: plain(part) for name, part in said.items() if part}}
+    if isinstance(value, BaseModel):
+        return {name: plain(part) for name in sorted(type(value).model_fields) if (part := getattr(value, name))}
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def laid_out(value: Any, indent: str = "") -> str:
+    """JSON of which whatever fits in a line stands in one."""
+    line = json.dumps(value, ensure_ascii=False)
+    if not value or not isinstance(value, dict | list) or len(indent) + len(line) <= WIDTH:
+        return line
+    entries = value.items() if isinstance(value, dict) else enumerate(value)
+    keys = [f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(value, dict) else "" for key, _ in entries]
+    inner = [laid_out(item, f"{indent}  ") for item in (value.values() if isinstance(value, dict) else value)]
+    lines = [f"{indent}  {key}{item}" for key, item in zip(keys, inner, strict=True)]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return "\n".join([opening, ",\n".join(lines), f"{indent}{closing}"])
+
+
+def lines_of(packets: Iterable[AnyPacket]) -> list[str]:
+    """A line a packet in the order of their places."""
+    return [
+        f"{'.'.join(map(str, position))} {kind} {json.dumps(said, ensure_ascii=False, sort_keys=True)}"
+        for position, contents in merged(packets).items()
+        for kind, said in contents
+    ]
+
+
+def named(text: str, *hidden: Hidden) -> str:
+    """The text with a name for whatever is hidden."""
+    for pattern, name in hidden:
+        text = pattern.sub(name, text)
+    return text
+
+
+def golden_of(name: str) -> Path:
+    return GOLDEN / f"{re.sub(r'[^a-z0-9]+', '-', name.lower())}.txt"
+
+
+def is_golden(name: str, text: str) -> None:
+    """Hold the text against the one that is kept under this name."""
+    path = golden_of(name)
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text.splitlines() == path.read_text(encoding="utf-8").splitlines()
+
+
+class Frozen:
+    """Listens to one run."""
+
+    def __init__(self, run: Lab, *hidden: Hidden) -> None:
+        self.run, self.hidden = run, (*NAMED, *hidden)
+        self.parts: list[str] = []
+        self.questions: list[str] = []
+        self.heard: list[AnyPacket] = []
+        """All packets of the latest question."""
+
+    async def say(self, message: Any) -> None:
+        """Say it, and note what is heard until the run ends, pauses or stops."""
+        before, ending = len(self.run.packets), ""
+        try:
+            await asyncio.create_task(self.run.ask(message), name=ASKING)
+        except asyncio.CancelledError:
+            ending = "killed"
+        except (DeepResearchError, ValueError) as error:
+            ending = f"stopped: {type(error).__name__}: {error}"
+        streamed = [read_packet(packet) for packet in self.run.packets[before:]]
+        snapshot = await self.run.graph.aget_state(thread_config(self.run.thread))
+        question = ResearchState(**snapshot.values).run
+        if question and question.id not in self.questions:
+            self.questions.append(question.id)
+            self.heard = []
+        self.heard += streamed
+        asked = [json.dumps(interrupt.value, ensure_ascii=False) for interrupt in snapshot.interrupts]
+        waits = " ".join(["next:", *snapshot.next, *asked]) if snapshot.next else ""
+        said = json.dumps(plain(message.update or message.resume) if isinstance(message, Command) else message)
+        self.parts.append("\n".join([f"# Said: {said}\n", *lines_of(streamed), *filter(None, (ending, waits))]))
+
+    async def text(self) -> str:
+        """The whole run."""
+        state = await self.run.state()
+        *streamed, stop = await self.run.replayed()
+        heard = [packet for packet in self.heard if not isinstance(packet, OverallStop)]
+        differs = [line for line in ndiff(lines_of(heard), lines_of(streamed)) if line[0] in "+-"]
+        channels = {channel.name: plain(getattr(state, channel.name)) for channel in fields(ResearchState)}
+        # Its keys are random, and the order must not depend on the size of requests.
+        channels["spending"] = sorted(channels["spending"].values(), key=lambda spent: named(json.dumps(spent), *NAMED))
+        self.parts += [
+            "\n".join(["# Replayed, where it differs\n", *(differs or ["nowhere"]), *lines_of([stop])]),
+            "\n".join(["# State\n", *(f"{name}: {laid_out(channels[name])}" for name in sorted(channels))]),
+        ]
+        return self._named("\n\n".join(self.parts)) + "\n"
+
+    def _named(self, text: str) -> str:
+        """The text without what is random."""
+        for number, question in enumerate(self.questions, 1):
+            text = text.replace(question, f"Q{number}").replace(question[:8], f"Q{number}")
+        return named(text, *self.hidden)
+
 
 TURM = {
     "turm.md": "# Der Turm\n\nDer Leuchtturm von Skerry wurde im Jahr 1844 gebaut. Er ist 38 Meter hoch.\n",
@@ -219,7 +392,7 @@ WIRE = {"orchestrated, wire", "planned, wire"}
 
 
 async def freeze(name: str, case: Case, tmp_path: Path, *hidden: Hidden, over: str = "light", **settings: Any) -> None:
-    """Carry out the run and hold it against its golden."""
+    """Run the case and compare it with its golden file."""
     given = {"clock": HandClock(), "docs": (documents(over, FOLDERS[over]),), "engines": (), **settings}
     run = lab(tmp_path, **given) if case.rules is None else planned_lab(tmp_path, case.rules, **given)
     frozen = Frozen(run, *hidden)
@@ -231,12 +404,12 @@ async def freeze(name: str, case: Case, tmp_path: Path, *hidden: Hidden, over: s
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_a_run_over_documents_is_what_it_was(tmp_path: Path, name: str) -> None:
+async def test_a_run_over_documents_matches_its_golden_file(tmp_path: Path, name: str) -> None:
     await freeze(name, CASES[name], tmp_path, **CASES[name].settings)
 
 
 @pytest.mark.parametrize("name", WEB)
-async def test_a_run_on_the_web_is_what_it_was(tmp_path: Path, api: SearchApi, name: str) -> None:
+async def test_a_run_on_the_web_matches_its_golden_file(tmp_path: Path, api: SearchApi, name: str) -> None:
     with hostile_web() as web:
         for address in ("/one", "/two", "/hidden"):
             web.publish(address, page(address[1:]))
@@ -244,22 +417,24 @@ async def test_a_run_on_the_web_is_what_it_was(tmp_path: Path, api: SearchApi, n
         api.on("down", refused(400))
         api.on("quota", refused(432))
         case = WEB[name](web)
-        place = re.compile(re.escape(web.place)), "web.example"
-        # Which words an activity is told in hangs on the question, and that on the address in it.
+        host = re.compile(re.escape(web.netloc)), "web.example"
+        # The wording of an activity depends on the question, and so on the address in it.
         wording = re.compile(r'(?<= activity )(.*"text": )"[^"]*"'), r'\1"…"'
-        settings = {**SEARCHING, "allow_private": (web.place,), **case.settings}
-        await freeze(name, case, tmp_path, place, wording, **settings)
+        settings = {**SEARCHING, "allow_private": (web.netloc,), **case.settings}
+        await freeze(name, case, tmp_path, host, wording, **settings)
 
 
-async def test_runs_over_the_wire_tell_what_they_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_packets_of_runs_over_the_wire_match_their_golden_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with wire_lab(tmp_path, monkeypatch, {"researcher": thorough}) as wire:
         await wire.ask()
-        streamed, place = map(read_packet, wire.packets), re.compile(re.escape(wire.web.place))
-        is_golden("orchestrated, wire", named("\n".join(lines_of(streamed)), TIMES, (place, "web.example")))
+        streamed, address = map(read_packet, wire.packets), re.compile(re.escape(wire.web.netloc))
+        is_golden("orchestrated, wire", named("\n".join(lines_of(streamed)), TIMES, (address, "web.example")))
     packets, _ = await planned_wire(tmp_path, monkeypatch, {**RULES, "make_plan": PHASES, **at_their_best()})
-    ids, place = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}"), re.compile(re.escape(str(tmp_path)))
-    is_golden("planned, wire", named("\n".join(lines_of(packets)), TIMES, (ids, "…"), (place, "")))
+    ids, folder = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}"), re.compile(re.escape(str(tmp_path)))
+    is_golden("planned, wire", named("\n".join(lines_of(packets)), TIMES, (ids, "…"), (folder, "")))
 
 
-def test_each_golden_is_that_of_a_run() -> None:
+def test_each_golden_file_belongs_to_a_run() -> None:
     assert {*GOLDEN.iterdir()} == {golden_of(name) for name in {*CASES, *WEB, *WIRE}}

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from deep_research.core.records.research import NO_RUN, Spent
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
-from deep_research.core.run.spending import limit_reached, terms, total
+from deep_research.core.run.spending import limit_reached, shared_task_fields, total
 
 
 @pytest.mark.parametrize("settings", [Limits, Context])
@@ -77,17 +77,17 @@ def test_spending_is_added_up_over_models_and_tools() -> None:
         ({"max_usd": 0.63}, 0, ""),
     ],
 )
-def test_a_limit_that_is_reached_is_named(limits: dict[str, Any], seconds: float, words: str) -> None:
+def test_the_reached_limit_is_named(limits: dict[str, Any], seconds: float, words: str) -> None:
     reached = limit_reached(Limits(**limits), SPENDING, seconds)
     assert words in reached
     assert bool(reached) == bool(words)
 
 
-def test_each_researcher_gets_its_part_of_what_remains_without_the_share_for_writing() -> None:
+def test_each_researcher_gets_an_equal_part_of_the_remaining_budget() -> None:
     limits = Limits(max_tokens=1000, max_searches=8, max_fetches=5, max_tool_calls=50, researcher_seconds=60)
 
     def allowed(limits: Limits, researchers: int) -> list[Any]:
-        given = terms(NO_RUN, limits, SPENDING, researchers)
+        given = shared_task_fields(NO_RUN, limits, SPENDING, researchers)
         return [given[name] for name in ("seconds", "tokens", "searches", "fetches", "tool_calls", "usd")]
 
     assert allowed(limits, 2) == [60, (800 - 125) // 2, 3, 1, 24, None]

@@ -13,18 +13,18 @@ from typing import Any
 
 import ormsgpack
 import pytest
-from lab import CLEAR, QUESTION, REPORT, in_order, lab, research, simple_research
+from kit.models import ScriptedChatModel, call, calls
+from kit.planned import RULES, Rule, planned_lab, verdict
+from kit.runs import CLEAR, QUESTION, REPORT, in_order, lab
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
-from planned_lab import RULES, Rule, planned_lab, verdict
-from scripted import ScriptedChatModel, call, calls
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.words import Strategy
 from deep_research.core.records.research import Plan, Run
 from deep_research.core.records.sources import Record
 from deep_research.core.run.errors import DatabaseUnusable, StateUnreadable
-from deep_research.core.run.store.database import open_database, place_named, place_of_runs
+from deep_research.core.run.store.database import open_database, resolve_location, runs_location
 from deep_research.core.run.store.serializer import StrictSerializer, record_types
 
 COLUMNS = (("checkpoints", "checkpoint"), ("writes", "value"))
@@ -37,11 +37,8 @@ PRAGMAS = ("page_count", "freelist_count", "page_size")
 class Foreign:
     """A type that is not ours."""
 
-    def __init__(self, value: int = 0) -> None:
-        self.value = value
 
-
-async def test_every_record_comes_back_from_the_file_as_it_was(tmp_path: Path) -> None:
+async def test_every_record_is_read_back_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     run = lab(tmp_path, graph=build_graph(checkpointer=path))
     state = await run.ask()
@@ -55,9 +52,9 @@ async def test_every_record_comes_back_from_the_file_as_it_was(tmp_path: Path) -
 
 
 @pytest.mark.fault("R20")
-async def test_folder_and_file_are_the_owners_alone(tmp_path: Path) -> None:
+async def test_only_the_owner_can_read_folder_and_file(tmp_path: Path) -> None:
     folder = tmp_path / "new folder"
-    async with open_database(place_of_runs(folder)) as database:
+    async with open_database(runs_location(folder)) as database:
         await lab(tmp_path, graph=build_graph(checkpointer=database.saver, store=database.store)).ask()
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         for file in folder.iterdir():
@@ -71,35 +68,14 @@ def test_a_mistyped_path_makes_no_folder(tmp_path: Path, monkeypatch: pytest.Mon
         build_graph(checkpointer=wrong)
     monkeypatch.setenv("DEEP_RESEARCH_DATABASE", str(wrong))
     with pytest.raises(DatabaseUnusable, match=message):
-        place_of_runs(tmp_path)
+        runs_location(tmp_path)
     assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.slow
 @pytest.mark.fault(55)
-async def test_checkpoints_grow_with_what_is_new_and_not_with_its_square(tmp_path: Path) -> None:
-    sizes = {}
-    for rounds in (2, 4, 6):
-        path = tmp_path / f"{rounds}.sqlite"
-        words = "word " * 2000
-        run = lab(
-            tmp_path,
-            graph=build_graph(checkpointer=path),
-            orchestrator=[*(research(f"task {n}.") for n in range(rounds)), REPORT],
-            researcher={f"task {n}.": simple_research(f"{words} {n}. [1]") for n in range(rounds)},
-        )
-        await run.ask()
-        with sqlite3.connect(path) as rows:
-            sizes[rounds] = rows.execute("SELECT sum(length(value)) FROM writes").fetchone()[0]
-            sizes[rounds] += rows.execute("SELECT sum(length(checkpoint)) FROM checkpoints").fetchone()[0]
-    grown, grown_more = sizes[4] - sizes[2], sizes[6] - sizes[4]
-    assert grown_more < 1.3 * grown
-
-
-@pytest.mark.slow
-@pytest.mark.fault(55)
 @pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
-async def test_each_question_of_a_thread_takes_as_much_of_the_database_as_the_others(
+async def test_each_question_of_a_thread_adds_the_same_amount_to_the_database(
     tmp_path: Path, strategy: Strategy
 ) -> None:
     path, sizes = tmp_path / "runs.sqlite", list[int]()
@@ -118,7 +94,7 @@ async def test_each_question_of_a_thread_takes_as_much_of_the_database_as_the_ot
     # The database grows by whole pages, so that a single question tells little.
     grown = [after - before for before, after in pairwise(sizes)]
     assert len(messages) == 28
-    assert [one for one in grown if not 0.8 * median(grown) < one < 1.2 * median(grown)] == []
+    assert [bytes_ for bytes_ in grown if not 0.8 * median(grown) < bytes_ < 1.2 * median(grown)] == []
     assert sum(grown[-6:]) < 1.1 * sum(grown[:6])
 
 
@@ -128,7 +104,7 @@ def asking(most: int) -> Rule:
 
 
 @pytest.mark.fault(55)
-async def test_what_a_step_is_given_is_stored_once_however_many_rounds_it_takes(tmp_path: Path) -> None:
+async def test_the_input_of_a_step_is_stored_once_for_any_number_of_rounds(tmp_path: Path) -> None:
     held = {}
     for rounds in (1, 4):
         path = tmp_path / f"{rounds}.sqlite"
@@ -146,34 +122,26 @@ async def test_what_a_step_is_given_is_stored_once_however_many_rounds_it_takes(
     assert held[4][1] > held[1][1]
 
 
-@pytest.mark.fault("R21")
-def test_all_records_may_be_stored_and_no_other_type() -> None:
-    serializer = StrictSerializer()
+@pytest.mark.fault(41, "R21")
+def test_only_our_records_are_stored_and_neither_pickle_nor_code_is_loaded(tmp_path: Path) -> None:
+    serializer, marker = StrictSerializer(), tmp_path / "ran"
     plan = Plan(text="1. a", steps=("a",))
     assert serializer.loads_typed(serializer.dumps_typed({"plan": plan})) == {"plan": plan}
     assert {Plan, Run} <= set(record_types())
     assert all(issubclass(kind, Record) for kind in record_types())
-
-
-@pytest.mark.fault(41, "R21")
-def test_code_in_a_checkpoint_is_refused_and_does_not_run(tmp_path: Path) -> None:
-    marker = tmp_path / "ran"
+    with pytest.raises(TypeError):
+        serializer.dumps_typed(Foreign())
     hostile = ormsgpack.packb(ormsgpack.Ext(0, ormsgpack.packb(("os", "system", f"touch {marker}"))))
-    with pytest.raises(StateUnreadable, match=r"os\.system"):
-        StrictSerializer().loads_typed(("msgpack", hostile))
+    for stored, reason in (
+        (("msgpack", hostile), r"os\.system"),
+        (("pickle", b"cos\nsystem\n(S'true'\ntR."), "pickle"),
+    ):
+        with pytest.raises(StateUnreadable, match=reason):
+            serializer.loads_typed(stored)
     assert not marker.exists()
 
 
-@pytest.mark.fault(41, "R21")
-def test_pickle_is_neither_written_nor_read() -> None:
-    serializer = StrictSerializer()
-    with pytest.raises(TypeError):
-        serializer.dumps_typed(Foreign())
-    with pytest.raises(StateUnreadable, match="pickle"):
-        serializer.loads_typed(("pickle", b"cos\nsystem\n(S'true'\ntR."))
-
-
-async def test_a_saver_without_async_methods_keeps_runs(tmp_path: Path) -> None:
+async def test_a_saver_without_async_methods_works(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "sync.sqlite", check_same_thread=False)
     run = lab(tmp_path, clarifier=["Which light?", CLEAR], graph=build_graph(checkpointer=SqliteSaver(connection)))
     assert (await run.ask()).run.status == "waiting"
@@ -211,7 +179,7 @@ async def test_no_key_is_ever_written_to_the_file(tmp_path: Path, monkeypatch: p
     assert not any(canary.encode() in file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
 
 
-async def test_a_number_that_no_database_takes_stops_nobody(tmp_path: Path) -> None:
+async def test_a_number_too_large_for_the_database_fails_nothing(tmp_path: Path) -> None:
     first = calls(call("research_agent", task="task 0.", depth=2**70))
     searching = calls(call("internal_search", queries=["Skerry Light"], n=-(2**64)))
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
@@ -221,19 +189,19 @@ async def test_a_number_that_no_database_takes_stops_nobody(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "place"),
+    ("name", "location"),
     [
         ("postgresql+psycopg://u:p@h/x", "postgresql://u:p@h/x"),
         ("postgresql+asyncpg://h/x?a=b", "postgresql://h/x?a=b"),
         ("postgres://u@h/x", "postgresql://u@h/x"),
     ],
 )
-def test_the_forms_of_a_postgresql_address_are_understood(name: str, place: str) -> None:
-    assert place_named(name) == place
+def test_all_forms_of_a_postgresql_address_are_accepted(name: str, location: str) -> None:
+    assert resolve_location(name) == location
 
 
 @pytest.mark.parametrize("name", ["mysql://u:secret@h/x", "sqlite:///runs.db", "mongodb+srv://u:secret@h/x"])
 def test_an_address_of_another_database_is_refused_without_its_password(name: str) -> None:
     with pytest.raises(DatabaseUnusable, match=r"the path of a file.*postgresql://.*DEEP_RESEARCH_DATABASE") as caught:
-        place_named(name)
+        resolve_location(name)
     assert "secret" not in str(caught.value)

@@ -10,14 +10,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from attached import FILES, asked
-from command import Desk
-from lab import PLAN, lab, write_documents
+from kit.commands import Desk
+from kit.runs import PLAN, lab, write_documents
+from kit.server import CONFIG, FILES, Conversation, Server, asked
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base import id as checkpoint_ids
 from langgraph.types import Command
 from langgraph_sdk.errors import NotFoundError
-from server import CONFIG, Conversation, Server
 
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.core.run.errors import NotSaved, StateUnreadable, ThreadBusy
@@ -32,10 +31,10 @@ QUESTION = "When was the Skerry Light lit?"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    place = programs()
-    if place is None:
+    folder = programs()
+    if folder is None:
         pytest.skip("PostgreSQL's programs are not installed (Debian, Ubuntu: apt install postgresql)")
-    with started_cluster(place, PASSWORD) as cluster:
+    with started_cluster(folder, PASSWORD) as cluster:
         yield cluster
 
 
@@ -71,7 +70,7 @@ def test_a_run_that_pauses_in_one_process_is_resumed_in_another(desk: Desk, addr
 
 
 @pytest.mark.parametrize(
-    ("place", "words"),
+    ("template", "words"),
     [
         ("postgresql://research:{password}@127.0.0.1:{port}/missing", 'database "missing" does not exist'),
         ("postgresql://research:{password}wrong@127.0.0.1:{port}/postgres", "password authentication failed"),
@@ -79,20 +78,20 @@ def test_a_run_that_pauses_in_one_process_is_resumed_in_another(desk: Desk, addr
         ("postgresql://research:{password}%zz@127.0.0.1/postgres", "The address of the database cannot be read"),
     ],
 )
-def test_a_database_that_cannot_be_used_is_said_in_a_line_without_the_password(
-    desk: Desk, cluster: Cluster, place: str, words: str
+def test_an_unusable_database_is_reported_in_a_line_without_the_password(
+    desk: Desk, cluster: Cluster, template: str, words: str
 ) -> None:
     password = PASSWORD.replace("@", "%40")
-    address = place.format(password=password, port=cluster.port)
+    address = template.format(password=password, port=cluster.port)
     for command in (["runs"], ["show", "light"], ["ask", QUESTION, "--docs", str(desk.docs), "--model", "extractive"]):
         ended = desk.call(*command, DEEP_RESEARCH_DATABASE=address)
         assert (ended.code, ended.out) == (2, "")
         line = ended.err.splitlines()[-1]
         assert words in line and "(setting DEEP_RESEARCH_DATABASE)" in line
-        assert not any(one in ended.err for one in (PASSWORD, password, "Traceback"))
+        assert not any(secret in ended.err for secret in (PASSWORD, password, "Traceback"))
 
 
-def test_without_psycopg_the_extra_is_named(desk: Desk) -> None:
+def test_the_error_names_the_extra_if_psycopg_is_missing(desk: Desk) -> None:
     (desk.folder / "psycopg.py").write_text("raise ImportError")
     environment = {**desk.environment, "PYTHONPATH": str(desk.folder)}
     ended = desk.run("runs", env={**environment, "DEEP_RESEARCH_DATABASE": "postgresql://research@127.0.0.1/runs"})
@@ -101,46 +100,49 @@ def test_without_psycopg_the_extra_is_named(desk: Desk) -> None:
     assert len(ended.err.splitlines()) == 1
 
 
-async def test_a_lease_refuses_a_second_worker_and_ends_with_its_time(address: str) -> None:
-    async with open_database(address) as one, open_database(address) as other:
-        async with one.saver.leases.hold("light") as lease:
+async def test_a_lease_refuses_a_second_worker_until_it_expires(address: str) -> None:
+    async with open_database(address) as first, open_database(address) as other:
+        async with first.saver.leases.hold("light") as lease:
             assert changed(address, "UPDATE research_leases SET machine = 'another one'") == 1
             with pytest.raises(ThreadBusy, match="wait until it ends, or stop it there"):
                 async with other.saver.leases.hold("light"):
                     pass
             late = f"UPDATE research_leases SET renewed = renewed - interval '{EXPIRY_SECONDS} seconds'"
             assert changed(address, late) == 1
-            place: Any = {"configurable": {"thread_id": "light", "checkpoint_ns": ""}}
+            config: Any = {"configurable": {"thread_id": "light", "checkpoint_ns": ""}}
             async with other.saver.leases.hold("light"):
-                await other.saver.aput(place, empty_checkpoint(), {}, {})
+                await other.saver.aput(config, empty_checkpoint(), {}, {})
                 with pytest.raises(NotSaved, match="held by another run"):
-                    await one.saver.aput(place, empty_checkpoint(), {}, {})
+                    await first.saver.aput(config, empty_checkpoint(), {}, {})
             assert lease.is_lost
         assert await other.saver.leases.other("light") is None
-        await other.saver.aput(place, empty_checkpoint(), {}, {})
+        await other.saver.aput(config, empty_checkpoint(), {}, {})
         assert changed(address, "SELECT 1 FROM checkpoints") == 2
 
 
-async def test_what_follows_a_machine_whose_clock_is_ahead_comes_after_it(address: str) -> None:
+async def test_checkpoints_after_those_of_a_machine_with_a_fast_clock_are_the_latest(address: str) -> None:
     async with open_database(address) as database:
-        place: Any = {"configurable": {"thread_id": "light", "checkpoint_ns": ""}}
+        config: Any = {"configurable": {"thread_id": "light", "checkpoint_ns": ""}}
         hour = 60 * 60 * 10_000_000
         ahead = uuid.UUID(str(checkpoint_ids.uuid6()))
         count = ((ahead.int >> 80) << 12 | (ahead.int >> 64) & 0xFFF) + hour
         later = uuid.UUID(int=(count >> 12) << 80 | 6 << 76 | (count & 0xFFF) << 64 | ahead.int & (1 << 64) - 1)
-        stored = await database.saver.aput(place, {**empty_checkpoint(), "id": str(later)}, {}, {})
+        stored = await database.saver.aput(config, {**empty_checkpoint(), "id": str(later)}, {}, {})
         async with database.saver.leases.hold("light"):
             stored["configurable"]["checkpoint_ns"] = ""
             newest = await database.saver.aput(stored, empty_checkpoint(), {}, {})
-        found = await database.saver.aget_tuple(place)
+        found = await database.saver.aget_tuple(config)
     assert found and found.config == newest
 
 
-async def test_records_come_back_as_they_were_and_texts_go_with_their_thread(tmp_path: Path, address: str) -> None:
-    run = lab(tmp_path, graph=build_graph(checkpointer=address), planner=[PLAN], review_plan=True)
-    await run.ask()
+async def test_records_are_read_back_and_texts_and_files_follow_their_thread(tmp_path: Path, address: str) -> None:
+    run = lab(
+        tmp_path, graph=build_graph(checkpointer=address), planner=[PLAN], review_plan=True, data_dir=tmp_path / "data"
+    )
+    await run.ask(asked(QUESTION, *FILES))
     state = await run.ask(Command(resume="yes"))
     thread, copy = thread_id(run.thread), str(uuid.uuid4())
+    kept = tmp_path / "data" / "attachments"
     async with open_database(address) as (saver, store):
         found = await saver.aget_tuple({"configurable": {"thread_id": thread}})
         assert found and found.checkpoint["channel_values"]["report"] == state.report
@@ -152,8 +154,9 @@ async def test_records_come_back_as_they_were_and_texts_go_with_their_thread(tmp
         await saver.acopy_thread(thread, copy)
         texts = f"SELECT 1 FROM store WHERE prefix = '{thread}.pages'"
         assert changed(address, texts) == changed(address, texts.replace(thread, copy)) > 1
+        assert len([*kept.iterdir()]) == 2
         await saver.adelete_thread(thread)
-        assert changed(address, texts) == 0
+        assert (changed(address, texts), len([*kept.iterdir()])) == (0, 1)
         assert await saver.thread_ids() == [copy]
     async with open_database(address) as (saver, store):
         assert await Pages(store, copy).text(key) == odd
@@ -162,22 +165,7 @@ async def test_records_come_back_as_they_were_and_texts_go_with_their_thread(tmp
         assert copied and copied.checkpoint["channel_values"]["report"] == state.report
 
 
-async def test_attached_files_are_copied_and_deleted_with_their_thread(tmp_path: Path, address: str) -> None:
-    run = lab(tmp_path, graph=build_graph(checkpointer=address), data_dir=tmp_path / "data")
-    run.thread = "attached"
-    await run.ask(asked("When was the Skerry Light lit?", *FILES))
-    thread, copy = thread_id(run.thread), str(uuid.uuid4())
-    kept = tmp_path / "data" / "attachments"
-    assert len([*kept.iterdir()]) == 1
-    async with open_database(address) as (saver, _):
-        await saver.acopy_thread(thread, copy)
-        assert len([*kept.iterdir()]) == 2
-        await saver.adelete_thread(thread)
-        await saver.adelete_thread(copy)
-    assert not [*kept.iterdir()]
-
-
-async def test_a_damaged_state_is_said_and_the_last_good_one_can_be_had(tmp_path: Path, address: str) -> None:
+async def test_a_damaged_state_is_reported_and_the_last_good_one_can_be_restored(tmp_path: Path, address: str) -> None:
     graph = build_graph(checkpointer=address)
     run = lab(tmp_path, graph=graph, planner=[PLAN], review_plan=True)
     await run.ask()
@@ -191,7 +179,7 @@ async def test_a_damaged_state_is_said_and_the_last_good_one_can_be_had(tmp_path
 
 
 @pytest.mark.slow
-async def test_the_server_keeps_its_runs_there_and_another_one_goes_on(tmp_path: Path, address: str) -> None:
+async def test_a_second_server_resumes_the_run_of_a_killed_one(tmp_path: Path, address: str) -> None:
     tokens = {"alice": "alice-has-a-long-token", "bob": "bob-has-another-token"}
     environment = {
         "DEEP_RESEARCH_DATABASE": address,

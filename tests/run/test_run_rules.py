@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import broken_call, every_call_has_one_result
+from kit.models import call, calls
+from kit.runs import broken_call, every_call_has_one_result
 from langchain_core.messages import AnyMessage, HumanMessage
-from scripted import call, calls
 
 from deep_research.core.records.research import Plan, Progress, Run
+from deep_research.core.run.concurrency import PerLoop
 from deep_research.core.run.context import Context
 from deep_research.core.run.conversation import marked
 from deep_research.core.run.decisions import decide
@@ -35,7 +39,7 @@ CALLS = st.lists(
 
 
 @given(CALLS, st.booleans(), st.sets(st.sampled_from(["a", "b", "call-0"])), st.integers(0, 4), st.booleans())
-def test_whatever_a_model_calls_every_call_has_exactly_one_result(
+def test_every_call_of_a_model_gets_exactly_one_result(
     entries: list[Any], is_cut: bool, taken: set[str], thinks: int, has_findings: bool
 ) -> None:
     message = calls(*entries, **({"finish_reason": "length"} if is_cut else {}))
@@ -68,7 +72,7 @@ def test_a_plan_has_at_least_one_step_and_never_more_than_allowed(text: str, mos
         ("In 1844. it was lit", ("In 1844. it was lit",)),
     ],
 )
-def test_the_steps_of_a_plan_are_read_in_any_common_form(text: str, steps: tuple[str, ...]) -> None:
+def test_the_steps_of_a_plan_are_parsed_in_any_common_format(text: str, steps: tuple[str, ...]) -> None:
     plan = read_plan(text, 6)
     assert plan.steps == steps
     assert plan.text == text
@@ -91,7 +95,7 @@ def test_the_steps_of_a_plan_are_read_in_any_common_form(text: str, steps: tuple
         ("Do this:\n1. New\n2. Newer", "rejected", "a"),
     ],
 )
-def test_words_on_a_plan_approve_it_edit_it_or_comment_on_it(words: str, review: str, steps: str) -> None:
+def test_a_reply_to_a_plan_approves_edits_or_comments_on_it(words: str, review: str, steps: str) -> None:
     answer = read_answer(words, ("respond",), 100)
     plan = reviewed(Plan(text="1. a", steps=("a",)), answer, 6)
     assert (plan.review, ", ".join(plan.steps)) == (review, steps)
@@ -99,7 +103,7 @@ def test_words_on_a_plan_approve_it_edit_it_or_comment_on_it(words: str, review:
 
 
 @pytest.mark.parametrize("reply", ["yes", "Looks good!", "ok", "Ja, bitte."])
-def test_a_word_on_the_plan_is_no_part_of_the_question(reply: str) -> None:
+def test_an_approval_of_the_plan_does_not_become_part_of_the_question(reply: str) -> None:
     run = Run(id="q", question="?", date="", language="English", is_resumable=True, version="0")
     shown: list[AnyMessage] = [HumanMessage("Who built Petra?"), marked("1. Petra", "plan"), HumanMessage(reply)]
     commented: list[AnyMessage] = [*shown[:2], HumanMessage("Look at the tombs as well")]
@@ -107,3 +111,25 @@ def test_a_word_on_the_plan_is_no_part_of_the_question(reply: str) -> None:
         facts_of_run(ResearchState(messages=messages, run=run), Context()).request for messages in (shown, commented)
     ]
     assert asked == ["Who built Petra?", "Who built Petra?\nLook at the tombs as well"]
+
+
+def test_each_event_loop_has_its_own_value_and_closed_loops_are_released() -> None:
+    locks = PerLoop(asyncio.Lock)
+    ended: list[weakref.ref[asyncio.AbstractEventLoop]] = []
+
+    async def contend() -> asyncio.Lock:
+        ended.append(weakref.ref(asyncio.get_running_loop()))
+
+        async def hold() -> None:
+            async with locks.get():
+                await asyncio.sleep(0)
+
+        # A lock that was waited for refers to its loop.
+        await asyncio.gather(hold(), hold())
+        assert locks.get() is locks.get()
+        return locks.get()
+
+    for _ in range(3):
+        asyncio.run(contend())
+    gc.collect()
+    assert sum(loop() is not None for loop in ended) <= 1

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Callable, Coroutine
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from lab import CLEAR, REPORT, Lab, lab, research
+from kit.runs import CLEAR, REPORT, Lab, lab, research
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.core.run.errors import DatabaseUnusable, NotSaved, StopsTheRun
 from deep_research.core.run.store.database import Database, open_database
+from deep_research.core.run.store.pages import Pages
+from deep_research.core.run.store.sqlite import PageStore
 
 
 def rows(path: Path, table: str) -> int:
@@ -39,14 +43,14 @@ def two_questions(tmp_path: Path, database: Database) -> Lab:
 
 async def fork(run: Lab) -> None:
     """Let the orchestrator decide once more after the research, on a branch of its own."""
-    place: RunnableConfig = {"configurable": thread_config(run.thread)["configurable"]}
-    history = [state async for state in run.graph.aget_state_history(place)]
+    thread: RunnableConfig = {"configurable": thread_config(run.thread)["configurable"]}
+    history = [state async for state in run.graph.aget_state_history(thread)]
     earlier = next(state for state in history if state.next == ("orchestrate",))
     async for _ in run.graph.astream(None, earlier.config, context=run.context, stream_mode="custom"):
         pass
 
 
-async def test_pruning_leaves_the_latest_state_whole_and_drops_what_leads_nowhere(tmp_path: Path) -> None:
+async def test_pruning_keeps_the_latest_state_and_drops_dead_branches(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     async with open_database(path) as database:
         run = two_questions(tmp_path, database)
@@ -73,7 +77,7 @@ async def test_pruning_can_delete_whole_threads(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault(38, logs="WARNING core.run.spending")
-async def test_a_run_whose_database_is_locked_stops_and_goes_on_where_it_was(tmp_path: Path) -> None:
+async def test_a_run_with_a_locked_database_stops_and_can_be_resumed(tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.sqlite") as database:
         other = connected(tmp_path)
         await wait_for_others(database, 1000)
@@ -101,14 +105,14 @@ async def test_a_run_whose_database_is_locked_stops_and_goes_on_where_it_was(tmp
 
 @pytest.mark.fault(37)
 @pytest.mark.parametrize("namespace", ["", "researcher:1"])
-async def test_what_cannot_be_saved_stops_the_run_and_locks_nobody_out(tmp_path: Path, namespace: str) -> None:
-    place = {"thread_id": "t", "checkpoint_ns": namespace, "checkpoint_id": "c"}
+async def test_a_failed_write_stops_the_run_and_leaves_the_database_unlocked(tmp_path: Path, namespace: str) -> None:
+    checkpoint = {"thread_id": "t", "checkpoint_ns": namespace, "checkpoint_id": "c"}
     async with open_database(tmp_path / "runs.sqlite") as database:
         other = connected(tmp_path)
         other.execute("BEGIN IMMEDIATE")
         await wait_for_others(database, 1)
         with pytest.raises(NotSaved, match=r"could not be saved: database is locked \(setting data_dir\)") as caught:
-            await database.saver.aput_writes({"configurable": place}, [("channel", 1)], "task")
+            await database.saver.aput_writes({"configurable": checkpoint}, [("channel", 1)], "task")
         assert isinstance(caught.value, StopsTheRun) == bool(namespace), "a branch would take it for its own failure"
         other.execute("ROLLBACK")
         other.execute("BEGIN IMMEDIATE")
@@ -126,3 +130,54 @@ async def wait_for_others(database: Database, milliseconds: int) -> None:
 def connected(folder: Path) -> sqlite3.Connection:
     """Another connection to the same file."""
     return sqlite3.connect(folder / "runs.sqlite", timeout=30, isolation_level=None, check_same_thread=False)
+
+
+CONFIG: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "c"}}
+Work = Callable[[Database], Coroutine[Any, Any, Any]]
+WORK: dict[str, Work] = {
+    "a note": lambda database: Pages(database.store, "t").note({"n": {"a": 1}}),
+    "a text": lambda database: Pages(database.store, "t").keep("words"),
+    "a checkpoint": lambda database: database.saver.aput(CONFIG, empty_checkpoint(), {}, {}),
+    "writes": lambda database: database.saver.aput_writes(CONFIG, [("channel", 1)], "task"),
+    "a copy": lambda database: database.saver.acopy_thread("t", "u"),
+    "a deletion": lambda database: database.saver.adelete_thread("t"),
+}
+
+
+async def write_all(database: Database) -> None:
+    """What a run that goes on would write, through both connections."""
+    async with asyncio.timeout(60):
+        await Pages(database.store, "t").note({"later": {"a": 1}})
+        await database.saver.aput_writes(CONFIG, [("channel", 2)], "another task")
+        await Pages(database.store, "t").note({"last": {"a": 1}})
+
+
+@pytest.mark.fault(38)
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
+async def test_a_cancelled_write_leaves_the_database_unlocked(tmp_path: Path, work: Work) -> None:
+    """At each of its first steps."""
+    async with open_database(tmp_path / "runs.sqlite") as database:
+        for steps in range(16):
+            task = asyncio.create_task(work(database))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await write_all(database)
+
+
+@pytest.mark.fault(38)
+async def test_closing_the_file_waits_for_running_writes(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    async with asyncio.timeout(60), open_database(path) as database:
+        assert isinstance(database.store, PageStore)
+        with closing(sqlite3.connect(path, isolation_level=None)) as another:
+            another.execute("BEGIN IMMEDIATE")
+            task = asyncio.create_task(WORK["a note"](database))
+            while not database.store.lock.locked():
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    async with open_database(path) as again:
+        assert await Pages(again.store, "t").read_note("n") == {"a": 1}
+        await write_all(again)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kit.openai_server import Received, Reply
+from kit.wire import END, QUESTION, WireLab, is_right, search_for, task_of, wire_lab
 from langgraph.types import Command
-from openai_server import Received, Reply
-from wire import END, QUESTION, WireLab, is_right, search_for, task_of, wire_lab
 
 from deep_research.core.records.research import Scope
 from deep_research.core.run.errors import KeyRefused, SearchRefused, WindowTooSmall
@@ -20,7 +20,7 @@ Patch = pytest.MonkeyPatch
 def as_another_client(wire: WireLab, monkeypatch: Patch, folder: Path) -> None:
     """From now on the run is resumed without any setting; the server's own lead to the same models."""
     given = {"MODELS": "openai:fake-1", "WINDOW": "100000", "TOOL_CALLS": "native", "DATA_DIR": str(folder)}
-    given["ALLOW_PRIVATE"] = wire.web.place
+    given["ALLOW_PRIVATE"] = wire.web.netloc
     for name, value in given.items():
         monkeypatch.setenv(f"DEEP_RESEARCH_{name}", value)
     wire.settings = {}
@@ -37,7 +37,7 @@ async def asked_and_resumed(wire: WireLab, monkeypatch: Patch, folder: Path) -> 
     return await wire.ask(Command(resume="yes"))
 
 
-async def test_a_run_without_the_web_stays_without_it(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_run_without_the_web_stays_offline_when_it_is_resumed(tmp_path: Path, monkeypatch: Patch) -> None:
     documents = tmp_path / "documents"
     documents.mkdir()
     (documents / "light.md").write_text("# Light\n\nThe light was lit in 1844.")
@@ -51,7 +51,7 @@ async def test_a_run_without_the_web_stays_without_it(tmp_path: Path, monkeypatc
     assert state.run.scope == Scope(docs=(str(documents),), documents=listed, whole=("docs:documents/light.md",))
 
 
-async def test_a_run_keeps_to_its_domains_and_to_its_date(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_resumed_run_keeps_its_domains_and_its_date(tmp_path: Path, monkeypatch: Patch) -> None:
     settings: dict[str, Any] = {"domains_deny": ("evil.example",), "published_after": "2024-02-03", "review_plan": True}
     with wire_lab(tmp_path, monkeypatch, **settings) as wire:
         state = await asked_and_resumed(wire, monkeypatch, tmp_path)
@@ -63,7 +63,7 @@ async def test_a_run_keeps_to_its_domains_and_to_its_date(tmp_path: Path, monkey
     assert [(each["excluded"], each["time_start"]) for each in filters] == [(["evil.example"], "2024-02-03")] * 3
 
 
-async def test_what_the_run_needs_and_is_gone_is_named_before_anything_is_spent(
+async def test_a_missing_setting_is_named_on_resumption_before_anything_is_spent(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     with wire_lab(tmp_path, monkeypatch, review_plan=True) as wire:
@@ -81,7 +81,7 @@ async def test_what_the_run_needs_and_is_gone_is_named_before_anything_is_spent(
         assert is_right(wire, await wire.ask("yes"))
 
 
-async def test_the_next_question_of_a_thread_has_the_settings_of_its_own_call(
+async def test_the_next_question_of_a_thread_uses_the_settings_of_its_own_call(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     with wire_lab(tmp_path, monkeypatch, domains_deny=("evil.example",)) as wire:

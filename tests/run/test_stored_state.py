@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
 import uuid
 from contextlib import closing
@@ -11,14 +12,17 @@ from typing import Any
 
 import ormsgpack
 import pytest
-from command import Desk, desk_in
-from lab import QUESTION, REPORT, Lab, lab, research, search
+from kit.commands import Desk, desk_in
+from kit.planned import PlannedLab
+from kit.runs import QUESTION, REPORT, Lab, lab, research, search
+from kit.stored_runs import GOLDEN, golden_lab
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde import jsonplus
 
 from deep_research.app.embed import build_graph, thread_id
-from deep_research.app.words import STRATEGIES
+from deep_research.app.words import STRATEGIES, Strategy
 from deep_research.core.records.research import ConflictingClaims, Plan, Run
 from deep_research.core.run.errors import DatabaseUnusable, NewerVersion, RateLimited, StateUnreadable
 from deep_research.core.run.store.database import FILE_NAME, LAYOUT, open_database
@@ -44,7 +48,7 @@ FOREIGN = {
     ),
     "a model of pydantic 1": packed(jsonplus.EXT_PYDANTIC_V1, "deep_research.state", "Run", RUN),
     "an array of numpy": packed(jsonplus.EXT_NUMPY_ARRAY, "<i4", (1,), "C", b"\0\0\0\0"),
-    "an unknown extension": packed(99, "a", "b", "c"),
+    "an unknown msgpack extension": packed(99, "a", "b", "c"),
     "half a value": ("msgpack", ormsgpack.packb({"a": "b" * 100})[:50]),
     "nothing known": ("yaml", b"{}"),
 }
@@ -52,30 +56,30 @@ FOREIGN = {
 
 @pytest.mark.fault(41, "R21")
 @pytest.mark.parametrize("stored", FOREIGN.values(), ids=FOREIGN)
-def test_whatever_is_not_ours_is_an_error_and_no_plain_value(stored: tuple[str, bytes]) -> None:
+def test_foreign_values_are_errors_and_not_plain_values(stored: tuple[str, bytes]) -> None:
     with pytest.raises(StateUnreadable):
         StrictSerializer().loads_typed(stored)
 
 
-def test_a_record_that_was_renamed_is_read_under_its_earlier_name() -> None:
+def test_a_renamed_record_is_read_under_its_earlier_name() -> None:
     fields = {"claims": ("It was lit in 1844.", "It was lit in 1846."), "sources": ("a", "b")}
     stored = packed(jsonplus.EXT_PYDANTIC_V2, "deep_research.core.records.research", "Contradiction", fields)
     assert StrictSerializer().loads_typed(stored) == {"run": ConflictingClaims(**fields)}
 
 
 @pytest.mark.fault(40)
-def test_a_changed_bit_is_noticed_wherever_it_is() -> None:
+def test_a_changed_bit_is_always_detected() -> None:
     serializer = StrictSerializer(has_checksums=True)
     value = {"plan": Plan(text="1. a", steps=("a",)), "id": uuid.uuid4(), "said": [HumanMessage("light")]}
     kind, data = serializer.dumps_typed(value)
     assert serializer.loads_typed((kind, data)) == value
-    for place in range(len(data)):
+    for index in range(len(data)):
         with pytest.raises(StateUnreadable, match="changed"):
-            serializer.loads_typed((kind, data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :]))
+            serializer.loads_typed((kind, data[:index] + bytes([data[index] ^ 4]) + data[index + 1 :]))
 
 
 @pytest.mark.fault(44)
-def test_what_a_newer_version_has_written_is_refused_by_its_name() -> None:
+def test_data_of_a_newer_version_is_refused_and_the_version_named() -> None:
     for version in ("9.9.9", "0.2.0"):
         stored = StrictSerializer().dumps_typed(Run(**{**RUN, "version": version}))
         with pytest.raises(NewerVersion, match=version):
@@ -86,9 +90,7 @@ def test_what_a_newer_version_has_written_is_refused_by_its_name() -> None:
 
 @pytest.mark.fault(44)
 @pytest.mark.parametrize(("layout", "words"), [(LAYOUT + 1, "newer version.*update"), (LAYOUT - 1, "older version")])
-async def test_a_database_of_another_layout_is_refused_and_left_as_it_is(
-    tmp_path: Path, layout: int, words: str
-) -> None:
+async def test_a_database_of_another_layout_is_refused_and_not_changed(tmp_path: Path, layout: int, words: str) -> None:
     path = tmp_path / FILE_NAME
     async with open_database(path):
         pass
@@ -103,7 +105,7 @@ async def test_a_database_of_another_layout_is_refused_and_left_as_it_is(
 
 
 @pytest.mark.fault("R21")
-async def test_any_saver_keeps_our_records_without_warnings(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_any_saver_stores_our_records_without_warnings(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     saver = InMemorySaver()
     run = lab(tmp_path, graph=build_graph(checkpointer=saver))
     with caplog.at_level(logging.WARNING):
@@ -127,17 +129,17 @@ def damage(path: Path, table: str, column: str, condition: str) -> None:
 
 @pytest.mark.fault(40, logs="WARNING app.embed")
 @pytest.mark.parametrize(
-    "place", [("checkpoints", "checkpoint", "checkpoint_ns != ''"), ("writes", "value", "channel = 'notes'")]
+    "value", [("checkpoints", "checkpoint", "checkpoint_ns != ''"), ("writes", "value", "channel = 'notes'")]
 )
-async def test_a_researcher_that_cannot_be_read_stops_the_run_and_makes_no_gap(
-    tmp_path: Path, place: tuple[str, str, str]
+async def test_an_unreadable_researcher_stops_the_run_instead_of_leaving_a_gap(
+    tmp_path: Path, value: tuple[str, str, str]
 ) -> None:
     path = tmp_path / FILE_NAME
     script = [search("Skerry Light"), RateLimited("Wait."), search("keeper"), REPORT, "It was lit in 1844. [1]"]
     run = lab(tmp_path, graph=build_graph(checkpointer=path), researcher=script)
     with pytest.raises(RateLimited):
         await run.ask()
-    damage(path, *place)
+    damage(path, *value)
     again = Lab(run.folder, run.models, run.settings, build_graph(checkpointer=path))
     with pytest.raises(StateUnreadable, match=rf"{thread_id('lab')}.*changed.*--from-last-good"):
         await again.ask(None)
@@ -149,7 +151,7 @@ async def test_a_researcher_that_cannot_be_read_stops_the_run_and_makes_no_gap(
 
 
 @pytest.mark.fault(40)
-async def test_a_checkpoint_that_is_missing_empties_nothing_in_silence(tmp_path: Path) -> None:
+async def test_a_missing_checkpoint_does_not_silently_empty_channels(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     decisions = [research("When was it lit?"), RateLimited("Wait."), REPORT]
     run = lab(tmp_path, graph=build_graph(checkpointer=path), orchestrator=decisions)
@@ -171,9 +173,7 @@ async def test_a_checkpoint_that_is_missing_empties_nothing_in_silence(tmp_path:
 @pytest.mark.slow
 @pytest.mark.fault(40)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_command_names_the_run_that_it_cannot_read_and_goes_back_to_the_last_good_state(
-    tmp_path: Path, strategy: str
-) -> None:
+def test_the_command_names_an_unreadable_run_and_restores_its_last_good_state(tmp_path: Path, strategy: str) -> None:
     desk: Desk = desk_in(tmp_path)
     given = ("--docs", str(desk.docs), "--model", "extractive", "--strategy", strategy)
     assert desk.call("ask", QUESTION, *given, "--thread", "light", "--review-plan").code == 3
@@ -183,7 +183,7 @@ def test_the_command_names_the_run_that_it_cannot_read_and_goes_back_to_the_last
         ended = desk.call(*command)
         assert (ended.code, ended.out) == (1, ""), ended
         assert f"deep-research resume {thread_id('light')} --from-last-good" in ended.err
-        assert "Traceback" not in ended.err and "go on: " not in ended.err
+        assert "Traceback" not in ended.err and "resume it: " not in ended.err
     listed = desk.call("runs").out.splitlines()
     assert ["cannot be read" in line for line in listed] == [False, True]
     resumed = desk.call("resume", "light", "--from-last-good")
@@ -193,22 +193,41 @@ def test_the_command_names_the_run_that_it_cannot_read_and_goes_back_to_the_last
 
 
 @pytest.mark.fault(44)
-def test_the_command_refuses_a_run_of_a_newer_version(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    given = ("--docs", str(desk.docs), "--model", "extractive", "--thread", "light", "--review-plan")
-    assert desk.call("ask", QUESTION, *given).code == 3
-    with closing(sqlite3.connect(desk.data / FILE_NAME)) as connection:
-        serializer = StrictSerializer(has_checksums=True)
-        rows = connection.execute("SELECT rowid, type, checkpoint FROM checkpoints WHERE checkpoint_ns = ''").fetchall()
-        for row, kind, data in rows:
-            checkpoint = serializer.loads_typed((kind, data))
-            if run := checkpoint["channel_values"].get("run"):
-                checkpoint["channel_values"]["run"] = run.model_copy(update={"version": "9.9.9"})
-            stored = (*serializer.dumps_typed(checkpoint), row)
-            connection.execute("UPDATE checkpoints SET type = ?, checkpoint = ? WHERE rowid = ?", stored)
-        connection.commit()
-    for more in (("--answer", "yes"), ("--from-last-good",)):
-        ended = desk.call("resume", "light", *more)
-        assert (ended.code, ended.out) == (1, "")
-        assert f"The run {thread_id('light')} was written by version 9.9.9" in ended.err and "update" in ended.err
-        assert "Traceback" not in ended.err
+async def test_a_run_of_a_newer_version_is_named_and_not_treated_as_damaged(tmp_path: Path) -> None:
+    thread, newer = thread_id("light"), Run(**{**RUN, "version": "9.9.9"})
+    config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+    async with open_database(tmp_path / FILE_NAME) as database:
+        await database.saver.aput(config, {**empty_checkpoint(), "channel_values": {"run": newer}}, {}, {})
+        for refused in (database.saver.aget_tuple(config), database.saver.adrop_unreadable(thread)):
+            with pytest.raises(NewerVersion, match=f"The run {thread} was written by version 9.9.9.*: update"):
+                await refused
+
+
+STORED = sorted(GOLDEN.glob("layout-*.db"))
+
+
+def test_there_is_a_golden_database_of_each_layout() -> None:
+    assert [path.stem for path in STORED] == [f"layout-{number}" for number in range(1, LAYOUT + 1)]
+
+
+@pytest.mark.fault(44)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("stored", STORED, ids=lambda path: path.stem)
+async def test_a_stored_run_of_an_earlier_layout_is_resumed_without_repeating_anything(
+    tmp_path: Path, stored: Path, strategy: Strategy
+) -> None:
+    path = shutil.copyfile(stored, tmp_path / FILE_NAME)
+    async with open_database(path) as database:
+        assert {*await database.saver.thread_ids()} == {thread_id(name) for name in STRATEGIES}
+        run = golden_lab(tmp_path / "run", strategy, database, is_stopped=False)
+        before = await run.state()
+        state = await run.ask(None)
+    assert before.run and before.report is None
+    assert state.run and state.run.id == before.run.id
+    assert state.report and "lit in 1844" in state.report.text
+    assert all(finding.ended == "done" for finding in state.findings.values())
+    if isinstance(run, PlannedLab):
+        assert [asked.task for asked in run.asked("record_learnings")] == ["Ada Moran"]
+        assert not run.asked("make_plan")
+    else:
+        assert [len(run.calls(role)) for role in ("planner", "orchestrator", "researcher")] == [0, 1, 2]

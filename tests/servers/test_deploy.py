@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import httpx
 import psycopg
 import pytest
-from lab import DOCUMENTS
-from server import SECONDS, said
+from kit.runs import DOCUMENTS
+from kit.server import SECONDS, said
 
 from deep_research_bench.postgres import programs, started_cluster
 from deep_research_bench.redis import redis_program, started_redis
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "extras" / "deploy"
 TOKENS = {"alice": uuid.uuid4().hex, "bob": uuid.uuid4().hex}
 QUESTION = "When was the Skerry Light lit?"
-PLACES = re.compile(r"(?<![\w.])/(src|app|data)\b")
+FOLDERS = re.compile(r"(?<![\w.])/(src|app|data)\b")
 
 
 class Image(NamedTuple):
@@ -38,11 +38,11 @@ class Image(NamedTuple):
 
     folder: Path
     environment: dict[str, str]
-    place: str
+    directory: str
     command: list[str]
 
     def here(self, text: str) -> str:
-        return PLACES.sub(lambda found: f"{self.folder}/{found[1]}", text)
+        return FOLDERS.sub(lambda found: f"{self.folder}/{found[1]}", text)
 
 
 def interpreter() -> str:
@@ -56,17 +56,17 @@ def interpreter() -> str:
 
 
 def carried_out(file: Path, folder: Path) -> Image:
-    """Carry out the steps of a container file, with a fresh interpreter in the place of its base image."""
+    """Carry out the steps of a container file, with a fresh interpreter instead of its base image."""
     subprocess.run([interpreter(), "-m", "venv", str(folder / "python")], check=True)
     path = f"{folder / 'python' / 'bin'}:{os.environ['PATH']}"
     environment = {"PATH": path, "HOME": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     image = Image(folder, environment, "/", [])
     lines = [line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")]
     for instruction, rest in (line.split(" ", 1) for line in lines):
-        where = Path(image.here(image.place))
+        where = Path(image.here(image.directory))
         match instruction:
             case "WORKDIR":
-                image = image._replace(place=rest)
+                image = image._replace(directory=rest)
                 Path(image.here(rest)).mkdir(parents=True)
             case "COPY":
                 *sources, _ = rest.split()
@@ -119,7 +119,7 @@ class Member:
         with self.log.open("wb") as out:
             self.process = subprocess.Popen(
                 command,
-                cwd=image.here(image.place),
+                cwd=image.here(image.directory),
                 env=image.environment | own,
                 stdout=out,
                 stderr=out,
@@ -158,10 +158,10 @@ class Member:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    place = programs()
-    if place is None:
+    folder = programs()
+    if folder is None:
         pytest.skip("PostgreSQL's programs are not installed (Debian, Ubuntu: apt install postgresql)")
-    with started_cluster(place, uuid.uuid4().hex) as cluster:
+    with started_cluster(folder, uuid.uuid4().hex) as cluster:
         yield cluster.address()
 
 
@@ -169,9 +169,9 @@ def address() -> Iterator[str]:
 def members(tmp_path_factory: pytest.TempPathFactory, address: str) -> Iterator[tuple[Member, Member]]:
     folder = tmp_path_factory.mktemp("image")
     documents = folder / "documents"
-    for place, name in (("shared", "lighthouse.md"), ("users/alice", "keeper.md"), ("users/bob", "harbour.txt")):
-        (documents / place).mkdir(parents=True)
-        (documents / place / name).write_text(DOCUMENTS[name], "utf-8")
+    for owner, name in (("shared", "lighthouse.md"), ("users/alice", "keeper.md"), ("users/bob", "harbour.txt")):
+        (documents / owner).mkdir(parents=True)
+        (documents / owner / name).write_text(DOCUMENTS[name], "utf-8")
     image = carried_out(DEPLOY / "Containerfile", folder)
     started = list[Member]()
     with started_redis(redis_program() or fetched_redis(folder)) as redis:
@@ -202,7 +202,7 @@ def changed(address: str, statement: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_container_file_makes_servers_that_share_runs_and_keep_users_apart(
+def test_the_container_file_builds_servers_that_share_runs_and_separate_users(
     members: tuple[Member, Member], address: str
 ) -> None:
     first, second = members

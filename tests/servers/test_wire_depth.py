@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import write_documents
+from kit.engines import Answer, found
+from kit.openai_server import Received, Reply, fail, say, use
+from kit.packets import faults
+from kit.runs import write_documents
+from kit.wire import FACTS, WireLab, Wires
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from openai_replies import Reply, fail, say, use
-from openai_server import Received
-from packet_check import faults
-from search_api import Answer, found
-from wire import FACTS, WireLab, Wires, role_of
 
 from deep_research.app.embed import build_graph
 from deep_research.app.words import STRATEGIES, Strategy
-from deep_research.core.run.errors import NoReport, NoSearchTool, RunFailed
+from deep_research.core.run.errors import NoReport, RunFailed
 from deep_research.state import ResearchState
 
 LIT = "When was the Skerry Light lit?"
@@ -35,7 +34,7 @@ def looked_up(*queries: str) -> Reply:
 
 def answered(request: Received) -> Reply:
     """The facts in the passages, with the numbers behind them."""
-    passages = "\n".join(str(one["content"]) for one in request.messages if one.get("role") == "tool")
+    passages = "\n".join(str(message["content"]) for message in request.messages if message.get("role") == "tool")
     shown = re.split(r"Source \[(\d+)\]:", passages)
     numbers = {fact: number for number, text in zip(shown[1::2], shown[2::2], strict=True) for fact in FACTS.values()
                if fact in text}  # fmt: skip
@@ -78,13 +77,15 @@ async def test_a_quick_answer_takes_two_calls_and_cites_the_page_that_it_opened(
         assert state.report and state.sources[state.report.sources[0]].extent == "whole"
         assert len(wire.engine.requests) == 1
         assert state.run and state.run.status == "completed" and state.run.is_quick
-        assert "Answered from one search." in [one["text"] for one in wire.of_type("activity")]
+        assert "Answered from one search." in [packet["text"] for packet in wire.of_type("activity")]
         assert not faults(await wire.replayed())
         # What a follow-up of the planned strategy rests on.
-        assert strategy == "orchestrated" or any(FACTS["light"] in one.text for one in state.learnings.values())
+        assert strategy == "orchestrated" or any(
+            FACTS["light"] in learning.text for learning in state.learnings.values()
+        )
 
 
-async def test_the_numbers_of_a_quick_answer_are_looked_up_and_nothing_is_marked(quick: Wires) -> None:
+async def test_the_numbers_of_a_quick_answer_are_checked_and_nothing_is_marked(quick: Wires) -> None:
     wrong = lambda request: say(f"{FACTS['light']} [1] It was lit again in 1977, so they say. [1]")  # noqa: E731
     with quick(script={"writer": wrong}) as wire:
         state = await wire.ask(LIT)
@@ -103,13 +104,13 @@ async def test_a_quick_follow_up_keeps_what_was_found_before(quick: Wires, strat
         assert "When was the Skerry Light lit?" in wire.requests("clarifier")[0].prompt
         # The writer sees both searches, each source under the number that it has in the thread.
         assert has_said(state, "light", "keeper")
-        assert {key: one.number for key, one in before.sources.items() if one.number}.items() <= {
-            key: one.number for key, one in state.sources.items()
+        assert {key: source.number for key, source in before.sources.items() if source.number}.items() <= {
+            key: source.number for key, source in state.sources.items()
         }.items()
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_where_nothing_is_found_the_answer_says_so_after_two_calls(quick: Wires, strategy: Strategy) -> None:
+async def test_an_answer_without_results_says_so_after_two_calls(quick: Wires, strategy: Strategy) -> None:
     script = {"clarifier": lambda _: looked_up("Atlantis")}
     with quick(strategy, script=script) as wire:
         wire.engine.on("Atlantis", Answer([]))
@@ -120,7 +121,7 @@ async def test_where_nothing_is_found_the_answer_says_so_after_two_calls(quick: 
         assert "Not found: How deep does Atlantis lie?" in state.messages[-1].text
 
 
-async def test_short_documents_are_read_whole_and_the_web_is_searched_beside_them(quick: Wires, tmp_path: Path) -> None:
+async def test_short_documents_are_read_whole_and_the_web_is_searched_as_well(quick: Wires, tmp_path: Path) -> None:
     docs = write_documents(tmp_path / "docs")
     with quick(docs=docs, engines=["tavily"]) as wire:
         await wire.ask(LIT)
@@ -129,7 +130,7 @@ async def test_short_documents_are_read_whole_and_the_web_is_searched_beside_the
         assert len(wire.models.requests) == 2
 
 
-async def test_a_page_that_the_question_names_is_opened(quick: Wires) -> None:
+async def test_a_page_named_in_the_question_is_opened(quick: Wires) -> None:
     with quick() as wire:
         state = await wire.ask(f"Who kept the light, by {wire.web.url('/keeper')}?")
         assert has_said(state, "light", "keeper")
@@ -149,16 +150,8 @@ async def test_a_question_back_is_one_of_the_two_calls(quick: Wires, strategy: S
         assert has_said(state, "light")
 
 
-async def test_where_nobody_is_to_be_asked_the_first_call_has_to_word_the_search(quick: Wires) -> None:
-    with quick(clarify="assume") as wire:
-        assert has_said(await wire.ask(LIT), "light")
-        first = wire.requests("clarifier")[0]
-        assert first.tool_choice == "required" and "Ask the user" not in first.system
-        assert len(wire.models.requests) == 2
-
-
 @pytest.mark.parametrize("reply", [use(("look_up", {})), use(("look_up", "{")), use(("generate_plan", {}))])
-async def test_a_first_call_that_words_no_search_leaves_the_users_own_words(quick: Wires, reply: Reply) -> None:
+async def test_without_a_query_of_the_model_the_users_words_are_searched(quick: Wires, reply: Reply) -> None:
     with quick(script={"clarifier": lambda _: reply}) as wire:
         wire.engine.on(LIT, Answer([found(wire.web.url("/light"), "Light", FACTS["light"])]))
         assert has_said(await wire.ask(LIT), "light")
@@ -167,7 +160,7 @@ async def test_a_first_call_that_words_no_search_leaves_the_users_own_words(quic
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("is_input", [False, True])
-async def test_a_run_that_stops_between_the_calls_goes_on_with_the_second_and_with_what_was_said_since(
+async def test_a_run_that_failed_between_its_calls_repeats_only_the_second_and_sees_new_messages(
     quick: Wires, strategy: Strategy, is_input: bool
 ) -> None:
     with quick(strategy, limits={"max_retries": 0}) as wire:
@@ -184,7 +177,7 @@ async def test_a_run_that_stops_between_the_calls_goes_on_with_the_second_and_wi
         assert len(wire.engine.requests) == 1
 
 
-async def test_a_report_that_is_cut_off_or_empty_is_not_asked_for_again(quick: Wires) -> None:
+async def test_a_truncated_or_empty_quick_answer_is_not_requested_again(quick: Wires) -> None:
     with quick() as wire:
         wire.script["writer"] = lambda _: replace(say("The Skerry Light was lit [1]. It"), finish="length")
         state = await wire.ask(LIT)
@@ -203,10 +196,10 @@ async def test_depth_auto_answers_a_small_question_in_the_same_two_calls(quick: 
         assert wire.requests("clarifier")[0].tools == ["generate_plan", "look_up"]
         assert has_said(state, "light")
         assert state.run and (state.run.depth, state.run.is_quick) == ("auto", True)
-        assert "A small question: answered from one search." in [one["text"] for one in wire.of_type("activity")]
+        assert "A small question: answered from one search." in [packet["text"] for packet in wire.of_type("activity")]
 
 
-async def test_depth_auto_researches_a_large_question_with_no_call_more_than_standard(wires: Wires) -> None:
+async def test_depth_auto_researches_a_large_question_with_the_same_calls_as_standard(wires: Wires) -> None:
     asked = {}
     for depth in ("auto", "standard"):
         script = {"clarifier": lambda _: use(("generate_plan", {}))}
@@ -217,23 +210,3 @@ async def test_depth_auto_researches_a_large_question_with_no_call_more_than_sta
             offered = wire.requests("clarifier")[0].tools
             assert offered == ["generate_plan", *(["look_up"] if depth == "auto" else [])]
     assert asked["auto"] == asked["standard"]
-
-
-async def test_a_quick_answer_needs_something_to_search(quick: Wires) -> None:
-    def tell(question: str) -> str:
-        """Tell."""
-        return question
-
-    with quick(engines=(), tools=[tell]) as wire:
-        with pytest.raises(NoSearchTool, match="depth"):
-            await wire.ask(LIT)
-        assert not wire.models.requests
-
-
-async def test_depth_deep_widens_the_limits_that_nobody_has_set(wires: Wires) -> None:
-    with wires(depth="deep", limits={"max_cycles": 5}) as wire:
-        state = await wire.ask(LARGE)
-        assert role_of(wire.requests("orchestrator")[0]) == "orchestrator"
-        assert "of 5" in wire.requests("orchestrator")[0].prompt
-        assert "one of 14 rounds" in wire.requests("researcher")[0].system
-        assert state.run and state.run.depth == "deep"

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foreign_server import foreign_server, served
-from openai_server import Received, Reply, say, use
-from search_api import Answer, found
-from wire import END, FACTS, Wires, hand_out, is_right, open_pages, search_for
+from kit.engines import Answer, found
+from kit.mcp import foreign_server, served
+from kit.openai_server import Received, Reply, say, use
+from kit.wire import END, FACTS, Wires, hand_out, is_right, open_pages, search_for
 
 from deep_research.core.run.spending import total
 
@@ -23,7 +23,7 @@ KEY, PASSWORD, TOKEN = "gannet/rock+0123456789==", "kittiwakes-of-1844", "b3f0c2
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 @pytest.mark.parametrize("responses_api", [False, True])
 @pytest.mark.parametrize("count", [float("nan"), float("inf"), -5, 10**30, "many", None])
-async def test_counts_that_are_none_are_estimated_and_end_no_run(wires: Wires, count: Any, responses_api: bool) -> None:
+async def test_invalid_token_counts_are_replaced_by_estimates(wires: Wires, count: Any, responses_api: bool) -> None:
     usage = {"prompt_tokens": count, "completion_tokens": count, "total_tokens": count, "cost": count}
     nested = {"prompt_tokens_details": {"cached_tokens": count}}
 
@@ -40,7 +40,7 @@ async def test_counts_that_are_none_are_estimated_and_end_no_run(wires: Wires, c
 
 
 @pytest.mark.fault("R18")
-async def test_a_secret_of_the_settings_leaves_in_no_query_address_or_argument_and_stands_in_no_report(
+async def test_a_secret_of_the_settings_reaches_no_query_address_argument_or_report(
     wires: Wires, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIGHT_API_KEY", KEY)
@@ -62,7 +62,9 @@ async def test_a_secret_of_the_settings_leaves_in_no_query_address_or_argument_a
         wire.script |= {"researcher": acts, "writer": [written] * 2, "orchestrator": [hand_out("light"), END]}
         state = await wire.ask()
         [finding] = state.findings.values()
-        refused = [one for one in finding.actions if any("which is never sent" in words for words in one.problems)]
+        refused = [
+            action for action in finding.actions if any("which is never sent" in words for words in action.problems)
+        ]
         sent = " ".join([*wire.engine.queries, *(request.target for request in wire.web.requests)]).lower()
     assert len(refused) == len(forms) + 2, "the model was told why, each time"
     assert not called

@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 import pytest
-from wire import FACTS, QUESTION, role_of
-from wire_desk import WireDesk, wire_desk
+from kit.commands import WireDesk, wire_desk
+from kit.wire import FACTS, QUESTION, role_of
 
 from deep_research.core.records.research import Estimate
 
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.slow
 PRICES = json.dumps({"fake-1": [2.0, 8.0]})
 LINE = re.compile(
     r"Estimated: \d+ model calls \(\d+ to \d+\), [\d ]+ tokens \([\d ]+ to [\d ]+\), "
-    r"\$[\d.]+ \(\$[\d.]+ to \$[\d.]+\), .*\d+ s \(.*\d+ s to .*\d+ s\), by 3 finished runs\.$",
+    r"\$[\d.]+ \(\$[\d.]+ to \$[\d.]+\), .*\d+ s \(.*\d+ s to .*\d+ s\), based on 3 finished runs\.$",
     re.MULTILINE,
 )
-UNKNOWN = "more is known after three finished runs of this kind (0 so far)."
+UNKNOWN = "an estimate needs three finished runs of this kind (0 so far)."
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def roles(desk: WireDesk) -> list[str]:
     return [role_of(request) for request in desk.lab.models.requests if role_of(request) != "trial"]
 
 
-def test_an_estimate_stops_at_the_plan_and_resume_carries_it_out(desk: WireDesk) -> None:
+def test_an_estimate_pauses_at_the_plan_and_resume_executes_it(desk: WireDesk) -> None:
     ended = desk.desk.call("ask", QUESTION, "--estimate", "--thread", "skerry", "--limit", "max_usd=0.5")
     assert ended.code == 0
     plan, line = ended.out.strip().split("\n\n")
@@ -52,7 +52,7 @@ def test_an_estimate_stops_at_the_plan_and_resume_carries_it_out(desk: WireDesk)
     assert re.search(r"^Estimate +at most", desk.desk.call("show", "skerry").out, re.MULTILINE)
 
 
-def test_an_estimate_goes_by_what_finished_runs_of_the_same_kind_took(desk: WireDesk) -> None:
+def test_an_estimate_uses_finished_runs_of_the_same_kind(desk: WireDesk) -> None:
     priced = {"DEEP_RESEARCH_PRICES": PRICES}
     shown = list[dict[str, Any]]()
     for number in range(3):
@@ -71,16 +71,8 @@ def test_an_estimate_goes_by_what_finished_runs_of_the_same_kind_took(desk: Wire
     assert "$0.0001 ($0.0001 to $0.0001)" in capped.out
 
 
-def test_an_estimate_is_a_packet_behind_the_plan(desk: WireDesk) -> None:
+def test_an_estimate_is_a_packet_after_the_plan(desk: WireDesk) -> None:
     ended = desk.desk.call("ask", QUESTION, "--estimate", "--json", "--strategy", "orchestrated")
     kinds = [json.loads(line)["type"] for line in ended.out.splitlines()]
     plan = kinds.index("section_end")
     assert ended.code == 0 and kinds[plan + 1 :] == ["estimate_made", "stop"]
-
-
-def test_what_has_no_plan_has_no_estimate(desk: WireDesk) -> None:
-    refused = desk.desk.call("ask", QUESTION, "--estimate", "--depth", "quick")
-    assert refused.code == 2 and "depth" in refused.err
-    quoted = desk.desk.call("ask", QUESTION, "--estimate", "--model", "extractive")
-    assert quoted.code == 0 and quoted.out.strip().endswith("No model at work costs anything.")
-    assert not desk.lab.models.requests

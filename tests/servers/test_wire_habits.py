@@ -9,30 +9,26 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from openai_server import Received, Reply, say
-from search_api import Answer, found
-from test_wire_rungs import as_tags
-from wire import (
+from kit.engines import Answer, found
+from kit.openai_server import Received, Reply, say
+from kit.wire import (
     FACTS,
     PADDING,
     Habit,
     Script,
-    WireLab,
     Wires,
+    all_faults,
     is_right,
     plain_run,
     researched,
     role_of,
     task_of,
 )
-from wire_checks import all_faults
-
-from deep_research.state import ResearchState
+from test_wire_rungs import as_tags
 
 pytestmark = pytest.mark.slow
 
 Calls = Sequence[tuple[str, Any]]
-LEAK = "LEAK: what do they want to know?"
 
 
 def objects(calls: Calls) -> list[str]:
@@ -43,10 +39,6 @@ UNREAD: dict[str, Callable[[Calls], str]] = {
     "gemma": lambda calls: "".join(
         f"<|tool_call>call:{name}{{{','.join(f'{key}:<|{each}|>' for key, each in given.items())}}}<tool_call|>"
         for name, given in calls
-    ),
-    "mistral": lambda calls: "".join(f"[TOOL_CALLS]{name}[ARGS]{json.dumps(given)}" for name, given in calls),
-    "python": lambda calls: "\n".join(
-        f"{name}({', '.join(f'{key}={value!r}' for key, value in given.items())})" for name, given in calls
     ),
     "json in a fence": lambda calls: f"```json\n[{', '.join(objects(calls))}]\n```",
 }
@@ -61,18 +53,18 @@ def in_threes(habits: Mapping[str, Habit]) -> list[Any]:
 
 
 def mixed(habits: Sequence[Habit]) -> Habit:
-    places = {"planner": 1, "writer": 2, "keeper": 1, "harbour": 2}
+    indexes = {"planner": 1, "writer": 2, "keeper": 1, "harbour": 2}
 
     def habit(reply: Reply, request: Received) -> Reply:
-        place = places.get(role_of(request)) or places.get(task_of(request), 0)
-        return habits[place % len(habits)](reply, request)
+        index = indexes.get(role_of(request)) or indexes.get(task_of(request), 0)
+        return habits[index % len(habits)](reply, request)
 
     return habit
 
 
 @pytest.mark.fault(8, 21)
 @pytest.mark.parametrize("dialect", UNREAD)
-async def test_a_call_in_a_form_that_is_not_read_is_asked_for_in_tags_and_never_becomes_a_text_of_the_run(
+async def test_a_call_in_an_unknown_format_is_requested_again_and_never_becomes_text(
     wires: Wires, dialect: str
 ) -> None:
     write, begun = UNREAD[dialect], set[str]()
@@ -93,35 +85,6 @@ async def test_a_call_in_a_form_that_is_not_read_is_asked_for_in_tags_and_never_
         assert all_faults(wire.requests()) == []
         assert wire.asked()["writer"] == 2 and wire.asked()["planner"] == 2
     assert not re.search(r"TOOL_CALLS|tool_call[|>]|\(queries=", wire.prose() + repr(state.transcript))
-
-
-LEAKS: dict[str, Habit] = {
-    "harmony": lambda reply, _: replace(
-        reply,
-        text=f"<|channel|>analysis<|message|>{LEAK}<|end|><|start|>assistant<|channel|>final<|message|>{reply.text}",
-    ),
-    "a field of its own": lambda reply, _: replace(reply, reasoning=LEAK),
-    "whole": lambda reply, _: replace(reply, text=f"<think>{LEAK}</think>{reply.text}", streams=False),
-}
-
-
-@pytest.mark.fault(8)
-@pytest.mark.parametrize("leaks", in_threes(LEAKS))
-async def test_thoughts_that_leak_are_shown_as_thoughts_and_get_into_no_text(wires: Wires, leaks: list[Habit]) -> None:
-    with wires(habit=mixed(leaks)) as wire:
-        state = await wire.ask()
-        assert is_right(wire, state)
-        assert all_faults(wire.requests()) == []
-    assert LEAK not in prose_of(wire, state)
-    # The clarifier's are dropped.
-    assert [thought.strip() for thought in wire.thoughts()] == [LEAK] * (len(wire.requests()) - 1)
-
-
-def prose_of(wire: WireLab, state: ResearchState) -> str:
-    """All texts that are kept, shown or told to another model."""
-    kept: list[Any] = [state.plan, state.report, [f.numbered for f in state.findings.values()]]
-    kept += [one.model_copy(update={"additional_kwargs": {}}) for one in (*state.messages, *state.transcript)]
-    return f"{wire.prose()}{kept!r}{[request.prompt for request in wire.requests()]}"
 
 
 def first(bad: Habit, script: Script) -> Script:
@@ -164,7 +127,7 @@ ALWAYS: dict[str, Habit] = {
 
 @pytest.mark.fault(12, 15)
 @pytest.mark.parametrize("habits", in_threes(ALWAYS))
-async def test_sloppy_calls_are_carried_out(wires: Wires, habits: list[Habit]) -> None:
+async def test_malformed_calls_are_repaired_and_run(wires: Wires, habits: list[Habit]) -> None:
     with wires(habit=mixed(habits)) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
@@ -183,7 +146,7 @@ ONCE: dict[str, Habit] = {
 
 @pytest.mark.fault(8, 11, 12, 13, 14)
 @pytest.mark.parametrize("bad", in_threes(ONCE))
-async def test_a_decision_that_cannot_be_carried_out_is_taken_again(wires: Wires, bad: list[Habit]) -> None:
+async def test_an_unusable_decision_is_requested_again(wires: Wires, bad: list[Habit]) -> None:
     plain = plain_run()
     script = {role: first(mixed(bad), plain[role]) for role in ("orchestrator", "researcher")}
     with wires(script) as wire:
@@ -199,7 +162,7 @@ CLEANED = re.compile(r"[\ud800-\udfff\0\x07\x1b]")
 
 
 @pytest.mark.fault(23, 51)
-async def test_characters_that_no_text_may_hold_go_where_they_come_in(wires: Wires) -> None:
+async def test_forbidden_characters_are_removed_wherever_they_enter(wires: Wires) -> None:
     """From models, in words, thoughts and arguments; from a search; from a page."""
 
     def dirty(reply: Reply, request: Received) -> Reply:

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import pytest
-from command import Ended
-from server import PAUSE, SECONDS
-from wire import QUESTION
-from wire_desk import KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
+from kit.commands import KEYS, Ended, Point, WireDesk, model_call, page_call, search_call, wire_desk
+from kit.server import PAUSE, SECONDS
+from kit.wire import FACTS, QUESTION
 
 from deep_research.app.embed import thread_config, thread_id
 from deep_research.app.runs import RunBook, open_runs
@@ -98,8 +97,8 @@ def all_at_work(desk: WireDesk) -> bool:
 
 def has_kept(desk: WireDesk, path: str) -> bool:
     """Whether a page is in the store."""
-    place = page_namespace(thread_id(THREAD))
-    return bool(read(desk, lambda book: book.database.store.aget(place, f"opened {desk.lab.web.url(path)}")))
+    namespace = page_namespace(thread_id(THREAD))
+    return bool(read(desk, lambda book: book.database.store.aget(namespace, f"opened {desk.lab.web.url(path)}")))
 
 
 def researchers_done(desk: WireDesk) -> int:
@@ -122,21 +121,25 @@ def read(desk: WireDesk, work: Callable[[RunBook], Awaitable[Value]]) -> Value:
 def test_a_run_that_is_killed_four_times_gives_the_same_report(story: Story) -> None:
     assert story.ended.code == story.straight.code == 0
     assert story.ended.out == story.straight.out
+    text, sources = story.straight.out.split("\n\n## Sources\n\n")
+    for number, (name, fact) in enumerate(FACTS.items(), 1):
+        assert f"{fact} [{number}]" in text
+        assert f"\n[{number}]: <{story.desk.lab.web.url(f'/{name}')}>" in sources
 
 
 @pytest.mark.fault(36)
-def test_only_what_was_under_way_is_paid_for_again(story: Story) -> None:
+def test_only_calls_under_way_are_paid_for_again(story: Story) -> None:
     assert len(story.under_way) == story.under_way.total() == 6
     assert set(story.paid_straight.values()) == {1}
     assert story.paid == story.paid_straight + story.under_way
 
 
 @pytest.mark.fault("R18")
-def test_no_key_is_found_in_what_a_killed_run_leaves_behind(story: Story) -> None:
+def test_a_killed_run_leaves_no_key_behind(story: Story) -> None:
     assert story.leaks == story.desk.files_with(*KEYS) == []
     assert not any(key in f"{story.killed}{story.ended}" for key in KEYS)
 
 
 @pytest.mark.fault("R9")
-def test_a_run_reaches_for_its_three_servers_alone(story: Story) -> None:
+def test_a_run_contacts_only_its_three_servers(story: Story) -> None:
     assert story.desk.contacted() == story.desk.places

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from foreign_server import LIT, foreign_server, served
-from openai_server import Received, Reply, say, use
-from server import Conversation, Server
-from wire import END, QUESTION, plain_run
-from wire_desk import wire_desk
+from kit.commands import wire_desk
+from kit.mcp import LIT, foreign_server, served
+from kit.openai_server import Received, Reply, say, use
+from kit.server import Conversation, Server
+from kit.wire import END, QUESTION, plain_run
 
 pytestmark = pytest.mark.slow
 

@@ -1,31 +1,36 @@
-"""Whole runs that read the web: which pages are opened, how much of them is shown, how often they are fetched."""
+"""Whole runs that read the web: which pages are opened, how often, and copies of pages that are closed or gone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
-from openai_server import Received, Reply
-from search_api import Answer, found
-from wire import (
+from kit.engines import DOI, TITLE, Answer, Directories, directories, found, proxy
+from kit.openai_server import Received, Reply
+from kit.wire import (
     END,
     FACTS,
     PADDING,
+    REPORT,
     Script,
     Wires,
+    all_faults,
     hand_out,
     is_right,
     open_pages,
+    plain_run,
     researched,
     search_for,
     tool_results,
 )
-from wire_checks import all_faults
+
+from deep_research.app.check_file import check_file
+from deep_research.core.run.context import Context
 
 UNREAD = "You have search results that you have not read"
 
 
-def one_task(researcher: Callable[[Received], Reply], task: str = "light") -> dict[str, Script]:
+def single_task(researcher: Callable[[Received], Reply], task: str = "light") -> dict[str, Script]:
     return {
         "orchestrator": lambda request: END if "Found:" in request.prompt else hand_out(task),
         "researcher": researcher,
@@ -52,9 +57,9 @@ def page(body: str, title: str = "A page") -> str:
 
 
 @pytest.mark.behaviour("O-54", "O-75")
-async def test_pages_are_advised_after_a_search_and_keep_their_numbers_when_they_are_opened(wires: Wires) -> None:
+async def test_a_search_suggests_opening_pages_which_keep_their_numbers(wires: Wires) -> None:
     steps = search_for("nothing at all"), search_for("light"), all_found, END
-    with wires(one_task(in_turn(*steps))) as wire:
+    with wires(single_task(in_turn(*steps))) as wire:
         wire.engine.on("light", Answer([found(wire.web.url("/light?utm_source=x"), "Light", FACTS["light"])]))
         state = await wire.ask()
         advised = [UNREAD in request.messages[-1]["content"] for request in wire.requests("researcher")]
@@ -69,7 +74,7 @@ async def test_pages_are_advised_after_a_search_and_keep_their_numbers_when_they
 
 
 @pytest.mark.behaviour("O-68")
-async def test_a_page_is_fetched_once_whoever_opens_it_and_whenever(wires: Wires) -> None:
+async def test_a_page_is_fetched_only_once_in_a_thread(wires: Wires) -> None:
     """Three researchers open the same page at the same time, and a later question opens it again."""
     with wires({"researcher": researched}) as wire:
         for name in FACTS:
@@ -87,7 +92,7 @@ async def test_a_page_is_fetched_once_whoever_opens_it_and_whenever(wires: Wires
 
 
 @pytest.mark.fault("R7", "R10", logs="INFO tools.open_url")
-async def test_only_addresses_that_were_given_are_opened(wires: Wires) -> None:
+async def test_only_addresses_from_the_user_results_or_pages_are_opened(wires: Wires) -> None:
     """By the user, by a result, by a page that was read; nothing that a model puts together."""
     with wires() as wire:
         url = wire.web.url
@@ -103,7 +108,7 @@ async def test_only_addresses_that_were_given_are_opened(wires: Wires) -> None:
             "http://attacker.invalid/?leak=1",
             "file:///etc/passwd",
         ]
-        wire.script.update(one_task(in_turn(
+        wire.script.update(single_task(in_turn(
             search_for("light"),
             open_pages(url("/named#part"), url("/light"), *composed),
             open_pages(url("/linked"), url("/hidden")),
@@ -122,7 +127,7 @@ async def test_only_addresses_that_were_given_are_opened(wires: Wires) -> None:
 
 @pytest.mark.fault("R7", "R13")
 @pytest.mark.parametrize(("limit", "most"), [("max_pages", 2), ("max_host_pages", 1)])
-async def test_pages_are_counted_over_all_researchers(wires: Wires, limit: str, most: int) -> None:
+async def test_the_page_limit_counts_over_all_researchers(wires: Wires, limit: str, most: int) -> None:
     with wires({"researcher": researched}, limits={limit: most}) as wire:
         state = await wire.ask()
         fetched = sum(wire.web.asked(f"/{name}") for name in FACTS)
@@ -130,3 +135,76 @@ async def test_pages_are_counted_over_all_researchers(wires: Wires, limit: str, 
         assert is_right(wire, state), "what the search showed is still there"
     assert fetched == most
     assert f"({limit})" in prompts
+
+
+GONE = "93.184.215.14"
+SCRIPT = {**plain_run(), "researcher": researched}
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[Directories]:
+    with directories(monkeypatch) as running:
+        yield running
+
+
+async def test_a_report_cites_open_copies_of_a_closed_paper_and_a_missing_page(
+    wires: Wires, known: Directories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = f"http://{GONE}/keeper"
+    kept = known.web.url(f"/web/20191231235959/{gone}")
+    known.web.publish(f"/web/20191231235959id_/{gone}", page(FACTS["keeper"]))
+    known.archive(gone, kept, "20191231235959")
+    known.crossref("retraction")
+    known.openalex(copy := known.web.publish("/copy", page(FACTS["light"])))
+    with wires(SCRIPT, trust_proxy=True) as wire, proxy({GONE: wire.web.port}) as forward:
+        monkeypatch.setenv("HTTP_PROXY", forward.url)
+        wire.settings["allow_private"] = (wire.web.netloc, known.web.netloc)
+        wire.web.pages.pop("/keeper")
+        paper = wire.web.publish(f"/doi/{DOI}", "Forbidden", 403)
+        wire.engine.on("light", Answer([found(paper, TITLE, "A paper on the light.")]))
+        wire.engine.on("keeper", Answer([found(gone, "Keepers", "A page on keepers.")]))
+        state = await wire.ask()
+    assert state.report and state.run
+    assert state.report.text == REPORT
+    sources = [state.sources[key] for key in state.report.sources]
+    assert [source.location for source in sources] == [paper, gone, wire.web.url("/harbour")]
+    assert [source.copy_address for source in sources] == [copy, kept, ""]
+    text = state.messages[-1].text.replace("\\", "")
+    assert (
+        f"[1] {TITLE} — 127.0.0.1:{wire.web.port}, scholarly, retracted, read in an open copy: {known.web.netloc}"
+        in text
+    )
+    assert f"read in an open copy: {known.web.netloc}, 2019-12-31" in text
+    for note in (
+        "Source 1 was retracted (Crossref).",
+        f"Source 1 was read in an open copy: {copy}",
+        f"Source 2 was read in an open copy made on 2019-12-31: {kept}",
+    ):
+        assert note in text
+    [asked] = [notice for notice in state.run.notices if notice.startswith("Asked for")]
+    assert {"Crossref", "Europe PMC", "arXiv", "OpenAlex", "Internet Archive"} <= set(
+        asked.partition(": ")[2].removesuffix(" (open_copies).").split(", ")
+    )
+    assert "Unpaywall" not in asked and asked in text, "nobody has given an address"
+    fetches = sum(spent.fetches for spent in state.spending.values())
+    assert fetches == 3 + 4 + 1 + 2, (
+        "three pages, the look-ups and the copy of the paper, those of the page that is gone"
+    )
+
+
+async def test_a_foreign_report_is_checked_against_an_open_copy(
+    wires: Wires, known: Directories, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known.openalex(copy := known.web.publish("/copy", page(FACTS["light"])))
+    with wires() as wire:
+        paper = wire.web.publish(f"/doi/{DOI}", "Forbidden", 403)
+        settings = {
+            **wire.settings,
+            "models": "extractive",
+            "allow_private": (wire.web.netloc, known.web.netloc),
+        }
+        given = f"{FACTS['light']} [1]\n\n## Sources\n\n1. {TITLE}: {paper}\n"
+        checked = await check_file(given.encode(), "report.md", Context.model_validate(settings))
+    assert [statement.outcome for statement in checked.statements] == ["supported"]
+    assert f"Source 1 was read in an open copy: {copy}" in checked.notes
+    assert "Crossref, Europe PMC, arXiv, OpenAlex (open_copies)" in capsys.readouterr().err

@@ -1,32 +1,31 @@
-"""Whole runs whose models fall silent, refuse, or are sent more than they read."""
+"""Whole runs whose models fall silent, refuse, ask to wait or break off, or whose key, model or address is wrong."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from openai_server import Received, Reply, fail, say, use
-from search_api import Answer, found
-from wire import (
+from kit.engines import Answer, found
+from kit.openai_server import Received, Reply, fail, say, send, use
+from kit.wire import (
     END,
     FACTS,
     REPORT,
     Script,
     Wires,
+    all_faults,
     found_by,
     hand_out,
     is_right,
     noted,
     plain_run,
-    search_for,
     searched,
     task_of,
-    tool_results,
 )
-from wire_checks import all_faults
 
-from deep_research.core.run.errors import ContentRefused
+from deep_research.core.run.errors import ContentRefused, KeyRefused, RateLimited
 from deep_research.core.run.transcripts import WITHHELD
 
 REFUSAL = Reply(refusal="I cannot help with sk-CANARY.")
@@ -35,7 +34,7 @@ BLOCKED = fail(400, "Filtered due to the content management policy", code="conte
 
 
 @pytest.mark.fault(8, logs="WARNING core.run.concurrency")
-async def test_a_researcher_that_says_nothing_brings_what_it_read_and_the_others_go_on(wires: Wires) -> None:
+async def test_a_silent_researcher_returns_what_it_read_and_the_others_go_on(wires: Wires) -> None:
     script: dict[str, Script] = {
         "researcher": lambda request: say("") if task_of(request) == "keeper" else searched(request),
         "finding": lambda request: noted(request) if task_of(request) == "light" else say(""),
@@ -52,21 +51,23 @@ async def test_a_researcher_that_says_nothing_brings_what_it_read_and_the_others
     assert findings["harbour"].text == f"{FACTS['harbour']} [1]"
     assert state.run and state.run.status == "completed_with_gaps"
     assert (
-        "Not researched to the end: keeper: its 2 rounds of tool use were over (max_iterations)."
+        "Not researched to the end: keeper: its 2 rounds of tool use were used up (max_iterations)."
         in state.messages[-1].text
     )
 
 
 @pytest.mark.fault(9, 10, logs="WARNING core.models.ask")
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("refusal", "other"),
     [
         (REFUSAL, say("", finish="content_filter")),
         (fail(400, "sk-CANARY was filtered", code="content_filter"), replace(REFUSAL, streams=False)),
     ],
 )
-async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(wires: Wires, one: Reply, other: Reply) -> None:
-    refusals = {"keeper": one, "harbour": other}
+async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(
+    wires: Wires, refusal: Reply, other: Reply
+) -> None:
+    refusals = {"keeper": refusal, "harbour": other}
     script: dict[str, Script] = {
         "researcher": lambda request: refusals.get(task_of(request)) or searched(request),
         "finding": lambda request: refusals.get(task_of(request)) or noted(request),
@@ -86,7 +87,7 @@ async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(wires: Wir
 
 
 @pytest.mark.fault(10)
-async def test_a_result_that_a_filter_stops_at_is_left_out_from_then_on(wires: Wires) -> None:
+async def test_a_result_refused_by_a_content_filter_is_left_out_from_then_on(wires: Wires) -> None:
     """The provider refuses whatever quotes one of the pages; the researcher finds another way."""
 
     def detour(request: Received) -> Reply:
@@ -123,7 +124,7 @@ def again_and_again(request: Received) -> Reply:
 
 
 @pytest.mark.fault(10)
-async def test_a_finding_that_the_orchestrator_may_not_read_is_left_out_of_all_later_calls(wires: Wires) -> None:
+async def test_a_finding_refused_for_the_orchestrator_is_left_out_of_later_calls(wires: Wires) -> None:
     script = {
         "orchestrator": poisoned(again_and_again),
         "finding": poisoned_finding,
@@ -140,9 +141,8 @@ async def test_a_finding_that_the_orchestrator_may_not_read_is_left_out_of_all_l
 
 
 @pytest.mark.fault(10)
-@pytest.mark.parametrize("tasks", [["keeper"], ["light", "keeper"], ["light", "keeper", "harbour"]])
-async def test_a_finding_that_the_writer_may_not_read_is_found_and_left_out(wires: Wires, tasks: list[str]) -> None:
-    """Also where words of ours come after it, and where others of the same round are longer."""
+@pytest.mark.parametrize("tasks", [["keeper"], ["light", "keeper", "harbour"]])
+async def test_a_finding_refused_for_the_writer_is_identified_and_left_out(wires: Wires, tasks: list[str]) -> None:
     script = {
         **plain_run(tasks),
         "orchestrator": lambda r: END if "Found:" in r.prompt else hand_out(*tasks),
@@ -162,7 +162,7 @@ async def test_a_finding_that_the_writer_may_not_read_is_found_and_left_out(wire
 
 
 @pytest.mark.fault(10)
-async def test_what_is_refused_whatever_is_left_out_is_an_error_and_leaves_nothing_out(wires: Wires) -> None:
+async def test_a_prompt_refused_without_any_finding_is_an_error_and_withholds_nothing(wires: Wires) -> None:
     with wires({"writer": lambda _: BLOCKED}) as wire:
         await wire.fail(ContentRefused)
         assert wire.asked()["writer"] == 5
@@ -170,41 +170,126 @@ async def test_what_is_refused_whatever_is_left_out_is_an_error_and_leaves_nothi
         assert is_right(wire, await wire.ask(None))
 
 
-WORDINGS = [
-    fail(400, "This model's maximum context length is 4096 tokens.", code="context_length_exceeded"),
-    fail(400, "the request exceeds the available context size (4096 tokens), try increasing it"),
-    fail(500, "Requested tokens (5000) exceed context window of 4096"),
-]
-"""OpenAI and vLLM, llama.cpp, its Python server."""
+Patch = pytest.MonkeyPatch
+CANARY = "sk-live-CANARY-0123456789"
 
 
-@pytest.mark.fault(20)
-async def test_a_prompt_that_does_not_fit_shrinks_and_the_run_goes_on(wires: Wires) -> None:
-    """Two searches bring more than the server reads."""
+def echoing(request: Received) -> Reply:
+    """As OpenAI answers a wrong key: it repeats it."""
+    return fail(401, f"Incorrect API key provided: {request.key}. Bearer {request.key}", code="invalid_api_key")
 
-    def small(script: Script) -> Script:
+
+@pytest.mark.fault(24)
+@pytest.mark.parametrize("responses_api", [False, True])
+async def test_a_wrong_key_stops_the_run_with_one_line_that_names_its_setting(
+    wires: Wires, monkeypatch: Patch, responses_api: bool
+) -> None:
+    with wires({"clarifier": echoing}, responses_api=responses_api) as wire:
+        monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+        line = await wire.fail(KeyRefused)
+        state = await wire.state()
+        assert "OPENAI_API_KEY" in line
+        assert len(wire.requests()) == 1
+        assert CANARY in wire.requests()[0].key
+        assert "CANARY" not in line + wire.everything(state)
+        assert wire.packets[-1]["message"] == line
+        wire.script["clarifier"] = plain_run()["clarifier"]
+        assert is_right(wire, await wire.ask(None))
+
+
+def only_others(request: Received) -> Reply:
+    return echoing(request) if request.json["model"] == "other" else searched(request)
+
+
+@pytest.mark.fault(24)
+async def test_a_wrong_key_for_one_role_stops_the_run_and_nothing_is_repeated(wires: Wires, monkeypatch: Patch) -> None:
+    names = {"researcher": "openai:other"}
+    models = dict.fromkeys(("clarifier", "planner", "orchestrator", "writer"), "openai:fake-1") | names
+    with wires({"researcher": only_others}, models=models) as wire:
+        monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+        line = await wire.fail(KeyRefused)
+        assert "The researcher's model 'other'" in line and "OPENAI_API_KEY" in line
+        assert "CANARY" not in line + wire.everything(await wire.state())
+        assert wire.asked() == {"clarifier": 1, "planner": 1, "orchestrator": 1, "researcher": 3}
+        assert wire.engine.requests == []
+        # Not even once more in words of its own.
+        assert wire.types().count("error") == 0
+        wire.script["researcher"] = searched
+        assert is_right(wire, await wire.ask(None))
+        assert wire.asked() == {
+            "clarifier": 1, "planner": 1, "orchestrator": 2, "researcher": 9, "finding": 3, "writer": 1
+        }  # fmt: skip
+
+
+HTML = send("<html>Sign in</html>", content_type="text/html")
+AN_HOUR = fail(429, "Slow down.", retry_after=3600)
+
+
+def first_time(bad: Callable[[Received, Reply], Reply | None], script: Script) -> Script:
+    """A role that answers badly the first time that it is asked for something."""
+    seen = set[str]()
+
+    def answer(request: Received) -> Reply:
         assert callable(script)
-        refusals = dict(zip(FACTS, WORDINGS, strict=True))
-        return lambda request: refusals[task_of(request)] if _size(request) > 14_000 else script(request)
+        good = script(request)
+        is_first = task_of(request) not in seen
+        seen.add(task_of(request))
+        return (is_first and bad(request, good)) or good
 
-    def twice(request: Received) -> Reply:
-        done = len(tool_results(request))
-        return END if done == 2 else search_for(f"{task_of(request)} {done}")
+    return answer
 
-    script = {role: small(each) for role, each in plain_run().items()} | {"researcher": small(twice)}
-    with wires(script) as wire:
-        for name, fact in FACTS.items():
-            for number in range(2):
-                pages = [found(wire.web.url(f"/{name}/{number}/{n}"), name, "Wind. " * 300) for n in range(4)]
-                best = [] if number else [found(wire.web.url(f"/{name}"), name, fact)]
-                wire.engine.on(f"{name} {number}", Answer([*best, *pages]))
-        state = await wire.ask()
-        assert all_faults(wire.requests()) == []
-        # Each researcher's last decision and its finding, once each.
-        assert sum(_size(request) > 14_000 for request in wire.requests()) == 6
+
+@pytest.mark.slow
+@pytest.mark.fault(2)
+@pytest.mark.parametrize("role", ["clarifier", "researcher", "finding", "writer"])
+async def test_a_long_wait_stops_the_run_at_once_and_finished_work_is_not_repeated(wires: Wires, role: str) -> None:
+    """One researcher, or the only model of another role, is told to come back in an hour."""
+    plain = plain_run()[role]
+    assert callable(plain)
+    late = {"researcher": "harbour", "finding": "harbour"}.get(role)
+
+    def busy(request: Received) -> Reply:
+        return AN_HOUR if late in (None, task_of(request)) else plain(request)
+
+    with wires({role: busy}) as wire:
+        assert "retry after 60 min" in await wire.fail(RateLimited)
         assert not wire.of_type("call_delayed")
+        stop = wire.packets[-1]
+        assert (stop["type"], stop["stop_reason"], stop["is_resumable"]) == ("stop", "failed", True)
+        if late:
+            assert set(found_by(await wire.state())) == {"light", "keeper"}, "the others' findings are kept"
+        asked = wire.asked()
+        wire.script[role] = plain
+        assert is_right(wire, await wire.ask(None))
+        again = wire.asked() - asked
+        assert again[role] == {"researcher": 2, "finding": 1}.get(role, 1)
+        assert wire.asked() == {
+            "clarifier": 1, "planner": 1, "orchestrator": 2, "researcher": 6, "finding": 3, "writer": 1
+        } | {role: wire.asked()[role]}  # fmt: skip
+        assert asked[role] - {"researcher": 4, "finding": 2}.get(role, 0) == 1
+        assert len(wire.engine.requests) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.fault(5, 6, 22, logs="INFO core.models.retries")
+@pytest.mark.behaviour("O-83")
+async def test_broken_answers_are_requested_again_and_never_used(wires: Wires) -> None:
+    endings: dict[str, Any] = {"light": "reset", "keeper": "cut", "harbour": "broken"}
+    bodies = {"light": send({"choices": []}), "keeper": send({"error": {"message": "boom"}}), "harbour": HTML}
+
+    def half(request: Received, good: Reply) -> Reply:
+        return replace(good, text="HALF of it. ", ending=endings[task_of(request)], after=5)
+
+    script = {
+        "researcher": first_time(half, searched),
+        "finding": first_time(lambda request, _: bodies[task_of(request)], noted),
+    }
+    with wires(script, limits={"retry_seconds": 10}) as wire:
+        state = await wire.ask()
         assert is_right(wire, state)
-
-
-def _size(request: Received) -> int:
-    return len(json.dumps(request.messages))
+        assert all_faults(wire.requests()) == []
+        assert len(wire.of_type("call_delayed")) == 6
+        assert wire.asked() == {
+            "clarifier": 1, "planner": 1, "orchestrator": 2, "researcher": 9, "finding": 6, "writer": 1
+        }  # fmt: skip
+    assert "HALF" not in f"{state.report!r} {[f.numbered for f in state.findings.values()]!r}"

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import Received, Reply, fail, say
-from wire import Habit, Wires, is_right, role_of, wire_lab
-from wire_checks import all_faults
+from kit.openai_server import Received, Reply, fail, say
+from kit.wire import Habit, Wires, all_faults, is_right, wire_lab
 
 from deep_research.core.run.context import ToolCalls
 from deep_research.core.run.errors import ModelFailed, ToolsMissing
@@ -49,7 +48,7 @@ def server(*refused: str, says_so: bool = True) -> Habit:
 
 @pytest.mark.fault(21)
 @pytest.mark.parametrize("way", ["schema", "tags"])
-async def test_a_run_without_tool_calls_asks_for_text_alone(wires: Wires, way: ToolCalls) -> None:
+async def test_a_run_without_tool_calls_requests_only_text(wires: Wires, way: ToolCalls) -> None:
     with wires(habit=server("tools"), tool_calls=way) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
@@ -127,21 +126,8 @@ async def test_what_a_server_refuses_is_learned_once_and_kept(tmp_path: Path, mo
         assert _refused(wire.models.requests, strict) == refusals
 
 
-async def test_a_model_that_shows_a_thought_in_its_trial_is_offered_no_think_tool(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    def thinking(reply: Reply, request: Received) -> Reply:
-        return replace(reply, reasoning="So it is.") if role_of(request) == "trial" else reply
-
-    with wire_lab(tmp_path / "first", monkeypatch, habit=thinking, tool_calls="auto") as wire:
-        assert is_right(wire, await wire.ask())
-        await again_elsewhere(wire, tmp_path)
-        assert wire.asked()["trial"] == 1
-        assert not any("think_tool" in request.tools for request in wire.requests("orchestrator", "researcher"))
-
-
 @pytest.mark.fault(21, logs="WARNING core.models.ask")
-async def test_a_server_that_takes_no_tools_from_a_model_known_for_them_is_believed(
+async def test_a_servers_refusal_of_tools_wins_over_the_profile_of_the_model(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     settings: dict[str, Any] = {"models": KNOWN, "tool_calls": "auto"}
@@ -156,7 +142,7 @@ async def test_a_server_that_takes_no_tools_from_a_model_known_for_them_is_belie
 
 
 @pytest.mark.fault(21)
-async def test_a_way_that_the_user_has_set_is_not_left_and_the_line_names_the_setting(wires: Wires) -> None:
+async def test_a_tool_calling_mode_set_by_the_user_is_kept_and_the_error_names_the_setting(wires: Wires) -> None:
     with wires(habit=server("tools")) as wire:
         assert "set tool_calls to schema or tags" in await wire.fail(ModelFailed)
         assert len(wire.requests()) == 1
@@ -165,7 +151,7 @@ async def test_a_way_that_the_user_has_set_is_not_left_and_the_line_names_the_se
 
 
 @pytest.mark.fault(21)
-async def test_a_model_that_calls_tools_in_no_way_is_refused_before_anything_else_is_asked(wires: Wires) -> None:
+async def test_a_model_that_cannot_call_tools_is_refused_after_its_trial(wires: Wires) -> None:
     def prose(reply: Reply, _: Received) -> Reply:
         return replace(reply, calls=(), text="I would rather talk about the weather.")
 

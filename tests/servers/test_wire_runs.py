@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pytest
-from openai_server import Received, Reply, use
-from wire import (
+from kit.openai_server import Received, Reply, use
+from kit.wire import (
     END,
     FACTS,
     QUESTION,
@@ -16,6 +16,8 @@ from wire import (
     Script,
     WireLab,
     Wires,
+    all_faults,
+    extends,
     hand_out,
     is_right,
     open_pages,
@@ -23,7 +25,6 @@ from wire import (
     task_of,
     tool_results,
 )
-from wire_checks import all_faults, extends
 
 from deep_research.app.embed import thread_config
 from deep_research.core.run.context import Price
@@ -38,7 +39,7 @@ THOUGHT = "The light comes first. "
 
 
 def thorough(request: Received) -> Reply:
-    """A researcher that does all that one may do: it thinks, searches twice in one message, one opens what it found."""
+    """A researcher that does everything: it thinks, searches twice in a message, and one opens what it found."""
     results, task = tool_results(request), task_of(request)
     if not results and '"reasoning' not in str(request.messages) and "think_tool" in request.tools:
         return use(("think_tool", {"reasoning": f"What is known of the {task}?"}))
@@ -74,7 +75,7 @@ WIRES = {
 
 @pytest.mark.behaviour("O-13", "O-25", "O-33", "O-56", "O-64", "O-90")
 @pytest.mark.parametrize("name", WIRES)
-async def test_three_researchers_in_parallel_find_it_all(wires: Wires, name: str) -> None:
+async def test_three_parallel_researchers_find_everything(wires: Wires, name: str) -> None:
     way = WIRES[name]
     reasons = "reasoning" in way.settings
     with wires({"researcher": thorough}, habit=way.habit, **way.settings) as wire:
@@ -165,7 +166,7 @@ async def test_money_ends_the_research_and_the_report_says_so(wires: Wires) -> N
     assert "Research ended early: the limit max_usd was reached" in state.messages[-1].text
 
 
-async def test_only_answers_that_somebody_watches_and_long_ones_are_streamed(wires: Wires) -> None:
+async def test_only_watched_and_long_answers_are_streamed(wires: Wires) -> None:
     with wires() as wire:
         await wire.ask()
         watched = {role_of(request) for request in wire.models.requests if request.json.get("stream")}

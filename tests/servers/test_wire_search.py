@@ -1,31 +1,37 @@
-"""Whole runs whose search engine has no use for the key, is down, slow or finds nothing."""
+"""Whole runs by their search engines: one that fails, none with a key, and several at once."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from lab import write_documents
-from openai_server import Received, Reply, say, use
-from search_api import KEY, Answer, closed_port, found, refused
-from wire import (
+from kit.commands import Desk
+from kit.engines import BLOCKS, KEY, SECRET, Answer, Request, brave, closed_port, free_web, refused, searxng, serving
+from kit.openai_server import Received, Reply, say, use
+from kit.runs import write_documents
+from kit.wire import (
     END,
     FACTS,
     Script,
+    WireLab,
     Wires,
+    all_faults,
     found_by,
     hand_out,
     is_right,
     search_for,
-    searched,
     task_of,
     tool_results,
     wire_lab,
 )
-from wire_checks import all_faults
 
+from deep_research.app.output import engines_line
 from deep_research.core.evidence.memory.observations import notes_of
 from deep_research.core.run.errors import SearchFailed
+from deep_research.core.run.spending import total
 
 Patch = pytest.MonkeyPatch
 
@@ -34,7 +40,7 @@ Patch = pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("setting", "value"), [("TAVILY_API_KEY", "tvly-wrong"), ("TAVILY_BASE_URL", "http://127.0.0.1:9")]
 )
-async def test_a_web_that_cannot_be_searched_stops_the_run_and_nothing_more_is_spent(
+async def test_an_unusable_search_engine_stops_the_run_and_nothing_more_is_spent(
     wires: Wires, monkeypatch: Patch, setting: str, value: str
 ) -> None:
     with wires() as wire:
@@ -45,14 +51,16 @@ async def test_a_web_that_cannot_be_searched_stops_the_run_and_nothing_more_is_s
         assert len(wire.engine.requests) <= 3
         assert wire.packets[-1]["message"] == line
         monkeypatch.setenv(setting, wire.engine.environment()[setting])
-        assert is_right(wire, await wire.ask(None))
+        state = await wire.ask(None)
+        assert is_right(wire, state)
+        assert total(state.spending).searches > len(FACTS), "those that failed count"
         # The decisions to search were taken already.
         assert wire.asked()["researcher"] == 6
         assert wire.asked()["orchestrator"] == 2
 
 
 @pytest.mark.fault(24, 26)
-async def test_with_documents_at_hand_the_run_goes_on_and_the_report_names_what_failed(
+async def test_a_run_with_documents_goes_on_without_the_web_and_the_report_says_so(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def both(request: Received) -> Reply:
@@ -83,9 +91,7 @@ async def test_with_documents_at_hand_the_run_goes_on_and_the_report_names_what_
 
 
 @pytest.mark.fault(26)
-async def test_an_engine_that_goes_down_later_leaves_a_report_from_what_was_found(
-    wires: Wires, monkeypatch: Patch
-) -> None:
+async def test_if_the_engine_fails_later_the_report_uses_what_was_found(wires: Wires, monkeypatch: Patch) -> None:
     def two_rounds(request: Received) -> Reply:
         rounds = [message for message in request.messages if message["role"] == "assistant"]
         if rounds:
@@ -104,7 +110,7 @@ async def test_an_engine_that_goes_down_later_leaves_a_report_from_what_was_foun
 
 
 @pytest.mark.fault(26, 27)
-async def test_a_run_that_found_nothing_is_never_a_success(wires: Wires) -> None:
+async def test_a_run_without_results_is_never_a_success(wires: Wires) -> None:
     """The engine works, and knows nothing; the model is told to use other words."""
     script: dict[str, Script] = {"finding": lambda _: say("Found: nothing at all."), "writer": lambda _: say("So.")}
     with wires(script) as wire:
@@ -119,7 +125,7 @@ async def test_a_run_that_found_nothing_is_never_a_success(wires: Wires) -> None
 
 @pytest.mark.fault(26, 27)
 @pytest.mark.parametrize("answer", [refused(429, Retry_After="0"), refused(400), Answer(delay=60)])
-async def test_a_search_that_failed_is_a_note_of_the_report(wires: Wires, answer: Answer) -> None:
+async def test_a_failed_search_is_noted_in_the_report(wires: Wires, answer: Answer) -> None:
     with wires(limits={"search_seconds": 1}) as wire:
         wire.engine.on("harbour", answer)
         state = await wire.ask()
@@ -128,21 +134,157 @@ async def test_a_search_that_failed_is_a_note_of_the_report(wires: Wires, answer
     assert f"- {note}" in state.messages[-1].text
 
 
-@pytest.mark.fault(27, 28)
-async def test_slow_busy_and_repetitive_answers_cost_no_more_than_themselves(wires: Wires) -> None:
-    def patient(request: Received) -> Reply:
-        """The light is asked for together with what never comes."""
-        if task_of(request) != "light" or tool_results(request):
-            return searched(request)
-        return search_for("light", "the dark")
+def articles(wire: WireLab) -> dict[str, tuple[str, str]]:
+    return {name: (wire.web.url(f"/{name}"), fact) for name, fact in FACTS.items()}
 
-    with wires({"researcher": patient}, limits={"search_seconds": 1}) as wire:
-        page = found(wire.web.url("/keeper"), "Keeper", FACTS["keeper"])
-        wire.engine.on("the dark", Answer(delay=60))
-        wire.engine.on("keeper", Answer([{**page, "url": f"{page['url']}{end}"} for end in ("", "#top", "?utm_id=1")]))
-        harbour = Answer([found(wire.web.url("/harbour"), "Harbour", FACTS["harbour"])])
-        wire.engine.on("harbour", refused(429, Retry_After="0"), harbour)
-        assert is_right(wire, await wire.ask())
-        by_task = {task_of(request): tool_results(request)[0] for request in wire.requests("finding")}
-    assert "search_seconds" in by_task["light"]["problems"][0]
-    assert [len(results["results"]) for results in by_task.values()] == [1, 1, 1]
+
+def use_servers(monkeypatch: Patch, environment: Mapping[str, str]) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.behaviour("O-93")
+@pytest.mark.fault(26, logs="WARNING tools.web_search")
+@pytest.mark.parametrize("how", BLOCKS)
+async def test_if_duckduckgo_blocks_wikipedia_is_searched_and_the_notes_say_so(
+    wires: Wires, monkeypatch: Patch, how: str
+) -> None:
+    with wires() as wire, free_web(BLOCKS[how], articles(wire)) as free:
+        use_servers(monkeypatch, free.environment())
+        state = await wire.ask()
+        assert is_right(wire, state)
+    assert free.counts() == (1, 3, 0)
+    assert not any(finding.failures for finding in state.findings.values()), "another engine served"
+    [note] = [note for note in notes_of(state) if "DuckDuckGo" in note]
+    assert how in note and "TAVILY_API_KEY" in note and note.endswith("Wikipedia was searched instead.")
+
+
+@pytest.mark.fault(26)
+@pytest.mark.parametrize("how", BLOCKS)
+async def test_if_only_duckduckgo_is_set_and_blocks_the_run_stops_and_names_the_setting(
+    wires: Wires, monkeypatch: Patch, how: str
+) -> None:
+    with wires(engines=("duckduckgo",)) as wire, free_web(BLOCKS[how], articles(wire)) as free:
+        use_servers(monkeypatch, free.environment())
+        line = await wire.fail(SearchFailed)
+        assert how in line and "TAVILY_API_KEY" in line
+        assert wire.asked()["finding"] == 0
+    assert free.counts() == (1, 0, 0)
+
+
+@pytest.mark.fault(28)
+async def test_four_researchers_with_many_queries_ask_a_blocked_engine_once(wires: Wires, monkeypatch: Patch) -> None:
+    turns = range(1, 5)
+
+    def queries(task: str, turn: int) -> list[str]:
+        return [f"{task} {turn} {letter}" for letter in "xyz"]
+
+    def many(request: Received) -> Reply:
+        turn = sum(message["role"] == "assistant" for message in request.messages) + 1
+        return search_for(*queries(task_of(request), turn)) if turn in turns else END
+
+    script: dict[str, Script] = {
+        "orchestrator": lambda request: END if "Nothing was found" in request.prompt else hand_out(*"abcd"),
+        "researcher": many,
+    }
+    limits = {"max_parallel_researchers": 4, "max_searches": 50}
+    known = {
+        query: ("https://a.example/", "Tide.") for task in "abcd" for turn in turns for query in queries(task, turn)
+    }
+    with wires(script, limits=limits) as wire, free_web(BLOCKS["(status 202)"], known) as free:
+        use_servers(monkeypatch, free.environment())
+        state = await wire.ask()
+    blocked, served, unasked = free.counts()
+    assert (blocked, unasked) == (1, 0)
+    assert 40 < served + blocked == sum(spent.searches for spent in state.spending.values()) <= 50
+    assert len([note for note in notes_of(state) if "DuckDuckGo" in note]) == 1
+
+
+def test_doctor_says_which_free_engine_works_and_what_to_set(desk: Desk) -> None:
+    given = ("doctor", "--model", "extractive")
+    with free_web(BLOCKS["(status 202)"], {}) as free:
+        before = desk.call(*given, **free.environment())
+        assert free.counts() == (0, 0, 0)
+        assert "web search: duckduckgo; if it finds nothing, wikipedia, arxiv; " in before.out
+        assert "TAVILY_API_KEY" in before.out
+        served = desk.call(*given, "--try", **free.environment())
+        alone = desk.call(*given, "--try", "--engine", "duckduckgo", **free.environment())
+    assert (served.code, alone.code) == (0, 2)
+    assert "note     search with DuckDuckGo: DuckDuckGo turns automatic queries away (status 202)" in served.out
+    assert "ok       search with Wikipedia: works" in served.out and "arXiv:" not in served.out
+    assert "failed   search with DuckDuckGo" in alone.out and "TAVILY_API_KEY" in alone.out
+
+
+ENGINES = ("brave", "searxng")
+
+
+def query_of(request: Request) -> str:
+    return parse_qs(urlsplit(request.path).query)["q"][0]
+
+
+def brave_and_searxng(brave: str, searxng: str) -> dict[str, str]:
+    return {"BRAVE_URL": brave, "BRAVE_API_KEY": SECRET, "SEARXNG_URL": searxng}
+
+
+def of_brave(wire: WireLab, request: Request) -> Answer:
+    """The page of the task behind one that only Brave knows."""
+    name = query_of(request)
+    page = {"title": name.title(), "url": wire.web.url(f"/{name}"), "description": FACTS[name]}
+    other = {"title": "Tides", "url": "https://tides.example/", "description": "The sea rises twice a day."}
+    return Answer(body=json.dumps(brave(other, page)))
+
+
+def of_searxng(wire: WireLab, request: Request) -> Answer:
+    """The page of the task under an address with a mark of whoever sent the reader."""
+    name = query_of(request)
+    url = wire.web.url(f"/{name}") + "?utm_source=searxng#top"
+    return Answer(body=json.dumps(searxng({"title": name.title(), "url": url, "content": FACTS[name]})))
+
+
+@pytest.mark.behaviour("O-95")
+async def test_results_of_two_engines_are_fused_and_attributed(wires: Wires, monkeypatch: Patch) -> None:
+    with (
+        wires(engines=ENGINES) as wire,
+        serving(lambda request: of_brave(wire, request)) as first,
+        serving(lambda request: of_searxng(wire, request)) as second,
+    ):
+        use_servers(monkeypatch, brave_and_searxng(first.url, second.url))
+        state = await wire.ask()
+        assert is_right(wire, state)
+        assert sorted(map(query_of, first.requests)) == sorted(map(query_of, second.requests)) == sorted(FACTS)
+    assert state.run.scope.engines == ENGINES
+    cited = [state.sources[key] for key in state.report.sources] if state.report else []
+    assert [source.engines for source in cited] == [ENGINES] * 3
+    assert state.sources["https://tides.example/"].engines == ("brave",)
+    assert engines_line(state) == "brave: 4 sources, 3 cited; searxng: 3 sources, 3 cited"
+    shown = next(packet for packet in wire.packets if packet["type"] == "search_tool_documents_delta")
+    assert [document["title"] for document in shown["documents"]][-1] == "Tides", "two engines outweigh a first rank"
+
+
+@pytest.mark.behaviour("O-95")
+@pytest.mark.fault(26, logs="WARNING tools.web_search")
+async def test_if_an_engine_fails_the_other_is_used_and_the_report_says_so(wires: Wires, monkeypatch: Patch) -> None:
+    with (
+        wires(engines=ENGINES) as wire,
+        serving(lambda _: Answer(status=503, headers={"Retry-After": "0"})) as first,
+        serving(lambda request: of_searxng(wire, request)) as second,
+    ):
+        use_servers(monkeypatch, brave_and_searxng(first.url, second.url))
+        state = await wire.ask()
+        assert is_right(wire, state)
+        assert SECRET not in wire.everything(state)
+    assert [note for note in notes_of(state) if "Brave" in note] == [
+        "A search failed: Brave reports an error of its own (status 503). SearXNG was searched instead."
+    ]
+    assert engines_line(state) == "searxng: 3 sources, 3 cited"
+
+
+def test_the_audit_and_the_export_of_a_run_name_its_engines(desk: Desk, monkeypatch: Patch) -> None:
+    page = {"title": "The Light", "url": "https://light.example/", "content": FACTS["light"]}
+    with serving(lambda _: Answer(body=json.dumps(searxng(page)))) as server:
+        asked = ("ask", "When was the Skerry Light lit?", "--engine", "searxng", "--thread", "light", "--yes")
+        environment = {"SEARXNG_URL": server.url, "OPENAI_API_KEY": ""}
+        assert desk.call(*asked, "--model", "extractive", **environment).code == 0
+    assert "Found by  searxng: 1 source, 1 cited" in desk.call("audit", "light").out
+    [source] = json.loads(desk.call("export", "light", "--format", "json").out)["sources"]
+    assert source["engines"] == ["searxng"]

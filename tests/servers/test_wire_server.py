@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from openai_server import Received, Reply, fail, use
-from packet_check import PASSING, Check
-from server import GRAPH, Conversation, Server, said, until
-from wire import FACTS, QUESTION
-from wire_desk import KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
+from kit.commands import KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
+from kit.openai_server import Received, Reply, fail, use
+from kit.packets import PASSING, Check
+from kit.server import GRAPH, Conversation, Server, said, until
+from kit.wire import FACTS, QUESTION
 
 from deep_research.app.stream import read_packet
 
@@ -50,9 +50,7 @@ def is_whole(desk: WireDesk, values: dict[str, Any]) -> bool:
                for n, (fact, url) in enumerate(zip(FACTS.values(), sources, strict=True), 1))  # fmt: skip
 
 
-async def test_the_web_is_researched_without_a_complaint_and_packets_reach_the_client_in_order(
-    server: Server, desk: WireDesk
-) -> None:
+async def test_the_server_researches_the_web_and_sends_packets_in_order(server: Server, desk: WireDesk) -> None:
     async with server.client() as client:
         talk = await Conversation(client).create()
         assert is_whole(desk, await talk.ask(QUESTION))
@@ -70,7 +68,7 @@ async def test_the_web_is_researched_without_a_complaint_and_packets_reach_the_c
 
 
 @pytest.mark.fault(36, 53, "R21")
-async def test_a_killed_server_pays_again_for_nothing_but_what_was_under_way(server: Server, desk: WireDesk) -> None:
+async def test_a_killed_server_repeats_only_calls_under_way(server: Server, desk: WireDesk) -> None:
     desk.forget()
     desk.hold_page("/light")
     desk.hold_search("keeper")
@@ -108,14 +106,14 @@ async def test_a_refused_key_ends_the_run_in_one_line(server: Server, desk: Wire
     assert parts[-1].event == "error"
     assert parts[-1].data["error"] == "KeyRefused"
     line = parts[-1].data["message"]
-    assert line.endswith("does not take the key (HTTP 401); check OPENAI_API_KEY.")
+    assert line.endswith("rejects the key (HTTP 401); check OPENAI_API_KEY.")
     assert len(desk.lab.models.requests) == 1
     assert "Traceback" not in f"{parts}{state}{thread}"
     assert not any(key in f"{parts}{state}{thread}" for key in KEYS)
 
 
 @pytest.mark.fault("R9", "R18")
-def test_no_key_is_kept_and_nothing_but_the_three_servers_was_reached_for(server: Server, desk: WireDesk) -> None:
+def test_the_server_stores_no_key_and_contacts_only_its_three_servers(server: Server, desk: WireDesk) -> None:
     server.stop()
     assert list((server.folder / ".langgraph_api").iterdir())
     assert desk.files_with(*KEYS) == []
@@ -123,7 +121,7 @@ def test_no_key_is_kept_and_nothing_but_the_three_servers_was_reached_for(server
 
 
 @pytest.mark.fault("R20")
-def test_what_a_server_keeps_is_its_owners_alone(server: Server) -> None:
+def test_only_the_owner_can_read_the_files_of_a_server(server: Server) -> None:
     server.stop()
     kept = [*(server.folder / ".langgraph_api").iterdir(), *server.data.rglob("*")]
     assert {"runs.sqlite", "server-token", ".langgraph_ops.pckl"} <= {path.name for path in kept}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from judging_model import judged
-from lab import REPORT, lab, search
+from kit.models import ScriptedChatModel, call, calls, judged
+from kit.runs import REPORT, lab, search
 from langchain_core.language_models import ModelProfile
-from scripted import ScriptedChatModel, call, calls
 
-from deep_research.tools.calculate import calculated
+from deep_research.tools.control import calculated
 
 KEPT = "Ada Moran kept the Skerry Light from 1901 to 1932."
 
@@ -22,9 +21,9 @@ KEPT = "Ada Moran kept the Skerry Light from 1901 to 1932."
         ("1,250.5 - 1,000 =", "= 250.5"),
         ("60 % * 48", "= 28.8"),
         ("1.609 × 2", "= 3.218"),
-        ("7 / 0", "no arithmetic"),
-        ("2**99", "no arithmetic"),
-        ("__import__('os')", "no arithmetic"),
+        ("7 / 0", "cannot be calculated"),
+        ("2**99", "cannot be calculated"),
+        ("__import__('os')", "cannot be calculated"),
     ],
 )
 def test_arithmetic_is_exact_and_nothing_else_is_carried_out(line: str, result: str) -> None:
@@ -46,7 +45,7 @@ async def test_what_was_calculated_is_proved_by_the_calculation_alone(tmp_path: 
     run = lab(tmp_path, researcher=script, writer=writer, verifier=judge)
     state = await run.ask()
     assert "1932 - 1901 = 31" in run.calls("researcher")[2].text
-    assert state.report and [one.shown for one in state.report.verdicts] == ["supported"]
+    assert state.report and [verdict.shown for verdict in state.report.verdicts] == ["supported"]
     [finding] = state.findings.values()
-    assert ("calculate", ("1932 - 1901 = 31",)) in [(one.tool, one.inputs) for one in finding.actions]
-    assert len([one for one in run.types() if one == "search_tool_start"]) == 1
+    assert ("calculate", ("1932 - 1901 = 31",)) in [(action.tool, action.inputs) for action in finding.actions]
+    assert run.types().count("search_tool_start") == 1

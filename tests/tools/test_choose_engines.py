@@ -1,4 +1,4 @@
-"""Which search engines a run uses, and what keeps it from starting."""
+"""Which search engines a run uses, and which settings keep it from starting."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from search_api import KEY
+from kit.engines import KEY
 
 from deep_research.core.records.research import Scope
 from deep_research.core.run.context import Context, within_scope
-from deep_research.core.run.errors import SearchRefused
+from deep_research.core.run.errors import SearchRefused, UnknownSetting
 from deep_research.tools.offer import check_tools
-from deep_research.tools.run_engines import choose_engines, known_engines, stand_ins
+from deep_research.tools.run_engines import choose_engines, stand_ins
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from deep_research.tools.run_engines import choose_engines, known_engines, stand
         ("", {"engines": "wikipedia, arxiv wikipedia"}, ["wikipedia", "arxiv"]),
     ],
 )
-def test_a_run_searches_by_the_engines_of_its_settings_or_by_what_can_be_had(
+def test_a_run_searches_by_the_engines_of_its_settings_or_the_default_ones(
     monkeypatch: pytest.MonkeyPatch, key: str, settings: dict[str, Any], names: list[str]
 ) -> None:
     monkeypatch.setenv("TAVILY_API_KEY", key)
@@ -39,10 +39,7 @@ def test_a_run_searches_by_the_engines_of_its_settings_or_by_what_can_be_had(
     ("variables", "named"),
     [
         ({}, "TAVILY_API_KEY"),
-        ({"TAVILY_API_KEY": " "}, "TAVILY_API_KEY"),
         ({"TAVILY_API_KEY": "tvly-schlüssel"}, "TAVILY_API_KEY"),
-        ({"TAVILY_API_KEY": "tvly a"}, "TAVILY_API_KEY"),
-        ({"TAVILY_API_KEY": KEY, "TAVILY_BASE_URL": "api.tavily.com"}, "TAVILY_BASE_URL"),
         ({"TAVILY_API_KEY": KEY, "TAVILY_BASE_URL": "https://me:secret@search.example"}, "TAVILY_BASE_URL"),
     ],
 )
@@ -57,17 +54,18 @@ def test_an_engine_that_cannot_work_is_refused_before_anything_is_asked(
     assert "secret" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("name", known_engines())
-def test_every_engine_of_the_settings_can_be_chosen_or_says_what_it_lacks(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setenv("TAVILY_API_KEY", KEY)
-    try:
-        [engine] = choose_engines(Context(engines=(name,)))
-    except SearchRefused as refusal:
-        assert "set " in str(refusal)
-    else:
-        assert engine.name == name
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"allow_private": ("127.0.0.1:99999",)},
+        {"allow_private": ("10.0.0.0/40",)},
+        {"domains_allow": ("exa mple.org",)},
+        {"domains_deny": ("a..b",)},
+    ],
+)
+def test_a_malformed_setting_is_refused_before_anything_is_asked(settings: dict[str, Any]) -> None:
+    with pytest.raises(UnknownSetting, match=next(iter(settings))):
+        check_tools(Context(engines=("duckduckgo",), **settings))
 
 
 @pytest.mark.fault(25)
@@ -75,7 +73,7 @@ def test_a_question_goes_on_with_the_engines_that_it_began_with_or_says_which_ke
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     began = within_scope(Context(), Scope(engines=("tavily",)))
-    with pytest.raises(SearchRefused, match=r"set TAVILY_API_KEY, or begin the question with other engines"):
+    with pytest.raises(SearchRefused, match=r"set TAVILY_API_KEY, or start the question with other engines"):
         check_tools(began)
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     check_tools(began)

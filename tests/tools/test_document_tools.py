@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from searching import new_tool_context
-from shelf import BRIDGE, HARBOUR, LONG, Place
+from kit.files import BRIDGE, HARBOUR, LONG, Papers
+from kit.runs import new_tool_context
 
 from deep_research.core.library.library import Library
 from deep_research.tools.internal_search import InternalSearch, InternalSearchArguments
@@ -31,22 +31,22 @@ def test_queries_come_in_many_forms_and_are_cleaned(given: object, cleaned: list
 
 
 @pytest.mark.behaviour("O-59")
-async def test_nothing_but_blanks_is_an_error(place: Place) -> None:
-    context = place.context()
+async def test_nothing_but_blanks_is_an_error(papers: Papers) -> None:
+    context = papers.context()
     with pytest.raises(ToolFailed, match="at least one query"):
         await InternalSearch(Library(context), context, new_tool_context()).run(InternalSearchArguments(queries=[" "]))
     with pytest.raises(ToolFailed, match="at least one address"):
         await OpenUrl(Library(context), context, new_tool_context()).run(OpenUrlArguments(urls=[]))
 
 
-def search_tool(place: Place, tool_context: ToolContext | None = None, **limits: float) -> InternalSearch:
-    return InternalSearch(place.indexed(**limits), place.context(**limits), tool_context or new_tool_context())
+def search_tool(papers: Papers, tool_context: ToolContext | None = None, **limits: float) -> InternalSearch:
+    return InternalSearch(papers.indexed(**limits), papers.context(**limits), tool_context or new_tool_context())
 
 
-async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_document(place: Place) -> None:
-    (place.docs / "long.txt").write_text(LONG)
+async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_document(papers: Papers) -> None:
+    (papers.docs / "long.txt").write_text(LONG)
     tool_context = new_tool_context()
-    tool = search_tool(place, tool_context, max_results=6)
+    tool = search_tool(papers, tool_context, max_results=6)
     outcome = await tool.run(InternalSearchArguments(queries=["chapter ship cargo", "Velm bridge", "velm BRIDGE"]))
     titles = [hit.source.address.rpartition("/")[2] for hit in outcome.hits]
     assert titles == ["long.txt"] * 5 + ["Velm bridge.txt"]
@@ -56,65 +56,62 @@ async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_doc
     assert outcome.hits[-1].text == BRIDGE.strip()
 
 
-async def test_queries_above_the_limit_are_not_searched_and_that_is_said(place: Place) -> None:
-    outcome = await search_tool(place).run(InternalSearchArguments(queries=["a1", "salt", "b2", "bridge"]))
+async def test_what_was_not_searched_or_found_is_said_with_a_way_out(papers: Papers) -> None:
+    outcome = await search_tool(papers).run(InternalSearchArguments(queries=["a1", "salt", "b2", "bridge"]))
     assert outcome.hits[0].source.title == "Salt"
     assert outcome.problems == (
         "Only the first 3 of 4 queries were searched (max_queries).",
         "No document holds the words 'a1', 'b2'.",
     )
-
-
-async def test_a_search_without_results_suggests_other_words(place: Place) -> None:
-    outcome = await search_tool(place).run(InternalSearchArguments(queries=["zeppelin", "🚢"]))
+    outcome = await search_tool(papers).run(InternalSearchArguments(queries=["zeppelin", "🚢"]))
     assert outcome.hits == ()
     assert outcome.problems == (
         "Nothing in the documents matches 'zeppelin', '🚢'; try other words, or fewer and more general ones.",
     )
 
 
-def open_tool(place: Place, excerpts: dict[str, str] | None = None, **limits: float) -> OpenUrl:
-    return OpenUrl(place.indexed(**limits), place.context(**limits), new_tool_context(excerpts=excerpts or {}))
+def open_tool(papers: Papers, excerpts: dict[str, str] | None = None, **limits: float) -> OpenUrl:
+    return OpenUrl(papers.indexed(**limits), papers.context(**limits), new_tool_context(excerpts=excerpts or {}))
 
 
-async def test_an_opened_document_is_shown_whole(place: Place) -> None:
-    uri = (place.docs / "harbour.md").as_uri()
-    outcome = await open_tool(place).run(OpenUrlArguments(urls=["docs:papers/harbour.md", uri]))
+async def test_an_opened_document_is_shown_whole(papers: Papers) -> None:
+    uri = (papers.docs / "harbour.md").as_uri()
+    outcome = await open_tool(papers).run(OpenUrlArguments(urls=["docs:papers/harbour.md", uri]))
     (hit,) = outcome.hits
     assert hit.excerpt == hit.text == HARBOUR.strip()
     assert (hit.source.address, hit.source.key, outcome.problems) == ("docs:papers/harbour.md", uri, ())
 
 
 @pytest.mark.behaviour("O-61")
-async def test_a_long_document_is_opened_at_what_the_search_showed(place: Place) -> None:
-    (place.docs / "long.txt").write_text(LONG)
+async def test_a_long_document_is_opened_at_what_the_search_showed(papers: Papers) -> None:
+    (papers.docs / "long.txt").write_text(LONG)
     address, excerpt = "docs:papers/long.txt", "Chapter 500 tells of ship 500"
-    (hit,) = (await open_tool(place, {address: excerpt}).run(OpenUrlArguments(urls=[address]))).hits
+    (hit,) = (await open_tool(papers, {address: excerpt}).run(OpenUrlArguments(urls=[address]))).hits
     assert len(hit.excerpt) <= 3_200
     assert excerpt in hit.excerpt and hit.excerpt.startswith("Chapter 0 ")
     start = int(re.findall(r"\[… (\d+)\]", hit.excerpt)[-1])
-    (hit,) = (await open_tool(place).run(OpenUrlArguments(urls=[address], start=start))).hits
+    (hit,) = (await open_tool(papers).run(OpenUrlArguments(urls=[address], start=start))).hits
     assert hit.excerpt.startswith(f"[… {start}] {LONG[start : start + 50]}") and hit.excerpt.endswith(" […]")
-    (hit,) = (await open_tool(place).run(OpenUrlArguments(urls=[address]))).hits
+    (hit,) = (await open_tool(papers).run(OpenUrlArguments(urls=[address]))).hits
     assert hit.excerpt.startswith("Chapter 0 ")
 
 
 @pytest.mark.behaviour("O-61")
-async def test_one_call_opens_ten_documents_and_shows_so_much_of_all(place: Place) -> None:
+async def test_one_call_opens_ten_documents_and_shows_so_much_of_all(papers: Papers) -> None:
     for number in range(12):
-        (place.docs / f"{number}.txt").write_text(f"Volume {number}\n\n{LONG[:700]}")
+        (papers.docs / f"{number}.txt").write_text(f"Volume {number}\n\n{LONG[:700]}")
     urls = [f"docs:papers/{number}.txt" for number in range(12)]
-    outcome = await open_tool(place).run(OpenUrlArguments(urls=urls))
+    outcome = await open_tool(papers).run(OpenUrlArguments(urls=urls))
     assert [hit.source.address for hit in outcome.hits] == urls[:10]
     assert outcome.problems == ("Only the first 10 of 12 addresses were opened (max_open).",)
-    outcome = await open_tool(place, pages_characters=2500).run(OpenUrlArguments(urls=urls[:6]))
+    outcome = await open_tool(papers, pages_characters=2500).run(OpenUrlArguments(urls=urls[:6]))
     assert [len(hit.excerpt) > 200 for hit in outcome.hits] == [True] * 4
     assert sum(len(hit.excerpt) for hit in outcome.hits) <= 2500
     assert [problem.split()[0] for problem in outcome.problems] == [repr(url) for url in urls[4:6]]
 
 
-async def test_an_unknown_address_is_named_and_alone_is_a_failure(place: Place) -> None:
-    tool = open_tool(place)
+async def test_an_unknown_address_is_named_and_alone_is_a_failure(papers: Papers) -> None:
+    tool = open_tool(papers)
     outcome = await tool.run(OpenUrlArguments(urls=["docs:papers/../x", "docs:papers/harbour.md"]))
     assert len(outcome.hits) == 1
     assert outcome.problems[0].startswith("No document has the address 'docs:papers/../x'")

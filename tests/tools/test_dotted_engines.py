@@ -1,4 +1,4 @@
-"""Retrievers and tools that the settings name as `package.module:Class`, and names that nobody may have imported."""
+"""Retrievers, tools and engines that the settings name as `package.module:Class`; stored names import nothing."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from searching import new_tool_context
+from kit.runs import new_tool_context
 
+from deep_research.app.embed import build_graph
 from deep_research.core.records.research import Scope
 from deep_research.core.run.context import Context, within_scope
 from deep_research.core.run.errors import UnknownSetting
+from deep_research.tools.offer import check_tools
 from deep_research.tools.run_engines import choose_engines
 from deep_research.tools.use import Time, use_tool
 
 SHELVES = '''
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import tool
 
 from deep_research.tools.engine import Found
 
@@ -30,16 +32,6 @@ class Archive(BaseRetriever):
 
     def _get_relevant_documents(self, query, *, run_manager):
         return [Document(LIT, metadata={"title": "Log", "source": "https://archive.example/"})]
-
-
-class Finder(BaseTool):
-    """A search tool."""
-
-    name: str = "finder"
-    description: str = "Finds pages."
-
-    def _run(self, query: str) -> list[dict[str, str]]:
-        return [{"title": "Log", "url": "https://archive.example/", "content": LIT}]
 
 
 @tool
@@ -81,7 +73,7 @@ TRAP = "from pathlib import Path\nPath({!r}).touch()\n"
 
 @pytest.fixture(autouse=True)
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Two modules that nobody has imported yet; the file that the second makes when it is imported."""
+    """Write two modules that are not imported yet; yield the file that importing the second creates."""
     sprung = tmp_path / "sprung"
     (tmp_path / "shelves_here.py").write_text(SHELVES)
     (tmp_path / "trap_here.py").write_text(TRAP.format(str(sprung)))
@@ -91,8 +83,8 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize("name", ["Archive", "Finder", "find", "Shelf"])
-async def test_what_is_named_by_its_place_in_code_searches_and_is_named_so(name: str) -> None:
+@pytest.mark.parametrize("name", ["Archive", "find", "Shelf"])
+async def test_an_engine_named_by_its_import_path_searches_under_that_name(name: str) -> None:
     dotted = f"shelves_here:{name}"
     context = Context(engines=f"{dotted} wikipedia")
     engine, _ = choose_engines(context)
@@ -108,11 +100,10 @@ async def test_what_is_named_by_its_place_in_code_searches_and_is_named_so(name:
     [
         ("nowhere_at.all:Archive", "could not be loaded: No module named 'nowhere_at'"),
         ("shelves_here:Nothing", "could not be loaded: there is no 'Nothing' in 'shelves_here'"),
-        ("shelves_here:", "could not be loaded: there is no '' in 'shelves_here'"),
         (":Archive", "could not be loaded: there is no 'Archive' in ''"),
         ("shelves_here:Broken", r"could not be loaded \(ValidationError\)"),
         ("shelves_here:NUMBER", r"could not be loaded \(TypeError\)"),
-        ("shelves_here:number", "is no retriever or tool of LangChain's, and makes no engine"),
+        ("shelves_here:number", "is neither a LangChain retriever or tool nor a factory of an engine"),
     ],
 )
 def test_what_cannot_be_loaded_is_a_line_with_its_name(name: str, words: str) -> None:
@@ -120,9 +111,30 @@ def test_what_cannot_be_loaded_is_a_line_with_its_name(name: str, words: str) ->
         choose_engines(Context(engines=(name,)))
 
 
-def test_a_stored_question_imports_nothing_that_the_settings_do_not_name(modules: Path) -> None:
-    scope = Scope(engines=("trap_here:Trap",))
-    for context in (Context(), Context(engines=("shelves_here:Archive",))):
-        with pytest.raises(UnknownSetting, match=r"'trap_here:Trap' is not among .*DEEP_RESEARCH_ENGINES"):
+@pytest.mark.parametrize("setting", ["engines", "retrievers"])
+def test_a_stored_question_imports_nothing_that_the_settings_do_not_name(modules: Path, setting: str) -> None:
+    scope = Scope.model_validate({setting: ("trap_here:Trap",)})
+    for context in (Context(), Context.model_validate({setting: ("shelves_here:Archive",)})):
+        with pytest.raises(
+            UnknownSetting, match=rf"'trap_here:Trap', which is not among .*DEEP_RESEARCH_{setting.upper()}"
+        ):
             within_scope(context, scope)
     assert not modules.exists() and "trap_here" not in sys.modules
+
+
+async def test_the_environment_names_retrievers_by_import_path_and_users_of_a_server_name_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_RETRIEVERS", "shelves_here:Archive")
+    context = within_scope(Context(), Scope(retrievers=("shelves_here:Archive",)))
+    arguments = {"queries": ["light"]}
+    outcome = await use_tool("internal_search", arguments, context, new_tool_context(), Time(5, "tool_seconds"))
+    assert "1844" in outcome.hits[0].excerpt
+    with pytest.raises(
+        UnknownSetting, match="retrievers: 'shelves_here:Shelf' is neither a LangChain retriever or tool"
+    ):
+        check_tools(Context(retrievers="shelves_here:Shelf"))
+    with pytest.raises(ValueError, match="retrievers"):
+        Context(retrievers="letters")
+    schema = build_graph().get_context_jsonschema()
+    assert schema is not None and "retrievers" not in schema["properties"]

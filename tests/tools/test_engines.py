@@ -1,4 +1,4 @@
-"""DuckDuckGo, Wikipedia and arXiv, each at the edge of its library."""
+"""DuckDuckGo and arXiv at the edge of their libraries; what is special about Wikipedia."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from ddgs.engines import ENGINES
 from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
-from search_api import Answer, Loopback, Request, SearchApi, closed_port, found, serving
-from shelf import FixedClock
+from kit.engines import Answer, Request, SearchApi, closed_port, found, serving
+from kit.files import FixedClock
 
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
@@ -36,7 +35,7 @@ async def failure(engine: SearchEngine, query: str = "q") -> EngineFailed:
 
 
 class Duck:
-    """In the place of ddgs' client, which asks the network past Python's own sockets."""
+    """Replaces ddgs' client, which bypasses Python's own sockets."""
 
     def __init__(self, results: list[dict[str, str]] | None = None, error: Exception | None = None) -> None:
         self.results, self.error, self.asked = results or [], error, list[dict[str, Any]]()
@@ -65,7 +64,6 @@ async def test_duckduckgo_alone_is_asked_with_domains_and_dates() -> None:
     assert duck.asked == [
         {
             "query": "tides site:a.example OR site:b.example -site:c.example",
-            "backend": "duckduckgo",
             "region": "wt-wt",
             "max_results": 9,
             "timelimit": "2030-01-02..2031-05-06",
@@ -81,10 +79,6 @@ async def test_domains_that_make_a_query_too_long_are_left_to_the_filter() -> No
     assert duck.asked[0]["timelimit"] is None
 
 
-def test_the_installed_library_still_has_the_one_engine_that_it_is_told_to_ask() -> None:
-    assert "duckduckgo" in ENGINES["text"]
-
-
 @pytest.mark.fault(26, 28)
 @pytest.mark.parametrize(
     ("error", "words", "is_lasting"),
@@ -96,7 +90,9 @@ def test_the_installed_library_still_has_the_one_engine_that_it_is_told_to_ask()
         (DDGSException("BodyError: BodyError('x')"), "broke off", True),
     ],
 )
-async def test_failures_of_duckduckgo_are_told_in_our_words(error: Exception, words: str, is_lasting: bool) -> None:
+async def test_failures_of_duckduckgo_are_reported_without_its_own_text(
+    error: Exception, words: str, is_lasting: bool
+) -> None:
     failed = await failure(DuckDuckGo(Context(), Duck(error=error)))
     assert words in failed.words
     assert "secret" not in failed.words
@@ -104,7 +100,7 @@ async def test_failures_of_duckduckgo_are_told_in_our_words(error: Exception, wo
 
 
 @pytest.mark.fault(28)
-async def test_a_library_that_hangs_holds_up_nobody() -> None:
+async def test_a_hanging_library_blocks_no_other_work() -> None:
     release = threading.Event()
 
     class Hanging(Duck):
@@ -119,15 +115,6 @@ async def test_a_library_that_hangs_holds_up_nobody() -> None:
     release.set()
 
 
-ARTICLES = {
-    "batchcomplete": True,
-    "query": {
-        "pages": [
-            {"pageid": 2, "title": "Neap", "index": 2, "extract": "Small.", "fullurl": "https://w.example/Neap"},
-            {"pageid": 1, "title": "Tide", "index": 1, "extract": "Water. " * 999, "fullurl": "https://w.example/Tide"},
-        ]
-    },
-}
 PAPERS = """<?xml version="1.0" encoding="UTF-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/">
   <opensearch:totalResults>1</opensearch:totalResults>
@@ -138,7 +125,6 @@ PAPERS = """<?xml version="1.0" encoding="UTF-8"?>
     <link href="https://arxiv.org/abs/2501.00001v2" rel="alternate" type="text/html"/>
   </entry>
 </feed>"""
-LIBRARIES = [Wikipedia, Arxiv]
 
 
 def sent(request: Request) -> dict[str, str]:
@@ -149,54 +135,57 @@ def answering(**answer: Any) -> Any:
     return serving(lambda request: Answer(**answer))
 
 
-async def test_wikipedia_is_asked_once_and_shows_introductions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", closed_port())
-    with answering(body=json.dumps(ARTICLES)) as server:
-        tide, neap = await Wikipedia(Context(), server.url).search("tides", 50)
-    assert tide == Found("Tide", "https://w.example/Tide", "Water. " * 999)
-    assert neap == Found("Neap", "https://w.example/Neap", "Small.")
-    (request,) = server.requests
-    assert (sent(request)["gsrsearch"], sent(request)["gsrlimit"]) == ("tides", "20")
-    assert request.headers["User-Agent"].startswith("deep-research")
+PAGE = {"title": "Tide", "index": 1, "extract": "Water. " * 999, "fullurl": "https://w.example/Tide"}
+NEAP = {"title": "Neap", "index": 2, "extract": "Small.", "fullurl": "https://w.example/Neap"}
+TIDE = Found("Tide", "https://w.example/Tide", "Water. " * 999)
 
 
-async def test_wikipedia_may_know_nothing_or_not_understand() -> None:
-    with answering(body='{"batchcomplete": true}') as server:
-        assert await Wikipedia(Context(), server.url).search("tides", 5) == []
+@pytest.mark.parametrize(
+    ("answer", "results"),
+    [
+        ({"query": {"pages": [NEAP, PAGE]}}, [TIDE, Found("Neap", "https://w.example/Neap", "Small.")]),
+        ({"query": {"pages": [{"title": "Odd"}, PAGE, {"index": "x", "title": 5, "fullurl": None}, 7]}}, [TIDE]),
+        ({"query": {"pages": {"1": PAGE}}}, []),
+    ],
+)
+async def test_articles_come_in_the_order_of_wikipedia_and_an_odd_one_loses_no_other(
+    answer: dict[str, Any], results: list[Found]
+) -> None:
+    with answering(body=json.dumps(answer)) as server:
+        assert await Wikipedia(Context(), server.url).search("tides", 50) == results
+    assert sent(server.requests[0])["gsrlimit"] == "20"
+
+
+async def test_a_search_that_wikipedia_does_not_understand_fails_without_its_words() -> None:
     with answering(body='{"error": {"code": "x", "info": "secret"}}') as server:
         failed = await failure(Wikipedia(Context(), server.url))
-    assert failed.words == "Wikipedia did not understand the search."
+    assert failed.words == "Wikipedia rejected the query."
 
 
-async def test_arxiv_is_asked_once_and_shows_abstracts(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_arxiv_shows_abstracts_and_finds_papers_by_words_or_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", closed_port())
     with answering(body=PAPERS) as server:
         papers = await Arxiv(Context(), server.url).search("tides: north-sea", 5)
+        await Arxiv(Context(), server.url).search("2501.00001 2501.00002v1", 5)
     assert papers == [Found("On Tides", "https://arxiv.org/abs/2501.00001v2", "We measure tides.", "2025-02-03")]
-    (request,) = server.requests
-    assert (sent(request)["search_query"], sent(request)["max_results"]) == ("tides  north sea", "5")
-
-
-async def test_a_paper_is_found_by_its_number() -> None:
-    with answering(body=PAPERS) as server:
-        await Arxiv(Context(), server.url).search("2501.00001", 5)
-    assert sent(server.requests[0])["id_list"] == "2501.00001"
+    by_words, by_number = map(sent, server.requests)
+    assert (by_words["search_query"], by_words["max_results"]) == ("tides  north sea", "5")
+    assert by_number["id_list"] == "2501.00001,2501.00002v1" and "search_query" not in by_number
 
 
 @pytest.mark.fault(26, 28)
-@pytest.mark.parametrize("engine", LIBRARIES)
-async def test_failures_of_libraries_are_told_in_our_words(engine: type[Wikipedia | Arxiv]) -> None:
-    def ask_at(server: Loopback) -> Any:
-        return failure(engine(Context(limits=Limits(search_seconds=0.3)), server.url))
+async def test_failures_of_arxiv_are_reported_without_the_words_of_its_library() -> None:
+    def failure_at(address: str) -> Any:
+        return failure(Arxiv(Context(limits=Limits(search_seconds=0.3)), address))
 
     with answering(status=503) as server:
-        busy = await ask_at(server)
-    assert (type(busy), busy.words) == (EngineBusy, f"{engine.title} is out of order (status 503).")
+        busy = await failure_at(server.url)
+    assert (type(busy), busy.words) == (EngineBusy, "arXiv reports an error of its own (status 503).")
     assert len(server.requests) == 1
     with answering(delay=5) as server:
-        assert "did not answer in time" in (await ask_at(server)).words
-    down = await failure(engine(Context(), closed_port()))
-    assert (down.words, down.is_lasting) == (f"{engine.title} cannot be reached: check the network.", True)
+        assert "did not answer in time" in (await failure_at(server.url)).words
+    down = await failure_at(closed_port())
+    assert (down.words, down.is_lasting) == ("arXiv cannot be reached: check the network.", True)
 
 
 async def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,17 +206,15 @@ from deep_research.tools.tool import ToolContext
 from deep_research.tools.tool import Meter
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.tavily import Tavily
-from deep_research.tools.engines.wikipedia import Wikipedia
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 def watch(event, arguments):
     if event == "import" and arguments[0] in HEAVY and threading.current_thread() is threading.main_thread():
         print("imported in the loop:", arguments[0])
 
-async def main(name, address):
-    engine = {"wikipedia": Wikipedia, "arxiv": Arxiv}[name](context, address)
+async def main(address):
     tool_context = ToolContext(Pages(InMemoryStore(), "thread"), "question", Meter())
-    search = WebSearch(context, [Tavily(context), engine], tool_context)
+    search = WebSearch(context, [Tavily(context), Arxiv(context, address)], tool_context)
     with blockbuster_ctx():
         outcome = await search.run(WebSearchArguments(queries=["tides"]))
     print(len(outcome.hits), *outcome.problems)
@@ -241,12 +228,9 @@ asyncio.run(main(*sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.fault(54)
-@pytest.mark.parametrize(("name", "body", "hits"), [("wikipedia", json.dumps(ARTICLES), 3), ("arxiv", PAPERS, 2)])
-def test_searching_warns_of_nothing_and_never_holds_up_the_loop(
-    api: SearchApi, name: str, body: str, hits: int
-) -> None:
+def test_searching_warns_of_nothing_and_never_holds_up_the_loop(api: SearchApi) -> None:
     api.otherwise = Answer([found("https://a.example/")])
-    with answering(body=body) as server:
-        script = [sys.executable, "-W", "error", "-c", SEARCH, name, server.url]
+    with answering(body=PAPERS) as server:
+        script = [sys.executable, "-W", "error", "-c", SEARCH, server.url]
         ended = subprocess.run(script, cwd=ROOT.parent, capture_output=True, text=True, check=False)
-    assert (ended.stdout, ended.stderr) == (f"{hits}\n", "")
+    assert (ended.stdout, ended.stderr) == ("2\n", "")

@@ -1,4 +1,4 @@
-"""Web pages are opened only where somebody has named them; what one source names changes nothing for the others."""
+"""Web pages are opened only if they were named; what one source names changes nothing for the others."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from opened import WORDS, Reading, article
-from searching import Shelf, new_tool_context
-from web import Exchange, Web, hostile_web
+from kit.runs import WORDS, Reading, Shelf, article, new_tool_context
+from kit.web import Exchange, Web, hostile_web
 
 from deep_research.core.run.errors import DocumentsUnreadable
 from deep_research.tools.addresses import Addresses, addresses_in
@@ -41,7 +40,7 @@ async def test_a_variant_that_a_page_links_to_replaces_no_address_and_its_failur
     with pytest.raises(ToolFailed, match="blocked"):
         await reading.open(web.url("/rival?utm_source=script"))
     assert len((await reading.open(web.url("/rival"))).hits) == 1
-    assert [one.target for one in web.requests if one.target.startswith("/rival")][-1] == "/rival"
+    assert [request.target for request in web.requests if request.target.startswith("/rival")][-1] == "/rival"
 
 
 async def test_a_models_variant_leads_to_the_first_address_that_was_given(web: Web, tmp_path: Path) -> None:
@@ -61,7 +60,7 @@ async def test_an_address_that_cannot_be_taken_apart_is_a_problem_of_its_own(web
     assert "could not be read" in outcome.problems[0]
 
 
-async def test_a_call_that_fails_or_is_given_up_leaves_nobody_reading(web: Web, tmp_path: Path) -> None:
+async def test_a_call_that_fails_or_is_cancelled_leaves_no_task_running(web: Web, tmp_path: Path) -> None:
     async def slow(exchange: Exchange) -> None:
         await asyncio.sleep(0.5)
         await exchange.answer(f"<p>{WORDS * 3}</p>")

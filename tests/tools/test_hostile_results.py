@@ -1,4 +1,4 @@
-"""Whatever engines answer, what is shown of it is short, clean and of the public web, and none loses the others."""
+"""Results are shown short, clean and from the public web only, whatever engines answer; a bad one loses no other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from typing import Any, cast
 
 import pytest
-from searching import Shelf, new_tool_context, settings
+from kit.runs import Shelf, new_tool_context, settings
 
 from deep_research.tools.engine import Found
 from deep_research.tools.tool import Outcome
@@ -44,7 +44,7 @@ async def test_a_result_that_open_url_would_refuse_is_not_shown(address: str) ->
     assert addresses(await search(Shelf("shelf", Found("T", address, "x"), GOOD))) == [GOOD.address]
 
 
-async def test_a_private_place_that_the_settings_name_may_be_found() -> None:
+async def test_a_private_address_that_the_settings_allow_may_be_found() -> None:
     found = Found("T", "http://127.0.0.1:8080/x", "x")
     assert addresses(await search(Shelf("shelf", found), allow_private=("127.0.0.1:8080",))) == [found.address]
     assert addresses(await search(Shelf("shelf", found), allow_private=("127.0.0.1:8081",))) == []

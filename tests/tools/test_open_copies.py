@@ -1,4 +1,4 @@
-"""Pages that are closed or gone are read as copies that anybody may read; who is asked, and who is not."""
+"""Closed or vanished pages are read as freely readable copies; which directories are asked, and which are not."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import web_pages
-from directories import DOI, EMAIL, KEY, TITLE, Directories, directories
-from opened import WORDS, Reading, article
-from proxy import proxy
-from web import Web, hostile_web
+from kit import web as web_pages
+from kit.engines import DOI, EMAIL, OPENALEX_KEY, TITLE, Directories, directories, proxy
+from kit.runs import WORDS, Reading, article
+from kit.web import Web, hostile_web
 
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import link_to
@@ -39,7 +38,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[Directories]:
 
 def reading(web: Web, known: Directories, folder: Path, **settings: Any) -> Reading:
     made = Reading(web, folder, email=EMAIL, **settings)
-    made.context = made.context.model_copy(update={"allow_private": (web.place, known.web.place)})
+    made.context = made.context.model_copy(update={"allow_private": (web.netloc, known.web.netloc)})
     return made
 
 
@@ -61,7 +60,7 @@ async def opened(thread: Reading, address: str) -> tuple[Source, str]:
 async def test_a_closed_paper_is_read_where_a_directory_knows_an_open_copy(
     web: Web, known: Directories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, asked: list[str]
 ) -> None:
-    monkeypatch.setenv("OPENALEX_API_KEY", KEY)
+    monkeypatch.setenv("OPENALEX_API_KEY", OPENALEX_KEY)
     copy = known.web.publish("/copy.pdf", web_pages.pdf_of(WORDS), content_type="application/pdf")
     getattr(known, name)(copy)
     thread = reading(web, known, tmp_path)
@@ -69,13 +68,13 @@ async def test_a_closed_paper_is_read_where_a_directory_knows_an_open_copy(
     assert "lit for the first time in 1844" in text
     assert (source.address, source.location, source.title) == (web.url(PAPER), web.url(PAPER), TITLE)
     assert (source.copy_address, source.copied_on, source.is_retracted) == (copy, "", False)
-    assert labels("en").remark(source) == f"read in an open copy: {known.web.place}"
+    assert labels("en").remark(source) == f"read in an open copy: {known.web.netloc}"
     assert link_to(source) == web.url(PAPER) and link_to(source, "lit", 1) == f"{copy}#page=1"
     assert thread.meter.asked == asked
     assert thread.meter.fetches == len(asked) + 2, "each look-up, the page and its copy"
     assert known.query("/europepmc")["query"] == [f'DOI:"{DOI}"']
     assert name != "arxiv" or known.query("/arxiv")["search_query"] == [f"doi:{DOI}"]
-    assert name != "openalex" or known.query("/openalex")["api_key"] == [KEY]
+    assert name != "openalex" or known.query("/openalex")["api_key"] == [OPENALEX_KEY]
     assert name != "unpaywall" or known.query("/unpaywall")["email"] == [EMAIL]
 
 
@@ -87,7 +86,7 @@ async def test_a_page_that_shows_the_abstract_gives_its_title_and_a_retraction_i
     source, text = await opened(reading(web, known, tmp_path), web.publish("/articles/1", ABSTRACT))
     assert (source.title, source.copy_address, "1844" in text) == ("The first lamp", copy, True)
     assert source.is_retracted and not source.is_in_force
-    assert labels("de").remark(source) == f"zurückgezogen, gelesen in einer offenen Kopie: {known.web.place}"
+    assert labels("de").remark(source) == f"zurückgezogen, gelesen in einer offenen Kopie: {known.web.netloc}"
     known.openalex("")
     source, text = await opened(reading(web, known, tmp_path), web.url("/articles/1"))
     assert (source.copy_address, "1893" in text, source.is_retracted) == ("", True, True)
@@ -103,7 +102,7 @@ async def test_a_page_that_shows_the_abstract_gives_its_title_and_a_retraction_i
         (web_pages.SHELL, 200, {}),
     ],
 )
-async def test_other_refusals_stay_refusals_and_nobody_is_asked(
+async def test_other_refusals_stay_refusals_and_no_directory_is_asked(
     web: Web, known: Directories, tmp_path: Path, body: str, status: int, headers: dict[str, str]
 ) -> None:
     known.openalex(article(known.web, "/copy"))
@@ -144,7 +143,7 @@ async def test_without_a_copy_the_refusal_is_named_with_the_retraction(
         ToolFailed, match=r"status 403\); Crossref lists a retraction of this paper \(blocked\)"
     ) as caught:
         await opened(thread, web.publish(PAPER, "Forbidden", 403))
-    assert [one.code for one in caught.value.not_read] == ["blocked"]
+    assert [page.code for page in caught.value.not_read] == ["blocked"]
     assert (web.asked("/other.pdf"), known.web.asked("/forbidden")) == (0, 0)
     assert thread.meter.asked == ["Crossref", "Europe PMC", "arXiv", "OpenAlex", "Unpaywall"]
 
@@ -172,7 +171,7 @@ async def test_a_page_that_is_gone_is_read_as_the_archive_kept_it(
         source, text = await opened(thread, address)
     assert "1844" in text and (source.title, source.address, source.location) == ("The log", address, address)
     assert (source.copy_address, source.copied_on) == (kept, "2019-12-31")
-    assert labels("en").remark(source) == f"read in an open copy: {known.web.place}, 2019-12-31"
+    assert labels("en").remark(source) == f"read in an open copy: {known.web.netloc}, 2019-12-31"
     assert known.query("/available")["url"] == [address] and thread.meter.asked == ["Internet Archive"]
 
 

@@ -1,31 +1,28 @@
-"""What only the user's documents say is not told to search engines, however a model goes about it."""
+"""Words found only in the user's documents never reach search engines, whatever a model tries."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import write_documents
+from kit.engines import Answer as ApiAnswer
+from kit.engines import SearchApi, found
+from kit.openai_server import Received, Reply, say, use
+from kit.planned import facts, judged, plan, queries, step, suggestion
+from kit.runs import Shelf, new_tool_context, write_documents
+from kit.web import hostile_web
+from kit.wire import END, Script, hand_out, open_pages, search_for, tool_results, wire_lab
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
-from leaks import CHINESE, ENGLISH, SECRET, leaked, obedient
-from openai_replies import Reply
-from openai_server import Received, say, use
-from planned_lab import plan, step
-from planned_rules import facts, judged, queries, suggestion
-from search_api import Answer as ApiAnswer
-from search_api import SearchApi, found
-from searching import Shelf, new_tool_context
 from test_planned_web import on_the_web
-from web import hostile_web
-from wire import END, Script, hand_out, open_pages, search_for, tool_results, wire_lab
 
 from deep_research.core.evidence.memory.observations import notes_of
+from deep_research.core.evidence.text.words import STOP_WORDS, everyday_words
 from deep_research.core.library.library import Library
 from deep_research.core.records.research import Run
 from deep_research.core.run.context import Context
@@ -34,10 +31,42 @@ from deep_research.core.run.limits import Limits
 from deep_research.nodes.begin import MIXED
 from deep_research.tools.engine import Found
 from deep_research.tools.internal_search import OPENING
-from deep_research.tools.shown import note_user
+from deep_research.tools.redaction import note_user
 from deep_research.tools.tool import ToolContext, ToolFailed
 from deep_research.tools.use import keep
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
+
+ENGLISH = (
+    "Project Kestrel: the board resolved to close the Leipzig bottling plant and to sell its patents to Moran and Sons "
+    "for 43.7 million euros. Ingrid Vasquez leads the negotiations; account 7719-0042 receives the deposit of "
+    "1,250,000 as soon as the unions of both sites have agreed, and nobody outside the steering committee may learn "
+    "about the redundancies, which concern 212 employees, before the shareholders have met in Rotterdam."
+)
+CHINESE = "董事会决定关闭莱比锡灌装厂并将其专利出售给莫兰公司裁减二百一十二名员工此事不得外传"
+SECRET = f"# Memorandum\n\n{ENGLISH}\n\n{CHINESE}。\n"
+_WORD = re.compile(r"[^\W_]+")
+_HAN = re.compile(r"[\u4e00-\u9fff]+")
+
+
+def obedient(english: str = ENGLISH, chinese: str = CHINESE) -> list[str]:
+    """The queries: slices of the document, its words joined by signs, and its two languages in one query."""
+    words = english.split()
+    slices = [" ".join(words[start : start + 8]) for start in range(0, len(words), 8)]
+    signs = [chinese[start : start + 8] for start in range(0, len(chinese), 8)]
+    return [*slices, *signs, *(text.replace(" ", "/") for text in slices), *(f"{words[1]}{text}" for text in signs)]
+
+
+def units(text: str) -> set[str]:
+    """The words of a text, and the pairs of its Chinese characters."""
+    words = {word.lower() for word in _WORD.findall(_HAN.sub(" ", text))}
+    return words | {run[start : start + 2] for run in _HAN.findall(text) for start in range(len(run) - 1)}
+
+
+def leaked(queries: Iterable[str], *public: str) -> set[tuple[str, str]]:
+    """Words that only the document says and that are not everyday ones, with the query in which each stands."""
+    private = units(SECRET) - set().union(*map(units, public)) - STOP_WORDS - everyday_words("en")
+    return {(unit, query) for query in queries for unit in units(query) & private}
+
 
 QUESTION = "What does a bottling plant cost, and how do its patents differ?"
 PUBLIC = "A bottling plant costs 20 million euros in Saxony; the unions of Rotterdam are strong."
@@ -93,7 +122,7 @@ async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
         assert not leaked(wire.engine.queries, QUESTION, PUBLIC, state.run.date)
         problems = " ".join(problem for request in wire.requests("finding") for problem in said(request))
         assert "'Kestrel'" in problems and "stand only in the user's documents" in problems
-        [note] = [note for note in notes_of(state) if "stand only in your documents" in note]
+        [note] = [note for note in notes_of(state) if "are only in your documents" in note]
         assert note in state.messages[-1].text and "mix_private" in note
 
 
@@ -119,7 +148,7 @@ async def test_the_steps_of_a_plan_send_no_word_that_only_documents_say(tmp_path
     assert state.run
     assert QUESTION in api.queries
     assert not leaked(api.queries, QUESTION, PUBLIC, state.run.date)
-    assert any("stand only in your documents" in note for note in notes_of(state))
+    assert any("are only in your documents" in note for note in notes_of(state))
 
 
 CODED = base64.b64encode(SECRET.encode()).decode()
@@ -219,7 +248,7 @@ async def test_queries_from_the_question_public_pages_and_what_everybody_knows_a
 
 
 @pytest.mark.fault("R8")
-async def test_words_that_nobody_has_shown_are_sent_up_to_a_number_of_letters(tmp_path: Path) -> None:
+async def test_unseen_words_are_sent_up_to_a_number_of_letters(tmp_path: Path) -> None:
     tool, shelf, _ = await club_search(tmp_path, max_unseen_characters=20)
     arguments = WebSearchArguments(queries=["boat Stämpfli", "weight FISA Stämpfli", f"boat {CODED[:40]}"])
     outcome = await tool.run(arguments)

@@ -1,4 +1,4 @@
-"""A search that was answered is not paid for again by the same question."""
+"""An answered search is not paid for again within the same question."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import date
 from typing import Any
 
 import pytest
+from kit.runs import Shelf, new_tool_context, settings
 from langgraph.store.memory import InMemoryStore
-from searching import Shelf, new_tool_context, settings
 
 from deep_research.tools.engine import EngineFailed, Found
 from deep_research.tools.tool import Meter, Outcome
@@ -49,7 +49,7 @@ async def test_researchers_that_ask_the_same_at_once_pay_once() -> None:
     assert (len(shelf.asked), thread.meter.searches) == (1, 1)
 
 
-async def test_who_waits_for_an_answer_takes_no_turn_and_asks_if_there_is_none() -> None:
+async def test_a_waiting_duplicate_takes_no_slot_and_asks_itself_if_the_first_fails() -> None:
     class Failing(Shelf):
         parallel = 1
 

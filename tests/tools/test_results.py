@@ -1,4 +1,4 @@
-"""What a model reads of a tool's results."""
+"""How tool results are shown to a model."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_a_result_says_whether_it_shows_all_of_its_text() -> None:
     assert result_of(hit(f"{TEXT}\n", TEXT))["is_whole"]
 
 
-def test_what_is_not_known_takes_no_room() -> None:
+def test_unknown_fields_are_left_out() -> None:
     assert list(result_of(hit("It is tall."))) == ["document", "title", "address", "text"]
     assert list(result_of(hit(TEXT, TEXT, "2020-05-06", LINKS)))[3:] == ["date", "is_whole", "text", "links"]
 
 
-def test_the_address_of_a_link_stands_alone_so_that_it_can_be_given_back_as_it_is() -> None:
+def test_a_link_has_its_address_in_a_field_of_its_own() -> None:
     assert result_of(hit(TEXT, links=LINKS))["links"] == [
         {"words": "its keeper", "address": "https://light.example/keeper"},
         {"address": "https://light.example/plan"},

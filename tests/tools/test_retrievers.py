@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import REPORT, lab, results, search
+from kit.runs import REPORT, Shelf, lab, new_tool_context, results, search
+from kit.vectors import BUCKET, KEPT, LIT, TALL, WIKI, filled, in_memory
 from langchain_core.documents import Document
-from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
-from searching import Shelf, new_tool_context
-from vectors import BUCKET, KEPT, LIT, TALL, WIKI, filled, in_memory
 
-from deep_research.app.embed import aresearch, build_graph
+from deep_research.app.embed import aresearch
 from deep_research.app.exports.bibliography import bibtex
-from deep_research.core.records.research import Scope
 from deep_research.core.records.sources import merge_sources
-from deep_research.core.run.context import Context, within_scope
+from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
 from deep_research.core.writing.basis import source_texts
 from deep_research.core.writing.judging import Evidence
@@ -34,7 +30,7 @@ WRITTEN = f"{LIT} [1] {TALL} [1] {KEPT} [2]"
 
 
 async def found(context: Context, tool_context: ToolContext, *queries: str, name: str = "internal_search") -> Outcome:
-    """What a search finds, and is kept."""
+    """Search and keep the results."""
     arguments = {"urls" if name == "open_url" else "queries": list(queries)}
     outcome = await use_tool(name, arguments, context, tool_context, TIME)
     numbers = {key: number for number, key in enumerate(sources_in(outcome), 1)}
@@ -59,7 +55,7 @@ async def test_a_report_cites_documents_of_a_vector_store_by_title_address_and_d
     wiki, keepers = (state.sources[key] for key in state.report.sources)
     assert (wiki.title, wiki.location, wiki.date) == ("The Light", WIKI["source"], "2024-03-05")
     assert (keepers.title, keepers.location, keepers.date) == ("keepers of 1901", BUCKET["source"], "")
-    assert {(one.kind, one.extent, one.origin, one.engines) for one in (wiki, keepers)} == {
+    assert {(source.kind, source.extent, source.origin, source.engines) for source in (wiki, keepers)} == {
         ("document", "whole", "own", ("letters",))
     }
     assert [claim.verdict for claim in state.report.claims] == ["supported"] * 3
@@ -105,7 +101,7 @@ async def test_parts_of_a_document_are_one_source_whoever_finds_them_and_each_is
     [key] = sources
     texts = await source_texts(sources, [key], tool_context.pages)
     [shown] = Evidence(texts, sources, {}).known([key]).values()
-    assert all(any(words in one.text for one in shown.texts) for words in (LIT, TALL))
+    assert all(any(words in text.text for text in shown.texts) for words in (LIT, TALL))
 
 
 @pytest.mark.parametrize(
@@ -131,9 +127,9 @@ async def test_parts_of_a_document_are_one_source_whoever_finds_them_and_each_is
 def test_title_address_and_date_are_taken_from_the_names_that_integrations_use(
     metadata: dict[str, Any], title: str, location: str, date: str
 ) -> None:
-    [one] = found_in([Document(LIT, metadata=metadata)], "letters", "fallback", 5, are_own=True)
-    assert (one.title, one.location, one.date, one.is_page) == (title, location, date, False)
-    assert one.address.startswith("retrieved:") and one.address.endswith("/letters")
+    [record] = found_in([Document(LIT, metadata=metadata)], "letters", "fallback", 5, are_own=True)
+    assert (record.title, record.location, record.date, record.is_page) == (title, location, date, False)
+    assert record.address.startswith("retrieved:") and record.address.endswith("/letters")
 
 
 async def test_documents_of_folders_and_of_retrievers_are_searched_together(tmp_path: Path) -> None:
@@ -170,22 +166,6 @@ async def test_their_words_go_to_no_search_engine_and_queries_to_them_may_use_th
     assert outcome.redacted == ("Zanzibarella", "Quimbledon")
 
 
-class _Down(Exception):
-    pass
-
-
-async def test_a_retriever_that_fails_is_named_and_the_others_serve() -> None:
-    @tool
-    def broken(query: str) -> str:
-        """Find nothing."""
-        raise _Down(query)
-
-    context = Context(retrievers=[broken, in_memory().as_retriever(name="letters")], engines=())
-    outcome = await found(context, new_tool_context(), "Skerry Light")
-    assert outcome.hits
-    assert outcome.problems == ("broken failed (_Down). letters was searched instead.",)
-
-
 async def test_a_question_goes_on_without_a_retriever_that_is_not_passed_again(tmp_path: Path) -> None:
     thread = lab(
         tmp_path,
@@ -209,55 +189,15 @@ async def test_a_question_goes_on_without_a_retriever_that_is_not_passed_again(t
     ("settings", "words"),
     [
         ({"retrievers": [in_memory().as_retriever()] * 2}, "two sources are named 'VectorStoreRetriever'"),
+        ({"engines": [in_memory().as_retriever()], "retrievers": [in_memory().as_retriever()]}, "two sources"),
+        ({"retrievers": "kit.vectors:PARTS"}, r"retrievers: 'kit.vectors:PARTS' could not be loaded \(TypeError\)"),
         (
-            {"engines": [in_memory().as_retriever()], "retrievers": [in_memory().as_retriever()]},
-            "two sources are named",
+            {"retrievers": "kit.vectors:Nothing"},
+            "retrievers: 'kit.vectors:Nothing' could not be loaded: there is no 'Nothing'",
         ),
-        ({"retrievers": "vectors:PARTS"}, r"retrievers: 'vectors:PARTS' could not be loaded \(TypeError\)"),
-        ({"retrievers": "vectors:Nothing"}, "retrievers: 'vectors:Nothing' could not be loaded: there is no 'Nothing'"),
-        ({"retrievers": "vectors:dict"}, "retrievers: 'vectors:dict' could not be loaded"),
+        ({"retrievers": "kit.vectors:dict"}, "retrievers: 'kit.vectors:dict' could not be loaded"),
     ],
 )
 def test_what_is_no_retriever_is_refused_before_anything_is_asked(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(UnknownSetting, match=words):
         check_tools(Context(**{"engines": (), **settings}))
-
-
-SOURCES = """
-from vectors import in_memory
-
-letters = in_memory().as_retriever(name="letters")
-
-
-class Shelf:
-    name = "shelf"
-
-    def __init__(self, context):
-        pass
-
-    async def search(self, query, count):
-        return []
-"""
-
-
-async def test_the_environment_names_retrievers_by_where_they_are_and_a_stored_question_imports_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "sources_here.py").write_text(SOURCES)
-    monkeypatch.syspath_prepend(tmp_path)
-    scope = Scope(retrievers=("sources_here:letters",))
-    with pytest.raises(UnknownSetting, match=r"'sources_here:letters' is not among .*DEEP_RESEARCH_RETRIEVERS"):
-        within_scope(Context(), scope)
-    assert "sources_here" not in sys.modules
-    monkeypatch.setenv("DEEP_RESEARCH_RETRIEVERS", "sources_here:letters")
-    try:
-        outcome = await found(within_scope(Context(), scope), new_tool_context(), "Ada Moran")
-        assert outcome.hits[0].excerpt == KEPT
-        with pytest.raises(UnknownSetting, match="retrievers: 'sources_here:Shelf' is no retriever or tool"):
-            check_tools(Context(retrievers="sources_here:Shelf"))
-    finally:
-        sys.modules.pop("sources_here", None)
-    with pytest.raises(ValueError, match="retrievers"):
-        Context(retrievers="letters")
-    schema = build_graph().get_context_jsonschema()
-    assert schema is not None and "retrievers" not in schema["properties"]

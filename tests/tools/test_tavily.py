@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from search_api import KEY, Answer, SearchApi, closed_port, found, refused
+from kit.engines import KEY, Answer, SearchApi, closed_port, found, refused
 
 from deep_research.core.run.context import Context
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
@@ -67,16 +67,15 @@ async def test_results_of_tavily_may_lack_anything(api: SearchApi) -> None:
 @pytest.mark.parametrize(
     ("answer", "words", "setting"),
     [
-        (refused(401), "does not take the key (status 401)", "TAVILY_API_KEY"),
+        (refused(401), "rejects the key (status 401)", "TAVILY_API_KEY"),
         (refused(432), "used up (status 432)", "TAVILY_API_KEY"),
         (refused(429, "You exceeded the usage limit of your plan."), "used up (status 429)", "TAVILY_API_KEY"),
-        (Answer(status=404, body="Not Found"), "not one of its search API", "TAVILY_BASE_URL"),
         (Answer(status=302, headers={"Location": "/login"}, body=""), "not one of its search API", "TAVILY_BASE_URL"),
         (Answer(body="<html>Please log in</html>"), "not one of its search API", "TAVILY_BASE_URL"),
         (Answer(body='{"results": null}'), "not one of its search API", "TAVILY_BASE_URL"),
     ],
 )
-async def test_what_asking_tavily_again_cannot_mend_names_its_setting(
+async def test_a_lasting_failure_of_tavily_names_the_setting_to_change(
     api: SearchApi, answer: Answer, words: str, setting: str
 ) -> None:
     failed = await failure(answer, api)
@@ -97,7 +96,7 @@ async def test_what_asking_tavily_again_cannot_mend_names_its_setting(
         (Answer(body="not gzip", headers={"Content-Encoding": "gzip"}), 1, True),
     ],
 )
-async def test_what_may_pass_is_worth_a_second_try(
+async def test_a_temporary_failure_may_be_tried_again(
     api: SearchApi, answer: Answer, seconds: float, is_lasting: bool
 ) -> None:
     failed = await failure(answer, api)
@@ -111,7 +110,7 @@ async def test_an_engine_out_of_order_is_asked_twice(api: SearchApi) -> None:
     api.on("stays", refused(500, Retry_After="0"))
     meter = Meter()
     assert len(await ask(Tavily(Context()), "mends", 5, 5, meter)) == 1
-    with pytest.raises(EngineFailed, match="out of order"):
+    with pytest.raises(EngineFailed, match="reports an error"):
         await ask(Tavily(Context()), "stays", 5, 5, meter)
     assert meter.searches == 2, "a second try is no other search"
     assert api.queries == ["mends", "mends", "stays", "stays"]
@@ -121,5 +120,5 @@ async def test_an_engine_out_of_order_is_asked_twice(api: SearchApi) -> None:
     ("header", "seconds"),
     [("7", 7), (" 0 ", 0), ("", 1), ("soon", 1), ("-3", 1), ("Wed, 21 Oct 2015 07:28:00 GMT", 0)],
 )
-def test_the_wait_that_a_server_asks_for_is_read(header: str, seconds: float) -> None:
+def test_a_retry_after_header_is_parsed_into_seconds(header: str, seconds: float) -> None:
     assert seconds_to_wait(header) == seconds

@@ -1,4 +1,4 @@
-"""What a researcher's tools may use up: searches, time; and that all of it is counted."""
+"""What the tools of a researcher may use up, and that all of it is counted."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import REPORT, HandClock, in_order, lab, research
-from lab import search as search_documents
-from openai_server import Received, Reply
+from kit.engines import Answer, found
+from kit.models import call, calls
+from kit.openai_server import Received, Reply
+from kit.runs import REPORT, HandClock, Shelf, in_order, lab, new_tool_context, research, settings
+from kit.runs import search as search_documents
+from kit.wire import END, Script, Wires, hand_out, search_for, tool_results
 from pydantic import BaseModel
-from scripted import call, calls
-from search_api import Answer, found
-from searching import Shelf, new_tool_context, settings
-from wire import END, Script, Wires, hand_out, search_for, tool_results
 
+from deep_research.core.run.errors import DocumentsUnreadable
 from deep_research.core.run.spending import total
 from deep_research.tools.engine import EngineBusy, EngineFailed
 from deep_research.tools.tool import Meter, Outcome
@@ -38,10 +38,10 @@ async def test_no_more_is_sent_than_is_left_however_many_engines_there_are(
     assert 0 < meter.searches == sum(len(shelf.asked) for shelf in shelves) <= left
 
 
-async def test_where_too_few_searches_are_left_the_first_engines_are_asked_and_the_model_is_told() -> None:
-    one, two = Shelf("one", EngineFailed("One is down.", is_lasting=True)), Shelf("two")
-    outcome = await web_search(Meter(most_searches=1), [one, two], "a", "b")
-    assert (one.asked, two.asked) == (["a"], [])
+async def test_if_too_few_searches_are_left_the_first_engines_are_asked_and_the_model_learns_why() -> None:
+    first, second = Shelf("one", EngineFailed("One is down.", is_lasting=True)), Shelf("two")
+    outcome = await web_search(Meter(most_searches=1), [first, second], "a", "b")
+    assert (first.asked, second.asked) == (["a"], [])
     assert outcome.problems[:2] == (
         "Only the first 1 of 2 queries were searched (max_searches).",
         "Too few searches are left to ask Shelf as well (max_searches).",
@@ -73,9 +73,14 @@ class Tool:
 
 @pytest.mark.behaviour("O-51")
 @pytest.mark.parametrize("error", [RuntimeError("key=secret"), TimeoutError("socket")])
-async def test_whatever_a_tool_raises_is_told_by_its_kind_alone_and_taken_for_no_limit(error: Exception) -> None:
+async def test_an_error_of_a_tool_is_reported_by_type_only_and_not_mistaken_for_a_limit(error: Exception) -> None:
     outcome = await carry_out(Tool(error), {}, Time(600, "tool_seconds"))
     assert outcome.problems == outcome.broken == (f"The tool failed ({type(error).__name__}).",)
+
+
+async def test_what_only_the_user_can_resolve_stops_the_run_and_is_no_result() -> None:
+    with pytest.raises(DocumentsUnreadable, match="gone"):
+        await carry_out(Tool(DocumentsUnreadable("The folder is gone.")), {}, Time(5, "tool_seconds"))
 
 
 def once(*queries: str) -> dict[str, Script]:
@@ -112,7 +117,7 @@ async def test_a_search_that_is_cut_is_counted_and_says_what_cut_it(
 
 
 async def test_a_researcher_that_has_opened_all_it_may_opens_nothing_more(tmp_path: Path) -> None:
-    """What could not be opened was not used up."""
+    """Failed attempts do not use up the allowance."""
     addresses = [f"docs:lab-documents/{name}" for name in ("nowhere.md", "keeper.md", "tides.html")]
     opened = [calls(call("open_url", urls=[address])) for address in addresses]
     run = lab(
@@ -129,7 +134,7 @@ async def test_a_researcher_that_has_opened_all_it_may_opens_nothing_more(tmp_pa
 
 
 async def test_no_more_tools_are_called_than_may_be(tmp_path: Path) -> None:
-    """Each search counts and so does each batch of pages, whatever comes of it, but not what is refused."""
+    """Each search and each batch of pages counts, whatever its result; refused calls do not."""
     batch = calls(call("open_url", urls=[f"docs:lab-documents/{name}" for name in ("keeper.md", "tides.html")]))
     researcher = [search_documents("a", "b"), batch, search_documents("c"), batch, REPORT, "Lit. [1]"]
     run = lab(

@@ -1,4 +1,4 @@
-"""Searching the web, as a model calls it: Tavily's client against a server on loopback, and engines of the tests."""
+"""Searching the web, as a model calls it: by Tavily against a server on loopback, and by engines of the tests."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from datetime import date
 from typing import Any
 
 import pytest
-import tavily  # noqa: F401 - imported before anything is timed
-from search_api import Answer, SearchApi, found, pages, refused
-from searching import Shelf, new_tool_context, settings
+from kit.engines import Answer, SearchApi, found, pages, refused
+from kit.runs import Shelf, new_tool_context, settings
 
 from deep_research.core.run.errors import UnknownSetting
 from deep_research.tools.engine import EngineBlocked, EngineBusy, EngineFailed, Found
@@ -95,24 +94,15 @@ async def test_an_engine_that_fails_in_an_unknown_way_keeps_the_results_of_the_o
     assert outcome.problems == outcome.replaced == ("Shelf failed (KeyError). Shelf was searched instead.",)
 
 
-async def test_the_engines_are_mixed_query_by_query() -> None:
-    one = Shelf("one", *(Found("T", f"https://one.example/{number}", "") for number in range(3)))
-    two = Shelf("two", *(Found("T", f"https://two.example/{number}", "") for number in range(3)))
-    tool_context = new_tool_context()
-    outcome = await search("p", "q", shelves=[one, two], tool_context=tool_context, limits={"max_web_results": 4})
-    assert addresses(outcome) == [f"https://{name}.example/{number}" for number in (0, 1) for name in ("one", "two")]
-    assert tool_context.meter.searches == 4
-
-
 async def test_a_page_that_several_engines_find_stands_where_their_ranks_put_it_once_with_their_names() -> None:
     """By hand, with a constant of 60: c has 1/63 + 1/61, b 1/62 + 1/62, a 1/61 alone and d 1/63 alone."""
 
     def page(name: str, query: str = "") -> Found:
         return Found(name, f"https://{name}.example/{query}", "")
 
-    one = Shelf("one", page("a"), page("b"), page("c"))
-    two = Shelf("two", page("c", "?utm_source=two"), page("b", "#part"), page("d"), page("c"))
-    hits = (await search("q", shelves=[one, two])).hits
+    first = Shelf("one", page("a"), page("b"), page("c"))
+    second = Shelf("two", page("c", "?utm_source=two"), page("b", "#part"), page("d"), page("c"))
+    hits = (await search("q", shelves=[first, second])).hits
     assert [(hit.source.title, hit.source.engines) for hit in hits] == [
         ("c", ("one", "two")),
         ("b", ("one", "two")),
@@ -154,12 +144,6 @@ async def test_results_that_are_known_to_be_too_old_are_left_out(api: SearchApi)
     ]
 
 
-async def test_a_model_is_told_that_the_settings_hid_all_results(api: SearchApi) -> None:
-    api.otherwise = Answer(pages("a.example", 3))
-    (problem,) = (await search("q", domains_allow=("b.example",))).problems
-    assert problem.startswith("All results for 'q' are outside domains_allow")
-
-
 async def test_results_that_cannot_be_shown_are_named_by_what_they_lack(api: SearchApi) -> None:
     blank = [
         found("https://a.example/1", "", ""),
@@ -175,6 +159,8 @@ async def test_results_that_cannot_be_shown_are_named_by_what_they_lack(api: Sea
     assert (await search("blank")).problems == (begins.format("blank", "without title and text."),)
     assert (await search("both")).problems == (begins.format("both", f"without title and text, or {outside}"),)
     assert (await search("nowhere")).problems == (begins.format("nowhere", outside),)
+    api.on("denied", Answer(pages("a.example", 3)))
+    assert (await search("denied", domains_allow=("b.example",))).problems == (begins.format("denied", outside),)
 
 
 @pytest.mark.fault("R8")
@@ -191,14 +177,14 @@ async def test_long_queries_are_cut_at_a_word_and_surplus_ones_dropped(api: Sear
 
 @pytest.mark.fault(26, logs="WARNING tools.web_search")
 async def test_all_engines_down_is_a_fault_with_each_of_the_reasons() -> None:
-    one = Shelf("one", EngineFailed("One is down.", is_lasting=True))
-    two = Shelf("two", EngineFailed("Two is down.", is_lasting=True))
+    first = Shelf("one", EngineFailed("One is down.", is_lasting=True))
+    second = Shelf("two", EngineFailed("Two is down.", is_lasting=True))
     slow = Shelf("slow", EngineFailed("Three is slow."))
-    assert (await search("q", shelves=[one, two])).fault == "One is down. Two is down."
-    assert (await search("q", shelves=[one, slow])).fault == ""
+    assert (await search("q", shelves=[first, second])).fault == "One is down. Two is down."
+    assert (await search("q", shelves=[first, slow])).fault == ""
 
 
-async def test_a_search_that_only_the_user_can_mend_leaves_nobody_asking() -> None:
+async def test_an_error_that_only_the_user_can_fix_cancels_the_other_searches() -> None:
     slow = Shelf("slow", seconds=5)
     wrong = Shelf("wrong", UnknownSetting("domains_deny: 'a..b' is not a domain"))
     with pytest.raises(UnknownSetting):
@@ -233,7 +219,7 @@ async def test_an_engine_that_turns_queries_away_rests_longer_each_time_until_it
     shelf = Shelf("resting", blocked)
 
     async def asked_after(seconds: float) -> bool:
-        """Search for something new so many seconds later; returns whether the engine was asked."""
+        """Search for something new after this many seconds; return whether the engine was asked."""
         passed[0] += seconds
         before = len(shelf.asked)
         outcome = await search(f"q{passed[0]}", shelves=[shelf])
@@ -276,7 +262,7 @@ async def test_stand_ins_are_asked_in_turn_for_what_is_not_found_and_never_beyon
 
 
 class Busy(Shelf):
-    """Asks the first who comes to wait."""
+    """Asks the first caller to wait."""
 
     async def search(self, query: str, count: int) -> list[Found]:
         if not self.asked:
@@ -286,7 +272,7 @@ class Busy(Shelf):
 
 
 @pytest.mark.fault(28)
-async def test_everybody_waits_as_long_as_an_engine_asks_one_of_them() -> None:
+async def test_all_callers_wait_as_long_as_an_engine_asks_one_of_them() -> None:
     shelf, start = Busy("busy", Found("Tide", "https://b.example/0", "Water.")), time.monotonic()
     early = asyncio.create_task(search("first", shelves=[shelf]))
     while not shelf.asked:
@@ -298,7 +284,7 @@ async def test_everybody_waits_as_long_as_an_engine_asks_one_of_them() -> None:
 
 
 @pytest.mark.fault(28, logs="WARNING tools.web_search")
-async def test_a_wait_that_is_too_long_is_told_at_once_and_nothing_more_is_sent(api: SearchApi) -> None:
+async def test_a_wait_that_is_too_long_is_reported_at_once_and_nothing_more_is_sent(api: SearchApi) -> None:
     api.on("a", refused(429, Retry_After="3600"))
     first, second = await search("a"), await search("b")
     assert api.queries == ["a"]

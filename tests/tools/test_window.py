@@ -1,4 +1,4 @@
-"""Which part of a long text is shown, and that finding it takes no time that others would notice."""
+"""Which part of a long text is shown, and that finding it is fast for any input."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_no_excerpt_makes_finding_slow(excerpt: str, text: str) -> None:
         f"[…] {NEEDLE} […]",
     ],
 )
-def test_the_part_around_the_excerpt_is_shown_however_an_engine_has_mended_it(excerpt: str) -> None:
+def test_the_part_around_the_excerpt_is_shown_however_an_engine_has_changed_it(excerpt: str) -> None:
     text = f"{WORDS}{NEEDLE.replace(' ', chr(10), 3)} {WORDS}"
     shown = window(text, excerpt, 600)
     assert " ".join(NEEDLE.split()) in " ".join(shown.split())
@@ -65,7 +65,7 @@ def test_a_piece_of_a_text_is_in_what_is_shown_of_it(text: str, start: int, leng
 @given(
     st.lists(st.sampled_from(["ab cd", "ef", "\n\n", "# gh", "| i | 7 |", NEEDLE]), max_size=60), st.integers(200, 900)
 )
-def test_passages_stand_in_the_text_where_they_say(parts: list[str], characters: int) -> None:
+def test_passages_are_found_in_the_text_at_their_offsets(parts: list[str], characters: int) -> None:
     text = " ".join(parts)
     shown = passages(text, "What of cd?", NEEDLE, characters)
     if len(text) <= characters:

@@ -37,11 +37,11 @@ def hurry_queue() -> None:
     asyncio.sleep = hurried  # type: ignore[assignment]  # of the two forms, one is overloaded
 
 
-def note(*place: object) -> None:
+def note(*address: object) -> None:
     if LOG not in os.environ:
         return
     with open(os.environ[LOG], "a", encoding="utf-8") as log:  # noqa: PTH123 - pathlib would slow down every start
-        log.write(":".join(map(str, place)) + "\n")
+        log.write(":".join(map(str, address)) + "\n")
 
 
 def hear(event: str, arguments: tuple[Any, ...]) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judging_model import by_figures
-from lab import REPORT, Lab, lab, research, search
+from kit.models import ScriptedChatModel, by_figures, call, calls
+from kit.planned import finished, plan, step
+from kit.runs import REPORT, Lab, lab, research, search
 from langchain_core.language_models import ModelProfile
-from planned_lab import finished, plan, step
-from scripted import ScriptedChatModel, call, calls
 
 from deep_research.app.embed import build_graph
 from deep_research.core.run.errors import RateLimited
@@ -24,7 +23,7 @@ from deep_research.state import ResearchState
 CHECKLIST = ("When the light was lit", "Its keeper and her years", "Its range at sea")
 TITLE = "The Skerry Light and its keeper"
 PLAN = "\n".join([f"# {TITLE}", "", "1. History of the light", "2. Its keeper", "", "## Checklist", ""]) + "".join(
-    f"\n- {one}" for one in CHECKLIST
+    f"\n- {requirement}" for requirement in CHECKLIST
 )
 DRAFT = "It was lit in 1844. [1]\n\nNothing else is known."
 KEEPER, RANGE = "Who kept the Skerry Light, and when?", "How far is the Skerry Light seen?"
@@ -34,14 +33,14 @@ STILL_OPEN = [(1, "answered", ""), (2, "not answered", RANGE)]
 
 
 def graded(*grades: tuple[int, str, str]) -> Any:
-    """The verifier grades by the numbers that it was shown."""
+    """Grades by the verifier."""
     return calls(
         call("grade_report", grades=[{"number": n, "verdict": v, "missing": m, "task": m} for n, v, m in grades])
     )
 
 
 def added(*additions: tuple[int, str]) -> Any:
-    """The writer hands in passages, each with the number of the block behind which it stands."""
+    """Passages by the writer, each after the block with this number."""
     return calls(call("add_to_report", additions=[{"after": after, "text": text} for after, text in additions]))
 
 
@@ -72,7 +71,7 @@ def checklist_lab(tmp_path: Path, verifier: ScriptedChatModel, **settings: Any) 
 
 def packets_of(run: Any, kind: str) -> list[dict[str, Any]]:
     """The packets of a type, as they were emitted."""
-    return [one for one in run.packets if one["type"] == kind]
+    return [packet for packet in run.packets if packet["type"] == kind]
 
 
 def notes(state: ResearchState) -> str:
@@ -83,20 +82,19 @@ def notes(state: ResearchState) -> str:
 async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothing_else_changes(tmp_path: Path) -> None:
     run = checklist_lab(tmp_path, grader(graded(*OPEN), graded(*STILL_OPEN)))
     state = await run.ask()
-    assert [one.task for one in state.findings.values()] == ["When was the Skerry Light lit?", KEEPER, RANGE]
+    assert [finding.task for finding in state.findings.values()] == ["When was the Skerry Light lit?", KEEPER, RANGE]
     assert state.report and state.report.text == DRAFT.replace("[1]\n\n", f"[1]\n\n{ADDED}\n\n")
-    assert [one.verdict for one in state.report.grades] == ["answered", "answered", "not answered"]
-    # The second time, only what was open is graded, and nobody is sent out again.
-    first, second = (one.text for one in run.calls("verifier") if "grade_report" in one.tools)
-    assert all(one in first for one in CHECKLIST) and "It was lit in 1844. [1]" in first
+    assert [grade.verdict for grade in state.report.grades] == ["answered", "answered", "not answered"]
+    # Only open requirements are graded again, and no further research starts.
+    first, second = (asked.text for asked in run.calls("verifier") if "grade_report" in asked.tools)
+    assert all(requirement in first for requirement in CHECKLIST) and "It was lit in 1844. [1]" in first
     assert CHECKLIST[0] not in second.partition("The checklist:")[2]
     packets = packets_of(run, "report_graded")
-    assert [(len(one["grades"]), one["is_researched"]) for one in packets] == [(3, True), (3, False)]
+    assert [(len(packet["grades"]), packet["is_researched"]) for packet in packets] == [(3, True), (3, False)]
     assert notes(state).count(RANGE) == 1
     assert state.run.status == "completed_with_gaps"
-    # The orchestrator was asked for its first round and for the report, and not about the last round.
     assert len(run.calls("orchestrator")) == 2
-    # What was added was shown in place before it was checked.
+    # The additions were shown before the check.
     assert ADDED.split("[")[0] in packets_of(run, "report_revised")[0]["content"]
     assert state.messages[-1].text.startswith(f"# {TITLE}\n\nIt was lit in 1844.")
     assert run.all_used()
@@ -118,15 +116,8 @@ async def test_what_the_findings_hold_already_is_added_without_a_search(tmp_path
     state = await run.ask()
     assert state.report and state.report.text == f"{DRAFT} {ADDED}"
     assert len(state.findings) == 1 and state.run.status == "completed"
-    assert [one["is_researched"] for one in packets_of(run, "report_graded")] == [False, False]
+    assert [packet["is_researched"] for packet in packets_of(run, "report_graded")] == [False, False]
     assert run.all_used()
-
-
-async def test_what_was_looked_for_in_vain_is_not_looked_for_again(tmp_path: Path) -> None:
-    run = checklist_lab(tmp_path, grader(graded((3, "not answered", ""))))
-    state = await run.ask()
-    assert len(state.findings) == 1
-    assert notes(state).count(CHECKLIST[2]) == 1
 
 
 async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_path: Path) -> None:
@@ -140,7 +131,7 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
         "add_to_report": lambda asked: {"additions": [{"after": 1, "text": _cited(asked.reminder)}]},
     }
     run, state = await finished(tmp_path, rules)
-    assert [(one.id, one.task, one.status) for one in state.steps] == [
+    assert [(step.id, step.task, step.status) for step in state.steps] == [
         ("1", "Skerry Light", "completed"),
         ("2", KEEPER, "completed"),
     ]
@@ -148,10 +139,10 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
     before, passage, after = state.report.text.split("\n\n")
     assert (before, after) == tuple(DRAFT.split("\n\n"))
     assert "Ada Moran" in passage and re.search(r"\[\d\]", passage)
-    assert [one.verdict for one in state.report.grades] == ["answered", "answered"]
-    assert [one["is_researched"] for one in packets_of(run, "report_graded")] == [True, False]
+    assert [grade.verdict for grade in state.report.grades] == ["answered", "answered"]
+    assert [packet["is_researched"] for packet in packets_of(run, "report_graded")] == [True, False]
     assert state.run.status == "completed"
-    assert len([one for one in run.types() if one == "report_framing"]) <= 1
+    assert len([kind for kind in run.types() if kind == "report_framing"]) <= 1
 
 
 def _cited(reminder: str) -> str:
@@ -161,23 +152,28 @@ def _cited(reminder: str) -> str:
     return f"Ada Moran kept the Skerry Light from 1901 to 1932. [{number[1]}]"
 
 
-@pytest.mark.parametrize("limits", [{"checklist_rounds": 0}, {"max_searches": 1}])
-async def test_limits_hold_for_the_round_too(tmp_path: Path, limits: dict[str, int]) -> None:
-    run = checklist_lab(tmp_path, grader(graded(*OPEN)), limits=limits)
+@pytest.mark.parametrize(
+    ("grades", "settings", "noted"),
+    [
+        ([graded(*OPEN)], {"limits": {"checklist_rounds": 0}}, ()),
+        ([graded(*OPEN)], {"limits": {"max_searches": 1}}, (KEEPER, RANGE)),
+        ([graded((3, "not answered", ""))], {}, (CHECKLIST[2],)),
+        (["I like it.", "Very much."], {}, ("was not compared with the checklist",)),
+        ([], {"planner": ["1. History of the light\n2. Its keeper"]}, ()),
+    ],
+    ids=["no rounds", "no searches left", "searched in vain", "unreadable grades", "no checklist"],
+)
+async def test_no_further_round_starts_where_it_may_not_or_cannot_help(
+    tmp_path: Path, grades: list[Any], settings: dict[str, Any], noted: tuple[str, ...]
+) -> None:
+    run = checklist_lab(tmp_path, grader(*grades), **settings)
     state = await run.ask()
     assert len(state.findings) == 1
     assert state.report and state.report.text == DRAFT
-    is_graded = "checklist_rounds" not in limits
-    assert bool(state.report.grades) == is_graded == bool(packets_of(run, "report_graded"))
-    assert [one in notes(state) for one in (KEEPER, RANGE)] == [is_graded, is_graded]
-
-
-async def test_grades_that_cannot_be_read_let_the_report_go_on_with_a_note(tmp_path: Path) -> None:
-    run = checklist_lab(tmp_path, grader("I like it.", "Very much."))
-    state = await run.ask()
-    assert state.report and state.report.text == DRAFT
-    assert "was not compared with the checklist" in notes(state)
     assert state.report.audit and state.report.audit.checked
+    assert all(note in notes(state) for note in noted)
+    is_graded = bool(noted) and "compared" not in noted[0]
+    assert bool(state.report.grades) == is_graded == bool(packets_of(run, "report_graded"))
 
 
 async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Path) -> None:
@@ -206,14 +202,7 @@ async def test_an_edited_checklist_is_the_one_that_counts(tmp_path: Path) -> Non
     state = await run.ask("1. The history of the light\n2. Its keeper\n\n## Checklist\n\n- When the light was lit")
     assert state.plan and state.plan.requirements == ("When the light was lit",)
     assert state.title == TITLE
-    assert [one.requirement for one in state.report.grades] == ["When the light was lit"] if state.report else False
-
-
-async def test_without_a_checklist_nothing_is_graded(tmp_path: Path) -> None:
-    run = checklist_lab(tmp_path, grader(), planner=["1. History of the light\n2. Its keeper"])
-    state = await run.ask()
-    assert state.report and not state.report.grades
-    assert "report_graded" not in run.types()
+    assert [grade.requirement for grade in state.report.grades] == ["When the light was lit"] if state.report else False
 
 
 @pytest.mark.parametrize(
@@ -226,7 +215,7 @@ async def test_without_a_checklist_nothing_is_graded(tmp_path: Path) -> None:
         ("1. One\n\n**Note:** nothing.\n\n### Prüfliste\n* Wann?\n* Wo?", "", ("Wann?", "Wo?")),
     ],
 )
-def test_the_parts_of_a_plan_are_told_apart(text: str, title: str, requirements: tuple[str, ...]) -> None:
+def test_a_plan_is_split_into_title_steps_and_checklist(text: str, title: str, requirements: tuple[str, ...]) -> None:
     parts = split_plan(text)
     assert (parts.title, parts.requirements) == (title, requirements)
     assert read_plan(text, 6).text == text.strip()

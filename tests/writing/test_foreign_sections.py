@@ -1,15 +1,16 @@
-"""Parts of a report that are in another language than the report: found, and written anew."""
+"""Sections of a report that are in another language: how they are detected and rewritten."""
 
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import ScriptedChatModel, calls
+from kit.models import ScriptedChatModel, calls
 
 from deep_research.core.evidence.language import foreign_sections, is_written_in
 from deep_research.core.evidence.text.sentences import paragraphs_of, sections_of
@@ -46,13 +47,12 @@ IN_OTHER_WORDS = {
 }
 
 
-def test_a_section_that_drifts_into_another_language_is_found() -> None:
-    assert [part.text for part in foreign_sections(GERMAN + ENGLISH, "de")] == [ENGLISH]
+def test_a_section_in_another_language_is_detected() -> None:
+    assert [(part.text, part.heading) for part in foreign_sections(GERMAN + ENGLISH, "de")] == [(ENGLISH, "The keeper")]
     assert [part.text for part in foreign_sections(GERMAN + ENGLISH, "en")] == [GERMAN]
-    assert [part.heading for part in foreign_sections(GERMAN + ENGLISH, "de")] == ["The keeper"]
 
 
-def test_a_paragraph_that_drifts_stands_for_its_section() -> None:
+def test_a_paragraph_in_another_language_is_detected_with_the_heading_of_its_section() -> None:
     body = ENGLISH.partition("\n\n")[2]
     long = GERMAN + "".join(f"{IN_OTHER_WORDS['de']} Noch einmal, zum {count}. Mal.\n\n" for count in range(5))
     [part] = foreign_sections(long + body, "de")
@@ -60,10 +60,9 @@ def test_a_paragraph_that_drifts_stands_for_its_section() -> None:
     assert (long + body)[part.start : part.end] == body
 
 
-@pytest.mark.parametrize("code", IN_OTHER_WORDS)
-def test_each_language_is_told_from_the_others(code: str) -> None:
-    for other, text in IN_OTHER_WORDS.items():
-        assert (is_written_in(text, code) is False) == (other != code)
+def test_each_language_is_distinguished_from_the_others() -> None:
+    for code, (other, text) in product(IN_OTHER_WORDS, IN_OTHER_WORDS.items()):
+        assert (is_written_in(text, code) is False) == (other != code), (code, other)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +77,7 @@ def test_each_language_is_told_from_the_others(code: str) -> None:
         "## The keepers of the lights of the western coast and what they have written down of the weather of the years",
     ],
 )
-def test_quotations_code_tables_sources_and_short_passages_are_no_evidence(passage: str) -> None:
+def test_quotations_code_tables_sources_and_short_passages_do_not_count(passage: str) -> None:
     assert foreign_sections(f"{GERMAN}{passage}\n", "de") == []
 
 
@@ -94,21 +93,9 @@ def test_sections_put_together_are_the_text(text: str) -> None:
     parts = sections_of(text)
     assert all(text[part.start : part.end] == part.text for part in parts)
     assert "".join(part.text for part in parts).split() == text.split()
-    assert all(text[one.start : one.end] == one.text for part in parts for one in paragraphs_of(part))
-
-
-class Desk:
-    """Has a section rewritten by a scripted model."""
-
-    def __init__(self, *replies: Any, **limits: int) -> None:
-        self.model = ScriptedChatModel(replies=list(replies))
-        self.context = Context(models=self.model, limits=Limits(**limits))
-        self.packets: list[Any] = []
-        self.events = CallEvents(Emitter(self.packets.append), Placement(turn_index=3))
-
-    async def __call__(self, section: str = ENGLISH) -> str | None:
-        run = Run(id="q", question="?", date="", language="German", language_code="de", is_resumable=False, version="0")
-        return await rewrite_section(section, run, self.context, self.events)
+    assert all(
+        text[paragraph.start : paragraph.end] == paragraph.text for part in parts for paragraph in paragraphs_of(part)
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,5 +112,8 @@ class Desk:
         calls(text=MENDED, finish_reason="length"),
     ],
 )
-async def test_what_is_not_the_same_in_the_language_is_not_taken(reply: Any) -> None:
-    assert await Desk(reply, max_continuations=0)() is None
+async def test_a_rewritten_section_must_be_in_the_language_and_keep_citations_and_figures(reply: Any) -> None:
+    context = Context(models=ScriptedChatModel(replies=[reply]), limits=Limits(max_continuations=0))
+    events = CallEvents(Emitter(lambda _: None), Placement(turn_index=3))
+    run = Run(id="q", question="?", date="", language="German", language_code="de", is_resumable=False, version="0")
+    assert await rewrite_section(ENGLISH, run, context, events) is None

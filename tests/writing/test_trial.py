@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judging_model import by_figures, units_shown
-from lab import lab
+from kit.models import ScriptedChatModel, by_figures, call, calls, units_shown
+from kit.openai_server import Received, Reply, say, use
+from kit.reports import BOTH, audited
+from kit.runs import lab
+from kit.wire import verified, wire_lab
 from langchain_core.language_models import ModelProfile
-from openai_server import Received, Reply, say, use
-from scripted import ScriptedChatModel, call, calls
-from verified import BOTH, audited
-from wire import verified, wire_lab
 
-from deep_research.core.writing.trial import STATEMENTS
+from deep_research.core.writing.judging import TRIAL
 
-RIGHT = {one.says: "supported" if one.is_right else "contradicted" for one in STATEMENTS}
+RIGHT = {stated.says: "supported" if stated.is_right else "contradicted" for stated in TRIAL}
 TEXT = " ".join(f"It was in 1844 that {who} lit the Skerry Light. [1]" for who in ("somebody", "they", "a crew"))
 LINES = "\n\n".join(f"It was lit in 1844, as they say {number} times. [1]" for number in range(13, 33))
 
@@ -47,16 +46,22 @@ async def test_a_judge_that_does_not_tell_right_from_wrong_supports_nothing(
         for _ in range(2):
             state = await wire.ask()
             assert state.report and state.report.audit
-            assert (state.report.audit.is_unverified, "was tried" in state.messages[-1].text) == (bool(verdict),) * 2
+            assert (state.report.audit.is_unverified, "in a test" in state.messages[-1].text) == (bool(verdict),) * 2
             assert state.messages[-1].text.startswith("*Most of what this text states") == bool(verdict)
-            assert {one.shown for one in state.report.verdicts} == {"not_verified" if verdict else "supported"}
+            assert {unit.shown for unit in state.report.verdicts} == {"not_verified" if verdict else "supported"}
             assert "*(not verified)*" not in state.messages[-1].text
-            asked = [one for one in wire.models.requests if STATEMENTS[0].says in one.prompt]
+            asked = [request for request in wire.models.requests if TRIAL[0].says in request.prompt]
             trials.append(len(asked))
     assert trials == [1, 1]
-    judging = [one for one in wire.models.requests if "judge_units" in json.dumps(one.json.get("tools", []))]
+    judging = [
+        request for request in wire.models.requests if "judge_units" in json.dumps(request.json.get("tools", []))
+    ]
     assert (len(judging) == 1) == bool(verdict)
-    [kept] = [one for path in tmp_path.rglob("models.json") for one in json.loads(path.read_text("utf-8")).values()]
+    [kept] = [
+        abilities
+        for path in tmp_path.rglob("models.json")
+        for abilities in json.loads(path.read_text("utf-8")).values()
+    ]
     assert kept["judges"] == (not verdict)
 
 
@@ -68,12 +73,12 @@ async def test_a_single_statement_that_no_source_says_is_marked_though_its_judge
         wrong = "The Skerry Light was lit for the first time in 1866. [1]"
         wire.script.update(verifier=judge("supported"), writer=lambda _: say(wrong))
         state = await wire.ask()
-        assert state.report and {one.shown for one in state.report.verdicts} == {"not_verified"}
+        assert state.report and {unit.shown for unit in state.report.verdicts} == {"not_verified"}
         assert "in 1866. [1] *(not verified)*" in state.messages[-1].text
 
 
 def sizes(verifier: ScriptedChatModel) -> list[int]:
-    return [len(units_shown(one.text)[0]) for one in verifier.calls]
+    return [len(units_shown(asked.text)[0]) for asked in verifier.calls]
 
 
 async def test_a_small_window_is_given_few_statements_at_once(tmp_path: Path) -> None:
@@ -94,5 +99,5 @@ async def test_a_model_that_cannot_fill_in_the_form_is_given_fewer_statements(tm
     model = ScriptedChatModel(replies={"": overwhelmed}, profile=ModelProfile(max_input_tokens=100_000))
     run = lab(tmp_path, writer=[LINES], researcher=BOTH, verify="check", verifier=model)
     state = await run.ask()
-    assert state.report and {one.shown for one in state.report.verdicts} == {"marked"}
+    assert state.report and {unit.shown for unit in state.report.verdicts} == {"marked"}
     assert (audited(state).marked, audited(state).not_verified) == (20, 0)

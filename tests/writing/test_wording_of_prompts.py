@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import Desk
-from extracting import written
+from kit.commands import Desk
+from kit.runs import written
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = re.compile(r"(\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|</?[a-z_]+>)", re.DOTALL)
@@ -25,7 +25,7 @@ FILES = {
 def in_other_words(prompt: str) -> str:
     """The prompt with another word for each, but for what code puts into it and the tags around that."""
     parts = PARTS.split(prompt)
-    return "".join(part if place % 2 else codecs.encode(part, "rot13") for place, part in enumerate(parts))
+    return "".join(part if index % 2 else codecs.encode(part, "rot13") for index, part in enumerate(parts))
 
 
 @pytest.fixture(scope="module")

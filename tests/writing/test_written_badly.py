@@ -1,4 +1,4 @@
-"""Whatever habits a writer has, the report that is handed over is right."""
+"""Reports of writers with bad habits: foreign citation styles, invented addresses, sections in another language."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import REPORT, Lab, lab, research, search
-from verified import BOTH, audited
+from kit.reports import BOTH, audited
+from kit.runs import REPORT, Lab, lab, research, search
 
 from deep_research.core.writing.language import LONGEST
 from deep_research.state import ResearchState
@@ -95,7 +95,7 @@ def german_lab(tmp_path: Path, *written: object, rewrites: int = 2, **settings: 
     return run
 
 
-async def test_a_section_that_drifts_to_another_language_is_written_anew(tmp_path: Path) -> None:
+async def test_a_section_in_another_language_is_rewritten(tmp_path: Path) -> None:
     run = german_lab(tmp_path, f"{FIRST}\n\n{DRIFTED}", MENDED)
     state = await run.ask(ASKED)
     assert state.run and (state.run.language, state.run.language_code) == ("German", "de")
@@ -106,7 +106,7 @@ async def test_a_section_that_drifts_to_another_language_is_written_anew(tmp_pat
 
 
 @pytest.mark.parametrize(("verify", "rewrites"), [("repair", 0), ("check", 2)])
-async def test_a_section_in_another_language_that_is_not_written_anew_is_named(
+async def test_a_section_in_another_language_that_is_not_rewritten_is_named(
     tmp_path: Path, verify: str, rewrites: int
 ) -> None:
     heading = "The keeper who looked after the light for longer than anybody before her or after her on the island"

@@ -1,1 +1,2 @@
-"""Engines that search the web, one class each."""
+"""Search engines, one class per file; the file has the name of the engine in `engines`. Most extend `ApiEngine`, which
+sends requests, waits, and turns refusals and network errors into messages."""

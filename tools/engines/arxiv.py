@@ -1,4 +1,4 @@
-"""Search in arXiv, through langchain-community and the package arxiv: ARXIV_URL."""
+"""Searches arXiv (ARXIV_URL) for preprints, through langchain-community and the package arxiv."""
 
 from __future__ import annotations
 
@@ -11,35 +11,26 @@ from typing import Any
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
 from ...core.run.network import usable_proxy
-from ..engine import (
-    USER_AGENT,
-    EngineFailed,
-    Found,
-    broke_off,
-    failed_status,
-    too_slow,
-    unreachable,
-    without_notice,
-)
+from ..engine import USER_AGENT, EngineFailed, Found, broke_off, failed_status, too_slow, unreachable, without_notice
 
 ADDRESS = "https://export.arxiv.org/api/query"
-# Both have a meaning in arXiv's queries that the words of a model do not have.
+# Query operators of arXiv, which models do not use on purpose.
 _PLAIN = str.maketrans(":-", "  ")
 
 
 class Arxiv:
-    """Finds papers and shows their abstracts."""
+    """Searches papers and their abstracts (https://info.arxiv.org/help/api/user-manual.html)."""
 
     name, title = "arxiv", "arXiv"
     # Its terms of use: one request at a time, and one every three seconds.
     parallel, gap = 1, 3.0
 
     def __init__(self, context: Context, address: str = "") -> None:
-        """`address` is that of arXiv's query API, if not as the environment says."""
+        """`address`: the query API's URL, instead of the environment variable's."""
         self._seconds, self._address = context.limits.search_seconds, address or os.environ.get("ARXIV_URL") or ADDRESS
 
     async def search(self, query: str, count: int) -> list[Found]:
-        """Papers with their abstracts; raises `EngineFailed`."""
+        """Return papers with their abstracts, most relevant first; raises `EngineFailed`."""
         return await in_thread(partial(self._search, query, count))
 
     def _search(self, query: str, count: int) -> list[Found]:
@@ -56,8 +47,8 @@ class Arxiv:
             from langchain_community.utilities.arxiv import ArxivAPIWrapper
 
         wrapper = ArxivAPIWrapper.model_validate({"top_k_results": count})
-        # Its own way of asking left the package long ago.
-        wrapper.arxiv_search = self._ask
+        # The wrapper calls `arxiv.Search.results`, which current versions of arxiv no longer have.
+        wrapper.arxiv_search = self._papers
         try:
             documents = wrapper.get_summaries_as_docs(query.translate(_PLAIN))
         except arxiv.HTTPError as error:
@@ -70,8 +61,8 @@ class Arxiv:
             raise broke_off(self.title) from None
         return [_found(document.metadata, document.page_content) for document in documents]
 
-    def _ask(self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()) -> SimpleNamespace:
-        """Return what the wrapper expects of a search: something with results."""
+    def _papers(self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()) -> SimpleNamespace:
+        """Return the search that the wrapper expects: an object with the method `results`."""
         import arxiv
 
         client = arxiv.Client(page_size=max_results, delay_seconds=0, num_retries=0)
@@ -82,7 +73,7 @@ class Arxiv:
 
 
 def _session(seconds: float, address: str) -> Any:
-    """Return a session that waits so long and stays where it is."""
+    """Return a session of requests with this timeout and without redirects."""
     import requests
 
     class Session(requests.Session):
@@ -90,7 +81,7 @@ def _session(seconds: float, address: str) -> Any:
             return super().request(*arguments, **{**options, "timeout": seconds, "allow_redirects": False})
 
     session = Session()
-    # The environment of requests also holds passwords.
+    # Otherwise requests would also take passwords from the environment.
     session.trust_env = False
     session.verify = os.environ.get("SSL_CERT_FILE") or True
     if proxy := usable_proxy(address):
@@ -99,6 +90,7 @@ def _session(seconds: float, address: str) -> Any:
     return session
 
 
-def _found(about: dict[str, Any], summary: str) -> Found:
-    address = about["Entry ID"].replace("http://", "https://", 1)
-    return Found(about["Title"], address, summary, about["Published"].isoformat())
+def _found(fields: dict[str, Any], summary: str) -> Found:
+    """Convert a document of the wrapper; its date is that of the latest version."""
+    address = fields["Entry ID"].replace("http://", "https://", 1)
+    return Found(fields["Title"], address, summary, fields["Published"].isoformat())

@@ -1,4 +1,4 @@
-"""Search by Brave: BRAVE_API_KEY, BRAVE_URL."""
+"""Search with Brave: BRAVE_API_KEY, BRAVE_URL."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from ..engine import Found
 from ..engine_client import ApiEngine, ApiRequest, day_of, plain_text, with_domains
 
 MOST_RESULTS = 20
-"""What the API gives in one answer."""
+"""Maximum number of results per answer."""
 
 
 class Brave(ApiEngine):
-    """Asks Brave's web search (https://api-dashboard.search.brave.com/api-reference/web/search/get)."""
+    """Calls Brave's web search (https://api-dashboard.search.brave.com/api-reference/web/search/get)."""
 
     name, title = "brave", "Brave"
     address, key_name = "https://api.search.brave.com", "BRAVE_API_KEY"
-    # A refusal for asking too often names the quota as well, so the code alone tells them apart.
+    # A refusal for too many requests mentions the quota, too; only the code distinguishes them.
     used_up = "QUOTA_LIMITED"
 
     def request(self, query: str, count: int) -> ApiRequest:
-        """Ask for pages, without marks for the words that were found."""
+        """Ask for pages, without highlighting of the query's words."""
         params = {
             "q": with_domains(query, self.context),
             "count": str(min(count, MOST_RESULTS)),
@@ -32,7 +32,7 @@ class Brave(ApiEngine):
         return ApiRequest("/res/v1/web/search", params, headers={"X-Subscription-Token": self.key})
 
     def results(self, answer: Any) -> Any:
-        """Return the pages; an answer without pages has no part for them."""
+        """Return the pages; an answer without pages lacks `web`."""
         if "web" not in answer and answer["type"] == "search":
             return []
         return answer["web"]["results"]

@@ -11,9 +11,10 @@ FIELDS = "DOI,title,abstract,issued"
 
 
 class Crossref(ApiEngine):
-    """Asks for works with what publishers deposit of them (https://api.crossref.org/swagger-ui/index.html)."""
+    """Searches works as deposited by publishers (https://api.crossref.org/swagger-ui/index.html)."""
 
     name, title, address = "crossref", "Crossref", "https://api.crossref.org"
+    results_at = ("message", "items")
     # Its limit for searches from the public: one at a time
     # (https://crossref.org/documentation/retrieve-metadata/rest-api/access-and-authentication/).
     parallel, gap = 1, 1.0
@@ -27,13 +28,9 @@ class Crossref(ApiEngine):
             params["mailto"] = self.context.email
         return ApiRequest("/works", params)
 
-    def results(self, answer: Any) -> Any:
-        """Return the works."""
-        return answer["message"]["items"]
-
     def found(self, result: Any) -> Found:
         """Return a work by its DOI; its date may be a year or a month."""
         parts = [part for part in result.get("issued", {}).get("date-parts", [[]])[0] if isinstance(part, int)]
-        date = "-".join(f"{part:0{4 if place == 0 else 2}}" for place, part in enumerate(parts[:3]))
+        date = "-".join(f"{part:0{2 if index else 4}}" for index, part in enumerate(parts[:3]))
         title = plain_text(next(iter(result.get("title") or ()), ""))
         return Found(title, doi_address(result["DOI"]), plain_text(result.get("abstract")), date)

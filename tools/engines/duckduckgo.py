@@ -1,4 +1,4 @@
-"""Search by DuckDuckGo, which needs no key, through the library ddgs: DUCKDUCKGO_URL."""
+"""Search with DuckDuckGo, which needs no key, through the library ddgs: DUCKDUCKGO_URL."""
 
 from __future__ import annotations
 
@@ -7,44 +7,35 @@ import os
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
 from ..engine import EngineBlocked, EngineFailed, Found, broke_off, too_slow, unreachable
 from ..engine_client import with_domains
-from .tavily import KEY
+from .tavily import Tavily
 
-BACKEND = "duckduckgo"
 ALL_REGIONS = "wt-wt"
 MOST_CHARACTERS = 490
-WAY_OUT = f"Wait some minutes, or ask by an engine with a key ({KEY})."
-# In attributes alone, because the page repeats the query.
+WAY_OUT = f"Wait some minutes, or use an engine with a key ({Tavily.key_name})."
+# Only in attributes, because the page repeats the query.
 _CHALLENGE = re.compile(r"""\b(?:class|id|action)\s*=\s*["'][^"']*(?:anomaly|challenge-form)""", re.IGNORECASE)
 _NO_RESULTS = re.compile(r"""\bclass\s*=\s*["'][^"']*\bno-results?\b""", re.IGNORECASE)
 
 
-class Client(Protocol):
-    """What asks for results: the part of `ddgs.DDGS` that is used."""
-
-    def text(self, query: str, **options: Any) -> list[dict[str, Any]]:
-        """Search for pages; raises `DDGSException` or `EngineFailed`."""
-
-
 class DuckDuckGo:
-    """Asks DuckDuckGo, and none of the other engines that ddgs knows."""
+    """Searches DuckDuckGo only, not the other engines of ddgs."""
 
     name, title = "duckduckgo", "DuckDuckGo"
-    # It turns away who asks often, and then for long.
+    # It blocks clients that send many requests, and for a long time.
     parallel, gap = 1, 1.0
 
-    def __init__(self, context: Context, open_client: Callable[[float], Client] | None = None) -> None:
-        """`open_client` makes the library's client with a timeout in seconds."""
-        self._context = context
-        self._open = open_client or _open
+    def __init__(self, context: Context, open_client: Callable[[float], Any] | None = None) -> None:
+        """`open_client` returns a client with the method `text` of ddgs; its argument is the timeout in seconds."""
+        self._context, self._open = context, open_client or _open
 
     async def search(self, query: str, count: int) -> list[Found]:
-        """Results of DuckDuckGo's page without scripts; raises `EngineFailed`."""
+        """Return results from the HTML page that needs no JavaScript; raises `EngineFailed`."""
         return await in_thread(partial(self._search, query, count))
 
     def _search(self, query: str, count: int) -> list[Found]:
@@ -54,7 +45,6 @@ class DuckDuckGo:
         try:
             results = self._open(self._context.limits.search_seconds).text(
                 with_domains(query, self._context, MOST_CHARACTERS),
-                backend=BACKEND,
                 region=ALL_REGIONS,
                 max_results=count,
                 timelimit=after and f"{after.isoformat()}..{self._context.clock.now().date().isoformat()}",
@@ -65,12 +55,12 @@ class DuckDuckGo:
         return [Found(title, address, excerpt) for title, address, excerpt in named]
 
 
-def _open(seconds: float) -> Client:
+def _open(seconds: float) -> Any:
     from ddgs.engines.duckduckgo import Duckduckgo
     from ddgs.exceptions import DDGSException
 
     class Page(Duckduckgo):
-        """The page as ddgs asks for it and reads it, with what ddgs itself drops: why it shows no results."""
+        """The page as ddgs requests and parses it; keeps status and text, which show why there are no results."""
 
         search_url = os.environ.get("DUCKDUCKGO_URL") or Duckduckgo.search_url
 

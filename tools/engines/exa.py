@@ -1,4 +1,4 @@
-"""Search by Exa: EXA_API_KEY, EXA_URL."""
+"""Search with Exa: EXA_API_KEY, EXA_URL."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ..engine import Found
 from ..engine_client import ApiEngine, ApiRequest, day_of, sent_domains, text_of
 
 MOST_DOMAINS = 1200
-"""Domains that the API takes in one list."""
+"""Maximum number of domains in one list."""
 
 
 class Exa(ApiEngine):
-    """Asks Exa's search (https://docs.exa.ai/reference/search)."""
+    """Calls Exa's search (https://docs.exa.ai/reference/search)."""
 
     name, title = "exa", "Exa"
     address, key_name = "https://api.exa.ai", "EXA_API_KEY"
@@ -28,10 +28,6 @@ class Exa(ApiEngine):
         if context.published_after:
             body["startPublishedDate"] = f"{context.published_after.isoformat()}T00:00:00.000Z"
         return ApiRequest("/search", body=body, headers={"x-api-key": self.key})
-
-    def results(self, answer: Any) -> Any:
-        """Return the pages."""
-        return answer["results"]
 
     def found(self, result: Any) -> Found:
         """Return a page with its passages."""

@@ -8,30 +8,26 @@ from ..engine import Found
 from ..engine_client import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
 FIELDS = "id,doi,display_name,publication_date,abstract_inverted_index"
-# Wildcards and fuzzy search in OpenAlex's queries, which the words of a model do not mean.
+# Wildcards and fuzzy search in OpenAlex's queries, which models do not use on purpose.
 _PLAIN = str.maketrans("*?~", "   ")
 
 
 class OpenAlex(ApiEngine):
-    """Asks for works with their abstracts (https://developers.openalex.org/api-reference/works)."""
+    """Searches works and their abstracts (https://developers.openalex.org/api-reference/works)."""
 
     name, title = "openalex", "OpenAlex"
     address, key_name, needs_key = "https://api.openalex.org", "OPENALEX_API_KEY", False
 
     def request(self, query: str, count: int) -> ApiRequest:
-        """Ask for works; without a key, OpenAlex answers a few searches a day."""
+        """Ask for works; without a key, OpenAlex allows a few searches per day."""
         params = {"search": query.translate(_PLAIN), "per_page": str(count), "select": FIELDS}
         if after := self.context.published_after:
             params["filter"] = f"from_publication_date:{after.isoformat()}"
         return ApiRequest("/works", {**params, "api_key": self.key} if self.key else params)
 
-    def results(self, answer: Any) -> Any:
-        """Return the works."""
-        return answer["results"]
-
     def found(self, result: Any) -> Found:
         """Return a work by its DOI, or else by its page at OpenAlex."""
         words = result.get("abstract_inverted_index") or {}
-        placed = sorted((place, word) for word, places in words.items() for place in places)
-        abstract, date = plain_text(" ".join(word for _, word in placed)), day_of(result.get("publication_date"))
+        by_position = sorted((position, word) for word, positions in words.items() for position in positions)
+        abstract, date = plain_text(" ".join(word for _, word in by_position)), day_of(result.get("publication_date"))
         return Found(plain_text(result["display_name"]), doi_address(result.get("doi")) or result["id"], abstract, date)

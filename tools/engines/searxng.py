@@ -1,4 +1,4 @@
-"""Search by a SearXNG server of one's own: SEARXNG_URL."""
+"""Search with a SearXNG server: SEARXNG_URL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..engine_client import ApiEngine, ApiRequest, day_of, text_of, with_domains
 
 
 class SearXNG(ApiEngine):
-    """Asks a SearXNG server (https://docs.searxng.org/dev/search_api)."""
+    """Calls a SearXNG server (https://docs.searxng.org/dev/search_api)."""
 
     name, title = "searxng", "SearXNG"
     denial = "allow the format json in the server's settings.yml (search.formats)"
@@ -18,11 +18,7 @@ class SearXNG(ApiEngine):
         """Ask for JSON, which the server has to allow."""
         return ApiRequest("/search", {"q": with_domains(query, self.context), "format": "json"})
 
-    def results(self, answer: Any) -> Any:
-        """Return the results of all engines that the server asks."""
-        return answer["results"]
-
     def found(self, result: Any) -> Found:
-        """Return a page; its date is set for few."""
+        """Return a page; few have a date."""
         date = day_of(result.get("publishedDate"))
         return Found(text_of(result.get("title")), result["url"], text_of(result.get("content")), date)

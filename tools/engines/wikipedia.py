@@ -1,4 +1,4 @@
-"""Search in the English Wikipedia, or the one of WIKIPEDIA_URL."""
+"""Search in the English Wikipedia, or the one at WIKIPEDIA_URL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..engine import EngineFailed, Found
 from ..engine_client import ApiEngine, ApiRequest, text_of
 
 MOST_RESULTS = 20
-"""What the API gives introductions of in one request."""
+"""Maximum number of introductions per request."""
 
 
 class Wikipedia(ApiEngine):
@@ -35,9 +35,9 @@ class Wikipedia(ApiEngine):
         return ApiRequest(params=params)
 
     def results(self, answer: Any) -> Any:
-        """Return the articles, the best first; an answer without articles has no part for them."""
+        """Return the articles, best first; an answer without articles lacks `query`."""
         if "error" in answer:
-            raise EngineFailed(f"{self.title} did not understand the search.")
+            raise EngineFailed(f"{self.title} rejected the query.")
         if "query" not in answer and answer["batchcomplete"]:
             return []
         known = [

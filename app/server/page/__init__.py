@@ -1,6 +1,6 @@
-"""The page in the browser, as it is served: files as they stand, which load nothing from elsewhere.
+"""Serves the files of the web page, which loads nothing from other sites.
 
-Read `index.html` first, then `main.js`. The page asks the server by its public routes alone.
+Read `index.html` first, then `main.js`. The page uses only the server's public routes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "trusted-types report; require-trusted-types-for 'script'"
 )
-"""What the browser lets the page do."""
+"""Content security policy of the web page."""
 MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 REPORT_STYLE = "report.css"
-"""Name under which the style of exported reports is served."""
+"""File name under which the style sheet of exported reports is served."""
 
 
 async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request for a file of the page."""
+    """Answer a request for a file of the web page."""
     name = scope["path"].rpartition("/")[2] or "index.html"
     content = (await asyncio.to_thread(_files)).get(name)
     headers = {

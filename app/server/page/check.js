@@ -1,13 +1,13 @@
-// A report from elsewhere against its sources: the form, what happens meanwhile, and the report with its verdicts.
+// Checks a report from elsewhere against its sources: the form, the progress, and the report with its verdicts.
 
-import { h, parsed, place, show } from "./dom.js";
+import { byId, h, parsed, show } from "./dom.js";
 import { addFiles, fileBlocks, fileInput, fileList, setFiles } from "./files.js";
 import * as server from "./server.js";
 
 let stop = new AbortController();
 
 export const checkForm = (failure) => h("form", { class: "ask", "data-do": "check", "data-key": "check" }, h("h1", {}, "Check a report"),
-  h("p", {}, "Paste a report by another tool or a colleague, or attach it (Markdown, HTML, Word). Each statement is compared with the sources that it cites: addresses are read, files are looked up among your documents. This takes some minutes."),
+  h("p", {}, "Paste a report from another tool or a colleague, or attach it (Markdown, HTML, Word). Each statement is compared with the sources it cites: web addresses are fetched, files are looked up in your documents. This takes some minutes."),
   h("div", { class: "box" }, h("label", { class: "unseen", for: "foreign" }, "Report"),
     h("textarea", { id: "foreign", name: "foreign", rows: "8", placeholder: "The report with its list of sources" }), fileList(),
     h("div", { class: "box-foot" }, fileInput(), h("span", { class: "grows" }), h("button", { class: "main-action" }, "Check"))),
@@ -23,12 +23,12 @@ export async function check(form) {
   const [sent] = await fileBlocks();
   if (!sent) throw new server.Refused(0, "Paste a report, or attach it.");
   setFiles([]);
-  show(place("column"), h("div", { class: "ask", "data-key": "checking" }, h("h1", {}, "Checking the report"), h("p", { id: "checking", role: "status" }, "Reading it"), h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
+  show(byId("column"), h("div", { class: "ask", "data-key": "checking" }, h("h1", {}, "Checking the report"), h("p", { id: "checking", role: "status" }, "Reading it"), h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
   const body = { name: sent.extras.filename, base64: sent.base64 };
   for await (const { event, data } of server.events("/research/check", stop.signal, { method: "POST", body })) {
     if (event === "refused") throw new server.Refused(409, data.detail);
-    if (event === "notice") place("checking").textContent = data.words;
-    if (event === "checked") place("column").replaceChildren(h("h1", {}, "Checked report"), h("p", { class: "standing" }, data.summary),
+    if (event === "notice") byId("checking").textContent = data.words;
+    if (event === "checked") byId("column").replaceChildren(h("h1", {}, "Checked report"), h("p", { class: "standing" }, data.summary),
       h("div", { class: "report" }, [...parsed(data.html.replace(/<head>[\s\S]*?<\/head>/, "")).querySelectorAll("main > *, aside.quote")]), h("p", {}, h("a", { class: "button", href: "#/" }, "New question")));
   }
 }

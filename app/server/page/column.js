@@ -1,6 +1,6 @@
 // The current thread: its questions, drawn one below the other and kept in view.
 
-import { button, h, place, show, STATES } from "./dom.js";
+import { button, byId, h, show, STATES } from "./dom.js";
 import { Writing } from "./markdown.js";
 import { renderReport } from "./report.js";
 import * as server from "./server.js";
@@ -15,14 +15,14 @@ const RUN = { status: "starting", question: "", title: "", plan: "", graph: "dee
 
 // The server's offer once it has arrived, and the current thread; null on other views.
 export const page = { offer: null, thread: null };
-// Whether the view follows the part at work, the last scroll position, and the last part at work.
+// Whether the view follows the active part, the last scroll position, and the last active part.
 const view = { isFollowing: true, scrolled: 0, stage: "" };
 export const latest = () => page.thread?.exchanges.at(-1);
 const isAtWork = () => ["running", "starting"].includes(latest()?.run.status);
-const sectionOf = (exchange) => place("column").querySelector(`[data-key="exchange-${exchange.place}"]`);
+const sectionOf = (exchange) => byId("column").querySelector(`[data-key="exchange-${exchange.index}"]`);
 
 const exchangeOf = (at, run) => ({
-  place: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
+  index: at, run: { ...RUN, ...run }, story: begin(), packets: [], slice: [], sent: [], question: "", failure: "", passing: "", isLatest: true, headings: [],
   cited: new Map(), since: Date.now(), steered: 0, live: { ...NOTHING },
 });
 
@@ -30,12 +30,12 @@ export function draw() {
   noticeScroll();
   const { exchanges, on } = page.thread, exchange = latest();
   const slices = slicesOf(exchange.run.messages);
-  for (const each of exchanges) Object.assign(each, { slice: slices[each.place] ?? each.slice, isLatest: each === exchange });
+  for (const each of exchanges) Object.assign(each, { slice: slices[each.index] ?? each.slice, isLatest: each === exchange });
   // Finished questions are not redrawn.
-  show(place("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
-    ? h("section", { "data-key": `exchange-${each.place}` }) : exchangeView(each, page.offer))));
-  show(place("dock"), dockView(exchange));
-  place("dock").hidden = false;
+  show(byId("column"), exchanges.map((each) => ("keep" in (sectionOf(each)?.dataset ?? {})
+    ? h("section", { "data-key": `exchange-${each.index}` }) : exchangeView(each, page.offer))));
+  show(byId("dock"), dockView(exchange));
+  byId("dock").hidden = false;
   for (const each of exchanges) mountReport(each).catch(on.fail);
   write();
   drawStrip();
@@ -46,7 +46,7 @@ export function draw() {
 
 // Shows the report so far; only its last block is rendered again.
 function write() {
-  const { story } = latest(), { thread } = page, draft = place("draft");
+  const { story } = latest(), { thread } = page, draft = byId("draft");
   if (!draft) return;
   if (thread.writing?.element !== draft || thread.drafts !== story.drafts) {
     draft.replaceChildren();
@@ -56,11 +56,11 @@ function write() {
 }
 
 export function drawStrip() {
-  place("strip").hidden = !isAtWork();
+  byId("strip").hidden = !isAtWork();
   if (!isAtWork()) return;
   const { run, live, since } = latest();
   const costs = { tokens: Math.max(run.spent.tokens, live.tokens), usd: Math.max(run.spent.usd, live.usd) };
-  show(place("strip"), strip(latest(), run.seconds + (Date.now() - since) / 1000, costs));
+  show(byId("strip"), strip(latest(), run.seconds + (Date.now() - since) / 1000, costs));
 }
 
 export function exchangeInView() {
@@ -70,9 +70,9 @@ export function exchangeInView() {
 
 function drawSide() {
   const exchange = exchangeInView(), count = exchange.run.sources.length;
-  show(place("side"), sideView(exchange, page.thread.exchanges));
-  place("side").hidden = place("side-button").hidden = false;
-  place("side-button").textContent = count ? `Sources ${count}` : "Sources";
+  show(byId("side"), sideView(exchange, page.thread.exchanges));
+  byId("side").hidden = byId("side-button").hidden = false;
+  byId("side-button").textContent = count ? `Sources ${count}` : "Sources";
 }
 
 async function mountReport(exchange) {
@@ -85,7 +85,7 @@ async function mountReport(exchange) {
   Object.assign(exchange, { headings, cited });
   if (page.thread) noticeScroll();
   shown.replaceChildren(report);
-  // Only now, so that an arriving report does not take the focus.
+  // Done only now, so that an arriving report does not take the focus.
   for (const quote of report.querySelectorAll("aside.quote")) quote.setAttribute("autofocus", "");
   const further = followUps(run, headings.filter(({ id }) => section.querySelector(`article #${CSS.escape(id)}`)));
   if (further.length) section.querySelector(".next")?.replaceChildren(h("h2", {}, "Ask next"), ...further.map((words) => button("suggest", words, { class: "example" })));
@@ -95,7 +95,7 @@ async function mountReport(exchange) {
   keepInView();
 }
 
-// Leaves a finished question as it is from now on.
+// Draws a finished question for the last time.
 function settle(exchange) {
   const section = sectionOf(exchange);
   section?.querySelector(".next")?.remove();
@@ -110,15 +110,15 @@ export function openExchange(question) {
   view.isFollowing = true;
 }
 
-// The part at work stays in view, unless the reader has scrolled away from it.
+// The active part stays in view, unless the reader has scrolled away from it.
 function partAtWork() {
-  const section = place("column").lastElementChild;
+  const section = byId("column").lastElementChild;
   return [section, section?.querySelector(`[data-part="${section.dataset.stage}"]`) ?? section];
 }
 
 function isInView(element) {
   const { top, bottom } = element.getBoundingClientRect();
-  return top >= BAR - 1 ? top < place("dock").getBoundingClientRect().top - 60 : bottom > BAR + 120;
+  return top >= BAR - 1 ? top < byId("dock").getBoundingClientRect().top - 60 : bottom > BAR + 120;
 }
 
 export function keepInView(isWanted = false) {
@@ -130,10 +130,10 @@ export function keepInView(isWanted = false) {
     scrollTo({ top: (at - begins < innerHeight * 0.45 ? begins : at) - BAR - 8, behavior: "instant" });
   }
   Object.assign(view, { stage, scrolled: scrollY });
-  place("jump").hidden = isInView(part) || !isAtWork();
+  byId("jump").hidden = isInView(part) || !isAtWork();
 }
 
-// A reader who has scrolled the part at work out of view is reading something else.
+// A reader who has scrolled the active part out of view is reading something else.
 function noticeScroll() {
   const [section, part] = partAtWork();
   if (section && Math.abs(scrollY - view.scrolled) > 3) view.isFollowing = isInView(part);
@@ -143,7 +143,7 @@ function noticeScroll() {
 export function scrolled() {
   if (!page.thread) return;
   noticeScroll();
-  place("jump").hidden = isInView(partAtWork()[1]) || !isAtWork();
+  byId("jump").hidden = isInView(partAtWork()[1]) || !isAtWork();
   drawSide();
 }
 
@@ -168,7 +168,7 @@ export async function follow(id, asked, on) {
       if (mine !== page.thread || error.name === "AbortError") return;
       if (error.status === 404) return on.missing(error.message);
       if (error.status === 401) return on.fail(error);
-      // A server that was restarted comes back, and one that has too many streams has fewer later.
+      // Try again later: a restarted server comes back, and a busy one frees streams.
       on.say(error.status === 429 ? error.message : "The connection was lost; trying again.");
       if (error.status === 429) await new Promise((resolve) => setTimeout(resolve, 10_000));
     }
@@ -192,7 +192,7 @@ function take({ question_id: question, held, packets }) {
   if (held < exchange.packets.length) exchange.story = read((exchange.packets = exchange.packets.slice(0, held)));
   exchange.packets.push(...packets);
   for (const packet of packets) add(exchange.story, packet);
-  if (!place("draft") || packets.some((packet) => !["message_delta", "citation_info"].includes(packet.type))) return draw();
+  if (!byId("draft") || packets.some((packet) => !["message_delta", "citation_info"].includes(packet.type))) return draw();
   noticeScroll();
   write();
   keepInView();
@@ -205,7 +205,7 @@ function stand(run) {
   // Until a follow-up begins, the server still reports how the question before it ended.
   exchange.run = run.question_id !== exchanges.at(-2)?.run.question_id ? run
     : { ...exchange.run, messages, failure, is_unfinished, status: is_unfinished ? run.status : "running" };
-  // A message interrupts the run for a moment.
+  // A message interrupts the run briefly.
   if (exchange.run.status === "stopped" && Date.now() - exchange.steered < STEERING) exchange.run = { ...exchange.run, status: "running" };
   if (exchange.run.seconds !== seconds || exchange.run.status !== status) exchange.since = Date.now();
   if (exchange.run.status !== status) {
@@ -217,7 +217,7 @@ function stand(run) {
   draw();
 }
 
-// Listens to packets that no log keeps: costs, waits and the progress of indexing.
+// Listens to packets that are not stored: costs, delays and the progress of indexing.
 export async function listen(started) {
   const { thread } = page, exchange = latest();
   const run = started || (await server.runAtWork(thread.id));
@@ -229,7 +229,7 @@ export async function listen(started) {
     const { type, input_tokens: read, output_tokens: written, usd } = packet;
     if (type === "call_finished") exchange.live = { tokens: exchange.live.tokens + read + written, usd: exchange.live.usd + usd };
     if (type === "documents_indexed") exchange.passing = packet.done < packet.total ? `Reading your documents: ${packet.done} of ${packet.total}` : "";
-    else if (type === "call_delayed") exchange.passing = `The model's provider asks to wait ${Math.round(packet.seconds)} s: ${packet.reason}`;
+    else if (type === "call_delayed") exchange.passing = `The model provider asks us to wait ${Math.round(packet.seconds)} s: ${packet.reason}`;
     else if (!["chat_heartbeat", "elapsed_time"].includes(type)) exchange.passing = "";
   }
 }
@@ -237,6 +237,6 @@ export async function listen(started) {
 export function leave() {
   page.thread?.stop.abort();
   page.thread = null;
-  for (const id of ["dock", "side", "side-button"]) place(id).hidden = true;
-  place("column").replaceChildren();
+  for (const id of ["dock", "side", "side-button"]) byId(id).hidden = true;
+  byId("column").replaceChildren();
 }

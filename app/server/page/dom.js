@@ -1,7 +1,6 @@
-// Elements from code, the words and small elements that several views share, and the least change that makes a part of the
-// page like a new one.
+// Creates elements and morphs a part of the page into a new version; also words and small elements that several views share.
 
-export const place = (id) => document.getElementById(id);
+export const byId = (id) => document.getElementById(id);
 
 export function h(tag, given = {}, ...children) {
   const element = document.createElement(tag);
@@ -12,12 +11,11 @@ export function h(tag, given = {}, ...children) {
   return element;
 }
 
-// What the reader has changed stays: what is open, what is typed, where the focus is. An element with `data-keep` is
-// changed by nobody else once it stands there.
-export function show(place, ...children) {
-  const fresh = place.cloneNode(false);
+// Keeps what the reader has changed: open details, typed text, the focus. An element with `data-keep` is never updated.
+export function show(node, ...children) {
+  const fresh = node.cloneNode(false);
   fresh.append(...children.flat(Infinity).filter(Boolean));
-  morphChildren(place, fresh);
+  morphChildren(node, fresh);
 }
 
 const MINE = { DETAILS: ["open"], DIALOG: ["open"], TEXTAREA: ["value"], INPUT: ["value", "checked"], OPTION: ["selected"] };
@@ -39,18 +37,18 @@ function morph(old, fresh) {
   morphChildren(old, fresh);
 }
 
-function morphChildren(place, fresh) {
-  const keyed = new Map([...place.children].filter((child) => child.dataset.key).map((child) => [child.dataset.key, child]));
-  let next = place.firstChild;
+function morphChildren(node, fresh) {
+  const keyed = new Map([...node.children].filter((child) => child.dataset.key).map((child) => [child.dataset.key, child]));
+  let next = node.firstChild;
   for (const child of [...fresh.childNodes]) {
     const known = child.dataset?.key && keyed.get(child.dataset.key);
     const old = known && known.nodeName === child.nodeName ? known : next;
     if (old && isLike(old, child)) {
-      if (old !== next) place.insertBefore(old, next);
+      if (old !== next) node.insertBefore(old, next);
       else next = next.nextSibling;
       morph(old, child);
     } else {
-      place.insertBefore(child, next);
+      node.insertBefore(child, next);
     }
   }
   while (next) {
@@ -62,11 +60,11 @@ function morphChildren(place, fresh) {
 
 const policy = globalThis.trustedTypes?.createPolicy("report", { createHTML: (html) => html });
 
-// A page that the server has rendered by its allow-list; nothing in it runs here, by the policy of this page.
+// A document rendered by the server from its allow-list; the policy of this page keeps its scripts from running.
 export const parsed = (html) => new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
 
-export const STATES = { running: "At work", waiting: "Waits for you", completed: "Done", completed_with_gaps: "Done, with gaps",
-  stopped: "Stopped", failed: "Failed", ended: "Ended", unreadable: "Cannot be read", starting: "Starting" };
+export const STATES = { running: "Running", waiting: "Waiting for you", completed: "Done", completed_with_gaps: "Done, with gaps",
+  stopped: "Stopped", failed: "Failed", ended: "Closed", unreadable: "Cannot be read", starting: "Starting" };
 export const DEPTHS = { quick: "Quick", standard: "Standard", deep: "Deep", auto: "Standard", recalled: "From what was read" };
 export const button = (action, words, more = {}) => h("button", { type: "button", "data-do": action, ...more }, words);
 export const dot = (status) => h("span", { class: `dot ${status}`, "aria-hidden": "true" });

@@ -1,20 +1,20 @@
 // Files that go with the next question: chosen, dropped or pasted, and named until they are sent.
 
-import { button, h, place } from "./dom.js";
+import { button, h, byId } from "./dom.js";
 
 let files = [];
 
-// The choice of files, and where they are named; a form that can send them has both.
+// The file input and the list of chosen files, for forms that can send them.
 export const fileInput = () => h("label", { class: "button attach" }, "Attach", h("input", { type: "file", multiple: true, class: "unseen", "data-files": true }));
 export const fileList = () => h("ul", { class: "files", id: "files", "data-keep": true, "data-key": "files", "aria-label": "Files to send" });
 
 export function setFiles(given) {
   files = [...given];
-  place("files")?.replaceChildren(...files.map(({ name }, at) => h("li", {}, name, button("detach", "×", { value: at, "aria-label": `Remove ${name}` }))));
+  byId("files")?.replaceChildren(...files.map(({ name }, at) => h("li", {}, name, button("detach", "×", { value: at, "aria-label": `Remove ${name}` }))));
 }
 
 export const addFiles = (given) => setFiles([...files, ...given]);
-export const removeFile = (at) => setFiles(files.filter((_, place) => place !== at));
+export const removeFile = (at) => setFiles(files.filter((_, index) => index !== at));
 
 // As LangChain names them: content blocks of a message.
 export const fileBlocks = () => Promise.all(files.map(async (file) => {
@@ -25,6 +25,6 @@ export const fileBlocks = () => Promise.all(files.map(async (file) => {
   return { type: "file", base64: reader.result.split(",")[1] ?? "", mime_type: file.type, extras: { filename: file.name } };
 }));
 
-// What became of the files of a message that was sent.
+// The files of a sent message; those that could not be read with the reason.
 export const sentFiles = (attached) => attached.length > 0 && h("ul", { class: "files" }, attached.map(({ name, reason }) =>
   h("li", { class: reason && "bad" }, name, reason && h("span", {}, `: not read, ${reason}`))));

@@ -19,9 +19,9 @@ export function tokenForm(isKnown) {
 function uses({ files, engines, has_model: hasModel, fault }) {
   if (fault) return h("p", { class: "notice", role: "alert" }, fault);
   const searched = [files > 0 && `your ${count(files, "file")}`, ...engines].filter(Boolean);
-  const places = searched.length > 1 ? `${searched.slice(0, -1).join(", ")} and ${searched.at(-1)}` : searched[0];
-  return h("div", { class: "uses" }, h("p", {}, places ? `Searches ${places}.` : "There is nothing to search yet.",
-      files === 0 && " Attach files to ask about them; a whole folder is searched if the server is started with --docs FOLDER."),
+  const where = searched.length > 1 ? `${searched.slice(0, -1).join(", ")} and ${searched.at(-1)}` : searched[0];
+  return h("div", { class: "uses" }, h("p", {}, where ? `Searches ${where}.` : "There is nothing to search yet.",
+      files === 0 && " Attach files to ask about them. To search a whole folder, start the server with --docs FOLDER."),
     !hasModel && h("details", { class: "notice", "data-key": "model" }, h("summary", {}, "No language model is set: reports only quote the sources."),
       "Set one with the environment variable ", h("code", {}, "DEEP_RESEARCH_MODELS"), ", such as openai:gpt-5-mini, and restart the server."));
 }
@@ -39,7 +39,7 @@ function depths(offer) {
 function folderChoice(folder) {
   const box = (name, words, checked) => h("label", { class: "check" }, h("input", { type: "checkbox", name: "docs", value: name, checked }), words);
   return h("div", {}, box(folder.name, folder.name, true), folder.folders.length > 0 && h("details", { class: "inner" },
-    h("summary", {}, "Only some of its folders"), folder.folders.map((name) => box(`${folder.name}/${name}`, name, false))));
+    h("summary", {}, "Only some subfolders"), folder.folders.map((name) => box(`${folder.name}/${name}`, name, false))));
 }
 
 function options(offer) {
@@ -48,16 +48,16 @@ function options(offer) {
       h("fieldset", {}, h("legend", {}, "Before research begins"),
         check("clarify", "Ask me if the question is unclear", true), check("review_plan", "Show me the plan first", false),
         check("auto", "Answer small questions quickly", offer.depth === "auto"),
-        check("earlier", "Search what my earlier runs have read, too", false)),
+        check("earlier", "Also search what my earlier runs have read", false)),
       offer.docs.length > 0 && h("fieldset", {}, h("legend", {}, "Documents"), offer.docs.map(folderChoice)),
       offer.engines.length > 0 && h("fieldset", {}, h("legend", {}, "Web search"), offer.engines.map((name) =>
         h("label", { class: "check" }, h("input", { type: "checkbox", name: "engines", value: name, checked: true }), name))),
       h("label", {}, "Method", h("select", { name: "graph" }, Object.values(offer.graphs).map((graph) => h("option", { value: graph }, METHODS[graph] ?? graph)))),
       offer.models.length > 0 && h("label", {}, "Model", h("select", { name: "models" },
-        h("option", { value: "" }, "The server's own"), offer.models.map((name) => h("option", { value: name }, name)))),
-      h("label", {}, "Language of the report", h("input", { name: "language", placeholder: "That of the question" })),
+        h("option", { value: "" }, "Server default"), offer.models.map((name) => h("option", { value: name }, name)))),
+      h("label", {}, "Language of the report", h("input", { name: "language", placeholder: "Same as the question" })),
       h("label", {}, "Instructions", h("textarea", { name: "instructions", rows: "2", maxlength: "4000", placeholder: "Tone, length, audience" }))),
-    offer.tracing && h("p", { class: "quiet" }, `Tracing is on: questions and what is read also go to ${offer.tracing}.`));
+    offer.tracing && h("p", { class: "quiet" }, `Tracing is on: questions and the texts that are read are also sent to ${offer.tracing}.`));
 }
 
 // Shows a skeleton until the offer has arrived.

@@ -2,7 +2,7 @@
 
 import { check, checkForm, leaveCheck } from "./check.js";
 import { draw, drawStrip, exchangeInView, follow, keepInView, latest, leave, listen, openExchange, page, scrolled } from "./column.js";
-import { button, h, place, shortened, show } from "./dom.js";
+import { button, byId, h, shortened, show } from "./dom.js";
 import { addFiles, fileBlocks, removeFile, setFiles } from "./files.js";
 import { askForm, settingsOf, tokenForm } from "./home.js";
 import { hintOf, passagesBeside, sortTable, tableText } from "./report.js";
@@ -16,7 +16,7 @@ const list = { runs: [], current: "", renamed: "", deleted: null, search: "", is
 // The last question that was sent, until the server has stored it.
 let asked = null;
 
-const say = (words) => (place("said").textContent = words);
+const say = (words) => (byId("said").textContent = words);
 
 function fail(error) {
   if (error.name === "AbortError") return;
@@ -26,13 +26,13 @@ function fail(error) {
     return draw();
   }
   const form = location.hash === "#/check" ? checkForm : (words) => askForm(page.offer, words);
-  show(place("column"), error.status === 401 ? tokenForm(server.hasToken()) : form(error.message));
+  show(byId("column"), error.status === 401 ? tokenForm(server.hasToken()) : form(error.message));
 }
 
 function missing(words) {
   leave();
   document.title = "Not found: Deep Research";
-  show(place("column"), missingView(words));
+  show(byId("column"), missingView(words));
 }
 
 async function go() {
@@ -41,30 +41,30 @@ async function go() {
   if (location.hash && !location.hash.startsWith("#/")) return;
   leave();
   leaveCheck();
-  place("source").close();
+  byId("source").close();
   for (const name of ["runs", "side"]) toggle(name, false);
   drawRuns();
   const isCheck = location.hash === "#/check";
   if (!thread) {
     document.title = "Deep Research";
-    show(place("column"), isCheck ? checkForm() : askForm(page.offer));
-    place(isCheck ? "foreign" : "question").focus();
+    show(byId("column"), isCheck ? checkForm() : askForm(page.offer));
+    byId(isCheck ? "foreign" : "question").focus();
   }
   page.offer ??= await server.ask("/research/offer");
   refreshRuns().catch(fail);
   if (thread) follow(thread, asked?.thread === thread ? asked : null, { refreshRuns, fail, missing, say }).catch(fail);
-  else if (place("question")) show(place("column"), askForm(page.offer));
+  else if (byId("question")) show(byId("column"), askForm(page.offer));
   if (linked) await openSource(linked, "of=thread");
 }
 
 function toggle(name, isOpen) {
-  place(`${name}-button`).setAttribute("aria-expanded", String(isOpen));
+  byId(`${name}-button`).setAttribute("aria-expanded", String(isOpen));
   document.body.classList.toggle(`has-${name}`, isOpen);
 }
 
 function drawRuns() {
   list.current = page.thread?.id ?? "";
-  show(place("runs"), runList(list));
+  show(byId("runs"), runList(list));
 }
 
 async function refreshRuns() {
@@ -73,8 +73,8 @@ async function refreshRuns() {
 }
 
 function toast(children) {
-  show(place("undo"), children);
-  place("undo").hidden = false;
+  show(byId("undo"), children);
+  byId("undo").hidden = false;
 }
 
 function remove(run) {
@@ -89,7 +89,7 @@ function remove(run) {
 function stopDelete() {
   clearTimeout(list.leaving);
   list.deleted = null;
-  place("undo").hidden = true;
+  byId("undo").hidden = true;
   drawRuns();
 }
 
@@ -103,12 +103,12 @@ function finishDelete() {
     toast([h("span", {}, `“${shortened(nameOfRun(run), 60)}” was not deleted: ${error.message}`), button("dismiss", "Close")])).then(refreshRuns).catch(fail);
 }
 
-const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange")?.dataset.place] ?? exchangeInView();
+const exchangeAt = (element) => page.thread.exchanges[element.closest(".exchange")?.dataset.index] ?? exchangeInView();
 
-// `of` says whose number it is: that of a report (`question=ID`) or, in links of messages, of the thread.
+// `of` names the numbering: a report's (`question=ID`) or, in links of messages, the thread's.
 async function openSource(number, of, quotes) {
   const source = await server.ask(`/research/runs/${page.thread.id}/sources/${number}?${of}`);
-  const dialog = place("source");
+  const dialog = byId("source");
   dialog.replaceChildren(...sourceView(source, quotes ?? source.quotes));
   dialog.showModal();
   dialog.querySelector("mark")?.scrollIntoView({ block: "center" });
@@ -116,9 +116,9 @@ async function openSource(number, of, quotes) {
 
 function light(chip) {
   for (const card of document.querySelectorAll(".source-card.lit")) card.classList.remove("lit");
-  const hint = place("hint");
+  const hint = byId("hint");
   if (!chip?.isConnected) return hint.matches(":popover-open") && hint.hidePopover();
-  const card = place("side").querySelector(`.source-card[value="${CSS.escape(chip.textContent)}"]`);
+  const card = byId("side").querySelector(`.source-card[value="${CSS.escape(chip.textContent)}"]`);
   card?.classList.add("lit");
   card?.scrollIntoView({ block: "nearest" });
   if (document.querySelector(".quote:popover-open")) return;
@@ -138,7 +138,7 @@ async function copy(control, words) {
 
 const exportOf = (element, format) => `/research/runs/${page.thread.id}/export?format=${format}&question=${exchangeAt(element).run.question_id}`;
 const reply = (value) => server.reply(page.thread.id, latest().run.graph, value);
-const fillIn = (id, words) => Object.assign(place(id), { value: words }).focus();
+const fillIn = (id, words) => Object.assign(byId(id), { value: words }).focus();
 
 const submitted = {
   check,
@@ -147,7 +147,7 @@ const submitted = {
     const question = form.question.value;
     if (!question.trim()) throw new server.Refused(0, "Write a question first.");
     page.offer ??= await server.ask("/research/offer");
-    if (!form.graph) show(place("column"), askForm(page.offer));
+    if (!form.graph) show(byId("column"), askForm(page.offer));
     const { graph, context } = settingsOf(form, page.offer);
     const thread = await server.newThread(graph, context);
     asked = { thread, question, run: await server.put(thread, graph, question, await fileBlocks(), context) };
@@ -165,7 +165,7 @@ const submitted = {
     const run = await server.steer(page.thread.id, latest().run.graph, value);
     latest().sent.push(value);
     draw();
-    place("column").querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
+    byId("column").querySelector("[data-key=during] li:last-child")?.scrollIntoView({ block: "center" });
     return run;
   },
   async "follow-up"({ words: { value } }) {
@@ -198,7 +198,7 @@ const clicked = {
   "start-rename"(control) {
     list.renamed = control.value;
     drawRuns();
-    place("runs").querySelector(".rename input").select();
+    byId("runs").querySelector(".rename input").select();
   },
   delete: (control) => remove(list.runs.find((run) => run.thread === control.value)),
   undo: stopDelete,
@@ -209,9 +209,9 @@ const clicked = {
   },
   "drop-line": (control) => control.parentElement.remove(),
   detach: ({ value }) => removeFile(Number(value)),
-  dismiss: () => (place("undo").hidden = true),
+  dismiss: () => (byId("undo").hidden = true),
   "open-source": (control) => openSource(control.value, `question=${exchangeAt(control).run.question_id}`, passagesBeside(control)),
-  "close-source": () => place("source").close(),
+  "close-source": () => byId("source").close(),
 };
 
 const LISTENED = ["approve", "answer", "steer", "follow-up", "go-on", "skip", "end"];
@@ -245,7 +245,7 @@ document.addEventListener("click", (event) => {
     // The address keeps naming the run.
     event.preventDefault();
     toggle("side", false);
-    const target = place(decodeURIComponent(within.hash.slice(1)));
+    const target = byId(decodeURIComponent(within.hash.slice(1)));
     target.closest("details")?.setAttribute("open", "");
     target.scrollIntoView();
     target.focus();
@@ -291,13 +291,13 @@ document.addEventListener("change", ({ target }) => {
   target.value = "";
 });
 
-// A page that a file is dropped on would else show that file.
+// Otherwise the browser would open a dropped file.
 for (const kind of ["dragover", "drop", "paste"]) {
   document.addEventListener(kind, (event) => {
     const given = event.dataTransfer ?? event.clipboardData;
     if (!given?.types.includes("Files")) return;
     event.preventDefault();
-    if (kind !== "dragover" && place("files")) addFiles(given.files);
+    if (kind !== "dragover" && byId("files")) addFiles(given.files);
   });
 }
 

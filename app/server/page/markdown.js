@@ -28,7 +28,7 @@ function table(lines) {
 
 function list(items, lines) {
   const joined = [];
-  items.forEach((item, place) => (item ? joined.push(item[2]) : (joined[joined.length - 1] += ` ${lines[place].trim()}`)));
+  items.forEach((item, index) => (item ? joined.push(item[2]) : (joined[joined.length - 1] += ` ${lines[index].trim()}`)));
   const number = items[0][1];
   return h(number ? "ol" : "ul", { start: number > 1 ? number : null }, joined.map((words) => h("li", {}, inline(words))));
 }

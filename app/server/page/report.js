@@ -3,7 +3,7 @@
 import { button, count, h, parsed, shortened } from "./dom.js";
 
 const REFERENCES = ["id", "popovertarget", "aria-labelledby", "href"];
-const UNPROVED = { unsupported: "No source that is cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
+const UNPROVED = { unsupported: "No source cited here supports this", unchecked: "This was not checked", uncited: "No source is cited for this" };
 const FOLDED = ["notes", "evidence", "not-read", "audit"];
 
 // Several reports share the page, so the ids of each get a prefix.
@@ -42,8 +42,8 @@ function groupChips(report) {
 
 function equipTables(report) {
   for (const table of report.querySelectorAll("article table")) {
-    for (const [place, cell] of [...table.querySelectorAll("thead th")].entries()) {
-      if (!cell.querySelector("button")) cell.replaceChildren(h("button", { type: "button", class: "sort", "data-do": "sort", value: String(place) }, [...cell.childNodes]));
+    for (const [index, cell] of [...table.querySelectorAll("thead th")].entries()) {
+      if (!cell.querySelector("button")) cell.replaceChildren(h("button", { type: "button", class: "sort", "data-do": "sort", value: String(index) }, [...cell.childNodes]));
     }
     (table.closest(".wide") ?? table).after(h("p", { class: "table-foot" }, button("copy-table", "Copy table", { class: "link" })));
   }
@@ -51,17 +51,17 @@ function equipTables(report) {
 
 const oneLine = (element) => element.textContent.replace(/\s+/g, " ").trim();
 
-function wordsOf(row, place) {
-  const cell = row.cells[place]?.cloneNode(true) ?? h("td");
+function wordsOf(row, index) {
+  const cell = row.cells[index]?.cloneNode(true) ?? h("td");
   for (const chip of cell.querySelectorAll(".cite")) chip.remove();
   return oneLine(cell);
 }
 
 export function sortTable(control) {
-  const table = control.closest("table"), place = Number(control.value), cell = control.closest("th");
+  const table = control.closest("table"), index = Number(control.value), cell = control.closest("th");
   const direction = cell.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-  const rows = [...table.tBodies[0].rows].map((row) => [wordsOf(row, place), row]);
-  rows.sort(([one], [other]) => direction * one.localeCompare(other, undefined, { numeric: true }));
+  const rows = [...table.tBodies[0].rows].map((row) => [wordsOf(row, index), row]);
+  rows.sort(([left], [right]) => direction * left.localeCompare(right, undefined, { numeric: true }));
   for (const head of table.querySelectorAll("th[aria-sort]")) head.removeAttribute("aria-sort");
   cell.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
   table.tBodies[0].append(...rows.map(([, row]) => row));
@@ -69,15 +69,15 @@ export function sortTable(control) {
 
 export function tableText(control) {
   const table = control.parentElement.previousElementSibling.querySelector("tr").closest("table");
-  return [...table.rows].map((row) => [...row.cells].map((_, place) => wordsOf(row, place)).join("\t")).join("\n");
+  return [...table.rows].map((row) => [...row.cells].map((_, index) => wordsOf(row, index)).join("\t")).join("\n");
 }
 
 const jump = (id, words) => h("a", { href: `#${id}` }, words);
 
-// Where a source is, and what is known of it.
+// Where a source is, and what is known about it.
 export const aboutSource = (source) => (source ? [source.place !== source.title && source.place, ...source.facts, source.extent !== "whole" && "read in part"].filter(Boolean).join(" · ") : "");
 
-// What a reader should know before the text: what is not verified, and what is open.
+// Unverified statements and open points, shown above the text.
 function standing(report, marked, run) {
   const pairs = report.querySelectorAll(".contradictions tbody tr").length, [supported] = / \d+ supported/.exec(run.checked) ?? [""];
   const facts = [supported && jump("checked", `${supported.trim().replace(" ", " statements ")} by their sources`), marked.length && jump(marked[0].id, `${marked.length} not verified`),
@@ -89,9 +89,9 @@ function standing(report, marked, run) {
 function howChecked(page, marked, run) {
   if (!run.checked) return [];
   const judge = page.querySelector(".legend .small")?.textContent;
-  return [h("p", {}, `Statements were compared with the passages of the sources that they cite. ${run.checked.replace(/^./, (first) => first.toUpperCase())}.${judge ? ` ${judge}.` : ""}`),
+  return [h("p", {}, `Statements were compared with passages of the sources they cite. ${run.checked.replace(/^./, (first) => first.toUpperCase())}.${judge ? ` ${judge}.` : ""}`),
     h("ul", { class: "key" }, h("li", {}, h("span", { class: "cite supported" }, "1"), " The passage supports the statement."),
-      h("li", {}, h("span", { class: "cite" }, "1"), " The source is named, but nothing in the sentence was compared with it."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this.")),
+      h("li", {}, h("span", { class: "cite" }, "1"), " The source is cited, but the sentence was not compared with it."), h("li", {}, h("span", { class: "claim unsupported" }, "Words"), " No cited source supports this.")),
     marked.length > 0 && h("div", {}, h("h2", {}, "Not verified"), h("ol", {}, marked.map(({ id, claims }) => h("li", {}, jump(id, shortened(claims.filter((claim) => !claim.closest("em")).map((claim) => claim.textContent).join(" "), 140))))))];
 }
 
@@ -109,7 +109,7 @@ export function renderReport(html, run) {
   }
   for (const cite of report.querySelectorAll("a.cite")) cite.replaceWith(button("open-source", cite.textContent, { class: "cite", value: cite.textContent, "aria-label": cite.ariaLabel }));
   for (const claim of report.querySelectorAll(".claim:not(.supported)")) claim.title = UNPROVED[claim.className.split(" ")[1]];
-  // A sentence may stand in several elements.
+  // A sentence may span several elements.
   const marked = [...Map.groupBy(report.querySelectorAll(".claim.unsupported"), (claim) => claim.dataset.claim).values()].map((claims) => ({ id: `unverified-${claims[0].dataset.claim}`, claims }));
   for (const { id, claims } of marked) Object.assign(claims[0], { id, tabIndex: -1 });
   // Browsers do not open files from a page: show the text that was read instead.
@@ -134,7 +134,7 @@ export function renderReport(html, run) {
   return { report, headings, cited: new Map([...cited].map(([number, chips]) => [number, chips.length])) };
 }
 
-// The lines of a quote with figures of the statement that it is cited for; all of it where none has any.
+// The lines of a quote with figures of the citing statement; all of it if no line has any.
 function decisive(quote, chip) {
   let claim = chip?.previousElementSibling;
   while (claim && !claim.matches(".claim")) claim = claim.previousElementSibling;
@@ -143,7 +143,7 @@ function decisive(quote, chip) {
   return lines.length ? lines : [quote.textContent];
 }
 
-// The preview of a citation: title, verdict, what is known of the source, and passages.
+// The preview of a citation: title, verdict, what is known about the source, and passages.
 export function hintOf(chip, about) {
   const quote = quoteOf(chip.closest(".report"), chip), badge = quote?.querySelector(".badge");
   const passages = [...(quote?.querySelectorAll("blockquote") ?? [])].slice(0, 2).map((passage) => decisive(passage, chip).join("\n"));

@@ -1,4 +1,4 @@
-// The server, as any client may ask it: LangGraph's threads and runs, and the routes of `app/server/routes.py`.
+// The server's API, which any client may use: LangGraph's threads and runs, and the routes of `app/server/routes.py`.
 
 import { h } from "./dom.js";
 
@@ -38,7 +38,7 @@ async function answer(path, { method = "GET", body, signal, keepalive } = {}) {
 export const ask = async (path, options) => (await answer(path, options)).json();
 export const text = async (path) => (await answer(path)).text();
 export const rename = (thread, label) => ask(`/research/runs/${thread}`, { method: "PATCH", body: { label } });
-// It is sent even while the page is being left.
+// The request is sent even if the user is leaving the page.
 export const remove = (thread) => answer(`/research/runs/${thread}`, { method: "DELETE", keepalive: true });
 
 export async function download(path) {
@@ -74,7 +74,7 @@ const said = (words, files = []) => ({ messages: [{ role: "user", content: files
 export const newThread = async (graph, context) =>
   (await ask("/threads", { method: "POST", body: { metadata: { research: { graph, context } } } })).thread_id;
 
-// A run of the command line is not among the server's threads until somebody goes on with it.
+// A run of the command line is not among the server's threads until somebody continues it.
 async function settingsOf(thread) {
   const made = await ask("/threads", { method: "POST", body: { thread_id: thread, if_exists: "do_nothing" } });
   return made.metadata?.research?.context ?? {};
@@ -100,11 +100,11 @@ export async function runAtWork(thread) {
 
 export async function stop(thread) {
   const run = await runAtWork(thread).catch(() => "");
-  if (!run) throw new Refused(409, "This run has ended, or is at work in another process: then stop it there.");
+  if (!run) throw new Refused(409, "This run has ended or is running in another process; in that case, stop it there.");
   await answer(`/threads/${thread}/runs/${run}/cancel?wait=false&action=interrupt`, { method: "POST" });
 }
 
-// What a run says of the moment, and what ended it: that is said to whoever listens alone, if it came before its first step.
+// Unstored packets of a run, and the error that ended it: an error before the first step reaches only this client.
 export async function* live(thread, run, signal) {
   for await (const { event, data } of events(`/threads/${thread}/runs/${run}/stream?stream_mode=custom`, signal)) {
     if (event === "error") throw new Refused(409, data.message ?? "The run failed.");

@@ -15,12 +15,12 @@ function cardOf(source, times) {
     h("span", { class: "quiet" }, [aboutSource(source), times > 0 && `cited ${times === 1 ? "once" : times === 2 ? "twice" : `${times} times`}`].filter(Boolean).join(" · "))));
 }
 
-export function sideView({ run, story, headings, cited, place: at }, exchanges) {
+export function sideView({ run, story, headings, cited, index: at }, exchanges) {
   const sections = headings.length ? headings : [...story.draft.matchAll(/^(#{2,3}) (.+)$/gm)].map(([, signs, words]) => ({ words, level: `H${signs.length}` }));
-  const found = [...story.documents.values()].sort((one, other) => (one.number || Infinity) - (other.number || Infinity) || other.isRead - one.isRead);
+  const found = [...story.documents.values()].sort((left, right) => (left.number || Infinity) - (right.number || Infinity) || right.isRead - left.isRead);
   return [
     exchanges.length > 1 && h("nav", { class: "contents-list", "aria-label": "Questions", "data-key": "questions" }, h("h2", {}, "Questions"),
-      h("ol", {}, exchanges.map(({ question, place }) => h("li", {}, h("a", { href: `#question-${place}`, "aria-current": place === at ? "true" : null, dir: "auto" }, shortened(question, 60)))))),
+      h("ol", {}, exchanges.map(({ question, index }) => h("li", {}, h("a", { href: `#question-${index}`, "aria-current": index === at ? "true" : null, dir: "auto" }, shortened(question, 60)))))),
     sections.length > SECTIONS && h("nav", { class: "contents-list", "aria-label": "Contents", "data-key": "contents" }, h("h2", {}, "Contents"),
       h("ol", {}, sections.map(({ id, words, level }) => h("li", { class: level }, h("a", { href: id && `#${id}`, dir: "auto" }, words))))),
     h("div", { class: "side-head" }, h("h2", {}, at ? `Sources of answer ${at + 1}` : "Sources"), h("span", { class: "quiet" }, run.sources.length ? String(run.sources.length) : found.length || ""), button("toggle", "Close", { value: "side", class: "sheet-close" })),
@@ -32,8 +32,8 @@ export function sideView({ run, story, headings, cited, place: at }, exchanges) 
   ];
 }
 
-// Puts signs around a quote; they survive the Markdown and become `mark` elements. Only its words count: cells and items of lists
-// are shown with other signs between them.
+// Puts signs around a quote; they survive the Markdown and become `mark` elements. Punctuation is ignored, since table cells and
+// list items are rendered with other characters between them.
 function withSigns(text, quote) {
   const pattern = (quote.match(/[\p{L}\p{N}]+/gu) ?? []).join("[^\\p{L}\\p{N}]+");
   const found = pattern ? new RegExp(pattern, "u").exec(text) : null;
@@ -63,7 +63,7 @@ export function sourceView(source, quotes) {
     h("div", { class: "source-head" }, h("h2", { id: "source-title" }, source.number > 0 && h("span", { class: "number" }, String(source.number)), " ", source.title),
       button("close-source", "Close")),
     source.link && h("p", {}, h("a", { href: source.link, target: "_blank", rel: "noopener noreferrer nofollow" }, source.link)),
-    h("p", { class: "quiet" }, source.texts.length ? `The text as it was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source was not kept."),
+    h("p", { class: "quiet" }, source.texts.length ? `The text as it was read${source.read_at ? ` on ${day(source.read_at)}` : ""}.` : "The text of this source was not stored."),
     source.texts.map((text) => markSigns(h("div", { class: "source-text prose", tabindex: "0", dir: "auto", role: "region", "aria-label": "Text of the source" },
       markdown(quotes.reduce(withSigns, text))))),
   ].flat().filter(Boolean);

@@ -3,7 +3,7 @@
 const SHORT = 6;
 
 export const begin = () => ({
-  plan: "", isPlanning: false, thoughts: [], branches: [], places: new Map(), looking: [], activity: "", draft: "", drafts: 0,
+  plan: "", isPlanning: false, thoughts: [], branches: [], byKey: new Map(), looking: [], activity: "", draft: "", drafts: 0,
   isWriting: false, isChecking: false, documents: new Map(),
 });
 
@@ -43,7 +43,7 @@ function note(branch, story, documents, isOpened) {
 
 const listed = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? ` and ${names.length - 2} more` : "");
 
-// What a researcher does now; searches and readings before it stay in its history.
+// What a researcher is doing now; earlier searches and readings stay in its history.
 function does(branch, words) {
   if (/^(Searching .* for|Reading) /.test(branch.now)) branch.past.push(branch.now);
   branch.now = words;
@@ -62,7 +62,7 @@ function addTo(branch, story, packet) {
     case "intermediate_report_start": branch.finding = ""; does(branch, "Writing down what was found"); break;
     case "intermediate_report_delta": branch.finding += packet.content; break;
     case "intermediate_report_cited_docs": branch.state = "done"; break;
-    case "step_learnings": branch.learned.push(...packet.learnings.map((learning) => learning.text)); does(branch, "Weighing what was learned"); break;
+    case "step_learnings": branch.learned.push(...packet.learnings.map((learning) => learning.text)); does(branch, "Evaluating what was learned"); break;
     case "step_done": Object.assign(branch, { state: packet.status === "completed" ? "done" : packet.status, errors: packet.reason ? [packet.reason] : [] }); break;
     case "research_agent_title": if (packet.title.length > 2) branch.title = short(packet.title); break;
     case "error": branch.errors.push(packet.message); break;
@@ -75,10 +75,10 @@ export function add(story, packet) {
   const key = `${turn}.${tab}`;
   const begins = { research_agent_start: [packet.research_task, ""], step_started: [packet.task, packet.title] }[packet.type];
   if (begins) {
-    story.places.set(key, branchOf(key, turn, ...begins, packet.at));
-    return Object.assign(story, { branches: [...story.places.values()], activity: "" });
+    story.byKey.set(key, branchOf(key, turn, ...begins, packet.at));
+    return Object.assign(story, { branches: [...story.byKey.values()], activity: "" });
   }
-  const branch = story.places.get(key);
+  const branch = story.byKey.get(key);
   if (branch) return addTo(branch, story, packet);
   switch (packet.type) {
     case "deep_research_plan_start": Object.assign(story, { plan: "", isPlanning: true, activity: "" }); break;

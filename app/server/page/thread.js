@@ -9,7 +9,7 @@ const LONG_QUESTION = 130;
 const FORMATS = { md: "Markdown", html: "Web page", docx: "Word", pdf: "PDF", bibtex: "BibTeX", "csl-json": "Citations (CSL JSON)", json: "All data (JSON)" };
 const PLAIN = /^\W*(?:\d+[.)]\s*)?(summary|related passages|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
 
-// The part of the latest question that is at work: it is open and kept in view.
+// The active part of the latest question, which is open and kept in view.
 function stageOf({ run, story }) {
   if (run.has_report && run.status !== "running") return "report";
   if (run.status === "waiting") return "plan" in run.waiting ? "plan" : "answer";
@@ -28,7 +28,7 @@ export function slicesOf(messages) {
   return slices.filter((slice) => slice.length);
 }
 
-// Sorts the user's messages: question, answer, reply to a plan, message to researchers at work.
+// Sorts the user's messages: question, answer, reply to a plan, message to running researchers.
 function partsOf(slice, edited) {
   const parts = { question: "", attached: [], before: [], during: [], isEdited: false };
   let last = "";
@@ -49,14 +49,14 @@ function partsOf(slice, edited) {
 
 const bubble = ({ role, text }, more) => h("li", { class: role, dir: "auto" }, role === "user" ? h("p", {}, folded(text, LONG_QUESTION)) : markdown(text), more);
 
-// The plan as fields, one for each step and each item of the checklist; what stands between them is shown as it is.
+// The plan as a field per step and checklist item; text between them is shown unchanged.
 const FIELD = /^[ \t]*(\d+[.)][ \t]+|[-*][ \t]+|(?=\S))(.*(?:\n(?![ \t]*(?:\d+[.)]|[-*]|#|$)).+)*)/gm;
 const planFields = (text) => [...text.matchAll(FIELD)].map(([, lead, words]) => ({ lead, words: words.replace(/\n\s*/g, "\n") }));
 const nounOf = (lead) => (/\d/.test(lead) ? "step" : lead && "item");
 export const lineField = (lead, words) => h("li", {}, h("span", { class: "quiet" }, lead.trim().replace(/[-*]/, "•")),
-  h("textarea", { name: "line", rows: String(Math.ceil(words.length / 90) || 1), "data-lead": lead, "aria-label": nounOf(lead) === "step" ? `Step ${Number.parseInt(lead)}` : "Item of the checklist" }, words), button("drop-line", "×", { class: "plain", "aria-label": "Remove" }));
+  h("textarea", { name: "line", rows: String(Math.ceil(words.length / 90) || 1), "data-lead": lead, "aria-label": nounOf(lead) === "step" ? `Step ${Number.parseInt(lead)}` : "Checklist item" }, words), button("drop-line", "×", { class: "plain", "aria-label": "Remove" }));
 
-// The plan that the fields make; without references between the steps, their numbers follow one another.
+// The plan from its fields; steps are renumbered unless they refer to each other.
 export function planOf(form) {
   let number = 0;
   const lines = [...form.querySelectorAll("[name=line]")].filter((field) => field.value.trim()).map(({ dataset: { lead }, value }) => {
@@ -115,7 +115,7 @@ function researchLine({ run, story }) {
     pages.size > 0 && count(pages.size, "page"), run.seconds >= 1 && duration(run.seconds)].filter(Boolean).join(", ");
 }
 
-// The rounds as a timeline; those before the last one fold.
+// The rounds as a timeline; all but the last are folded.
 function roundView({ run }, [turn, branches], at, rounds) {
   const [began, ended] = [branches[0].began, Math.max(...branches.map((branch) => branch.ended))], waited = began - rounds[0][1][0].began;
   const isOver = branches.every((branch) => branch.state === "done"), isOpen = at === rounds.length - 1 || !isOver;
@@ -138,16 +138,16 @@ function researchPart(exchange, stage) {
 }
 
 function endPart({ run, failure, isLatest, story }) {
-  const kept = story.branches.length > 0 && " What was found so far is kept.";
+  const kept = story.branches.length > 0 && " The results so far are saved.";
   const goOn = (words) => run.is_unfinished && button("go-on", words, { class: "main-action" });
   if (run.status === "failed" || (failure && ["stopped", "starting"].includes(run.status))) {
     return h("div", { class: "card bad", "data-part": "end", role: "alert" }, h("h2", {}, "This run failed"), h("p", {}, failure || run.failure),
-      run.is_unfinished && h("p", { class: "quiet" }, "Set this right, or ask whoever runs the server to do so; then try again.", kept), h("div", { class: "foot" }, goOn("Try again")));
+      run.is_unfinished && h("p", { class: "quiet" }, "Fix the problem, or ask the server's operator to fix it, then try again.", kept), h("div", { class: "foot" }, goOn("Try again")));
   }
   if (run.status === "stopped" && isLatest) {
     return h("div", { class: "card", "data-part": "end" }, h("p", {}, "This run was stopped.", kept), h("div", { class: "foot" }, goOn("Continue")));
   }
-  return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, "You ended this question without a report.");
+  return run.status === "ended" && h("p", { class: "quiet", "data-part": "end" }, "You closed this question without a report.");
 }
 
 function byline({ run }) {
@@ -184,14 +184,14 @@ export function exchangeView(exchange, offer) {
   const isSaid = before.some((part) => part.text === asked);
   const pending = exchange.sent.filter((words) => !during.some((part) => part.text === words));
   const isHeard = stage === "research" || stage === "plan";
-  return h("section", { class: "exchange", "data-key": `exchange-${exchange.place}`, "data-place": exchange.place, "data-stage": stage },
-    h("h1", { class: "question", id: `question-${exchange.place}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached),
+  return h("section", { class: "exchange", "data-key": `exchange-${exchange.index}`, "data-index": exchange.index, "data-stage": stage },
+    h("h1", { class: "question", id: `question-${exchange.index}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached),
     (before.length > 0 || asked) && h("ol", { class: "talk", "data-part": asked ? "answer" : null }, before.map((part) => bubble(part)), asked && !isSaid && bubble({ role: "assistant", text: asked }),
       run.waiting.refused && asked && h("li", { class: "notice bad", role: "alert" }, run.waiting.refused)),
     planPart(exchange, isEdited, stage, offer.costs[run.depth]),
     researchPart(exchange, stage),
     during.length + pending.length > 0 && h("ol", { class: "talk", "data-key": "during" }, [...during, ...pending.map((text) => ({ role: "user", text }))].map((part) =>
-      bubble(part, h("p", { class: "quiet" }, isHeard && run.status === "running" ? "Sent. The researchers will read it at their next turn." : "Given to the researchers")))),
+      bubble(part, h("p", { class: "quiet" }, isHeard && run.status === "running" ? "Sent. The researchers will read it at their next turn." : "Passed to the researchers")))),
     stage === "report" && !(run.has_report && run.status !== "running")
       && h("div", { class: "report-part", "data-part": "report", "data-key": "writing" }, titleOf(exchange), h("p", { class: "byline quiet" }, byline(exchange)),
         h("article", { class: "report", "data-keep": true, "data-key": "draft", id: "draft", "aria-label": "Report, as it is written", dir: "auto" })),
@@ -208,22 +208,22 @@ const WAYS = {
 
 export function strip({ run, story, passing }, seconds, costs) {
   const done = story.branches.filter((branch) => branch.state === "done").length;
-  const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Weighing what was found" : "Researching", plan: story.isPlanning ? "Planning" : "Getting ready" };
+  const stage = { report: story.isChecking ? "Checking the report" : "Writing the report", research: done === story.branches.length ? "Evaluating what was found" : "Researching", plan: story.isPlanning ? "Planning" : "Getting ready" };
   const facts = [costs.tokens > 0 && count(costs.tokens, "token"), costs.usd > 0 && money(costs.usd)].filter(Boolean);
-  return [dot("running"), h("span", { class: "doing" }, passing || story.activity || stage[stageOf({ run, story })] || "At work"),
+  return [dot("running"), h("span", { class: "doing" }, passing || story.activity || stage[stageOf({ run, story })] || "Running"),
     h("span", { class: "quiet roomy" }, facts.join(" · ")), h("span", { class: "quiet clock" }, duration(seconds)), button("stop", "Stop", { class: "stop", disabled: run.status !== "running" })];
 }
 
 export function dockView(exchange) {
   const { run } = exchange;
-  const [action, words, verb] = exchange.story.isWriting && run.status === "running" ? ["steer", "Add a wish for the report", "Send"] : WAYS[run.status] ?? ["follow-up", "Ask a follow-up", "Ask"];
+  const [action, words, verb] = exchange.story.isWriting && run.status === "running" ? ["steer", "Add an instruction for the report", "Send"] : WAYS[run.status] ?? ["follow-up", "Ask a follow-up", "Ask"];
   const isPlan = run.status === "waiting" && "plan" in run.waiting;
   const isAtWork = ["running", "starting"].includes(run.status);
   return [
     button("jump", "Jump to latest", { id: "jump", class: "jump", hidden: true }),
     h("p", { class: "strip", id: "strip", "data-keep": true, "data-key": "strip", hidden: !isAtWork }),
     exchange.failure && !["failed", "stopped", "starting"].includes(run.status) && h("p", { class: "notice bad", role: "alert", "data-key": "failure" }, exchange.failure),
-    run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Continue without answering"), button("end", "End this question")),
+    run.status === "waiting" && !isPlan && h("p", { class: "skip-line" }, button("skip", "Continue without answering"), button("end", "Close this question")),
     // Kept in place so that unsent text survives.
     h("form", { class: "composer box", "data-do": action, "data-key": "composer", hidden: isPlan || ["starting", "failed"].includes(run.status) },
       action === "follow-up" && fileInput(),

@@ -1,7 +1,7 @@
-"""Checks the parts of a report against its sources, without a model.
+"""Checks a report's statements against its sources, without a model.
 
-`units` cuts a report into the parts that are checked, `passages` finds what each rests on in a `source_text`, and
-`verification` says which are quotes; read that first. `proof` holds what a model
-says against the words that it names. `reaudit` compares a second check with the first. What a model
-judges is in `core/writing/judging.py`.
+`units` splits a report into checked units, `source_text` prepares source texts for comparison, and `verification`
+finds the best passage for each unit and accepts quotes. `proof` verifies a model's judgement using the source
+words and numbers that it cites, and `reaudit` compares a second check with the first. Start with `verification`; the
+model's judging is in `core/writing/judging.py`.
 """

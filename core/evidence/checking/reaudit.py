@@ -1,10 +1,10 @@
-"""Compares a report that was checked again with what was found the first time, and its texts with what was read."""
+"""Compares a second check of a report with the first, and the stored source texts with their hashes and quotes."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, Report
@@ -16,67 +16,65 @@ class Rechecked(NamedTuple):
     """A unit of a report, checked again."""
 
     words: str
-    """As it stands in the report, without a mark."""
+    """Its words in the report, without the verification mark."""
     check: ClaimCheck
-    """What was found this time."""
+    """The result of the second check."""
     before: ClaimVerdict | None
-    """What was found the first time; none if it was no unit of its own then."""
+    """The verdict of the first check; None if it was not a separate unit then."""
     is_marked: bool
-    """Whether the report says that it is not verified."""
+    """Whether the report marks it as not verified."""
 
     @property
     def is_new(self) -> bool:
-        """Whether the first check came to something else."""
+        """Whether the first check had a different verdict."""
         return self.before not in (None, self.check.verdict)
 
 
 class Reaudit(NamedTuple):
-    """What a second check of a report has found."""
+    """The result of a second check of a report."""
 
     claims: tuple[Rechecked, ...]
-    """Its units, in order."""
+    """The units, in order."""
     faults: tuple[str, ...]
-    """Where texts or quotes are not what they were, in words."""
+    """Messages about texts or quotes that have changed."""
 
     @property
     def unmarked(self) -> list[Rechecked]:
-        """The units that are not supported although the report does not say so."""
-        return [one for one in self.claims if one.check.verdict == "unsupported" and not one.is_marked]
+        """The unsupported units that the report does not mark."""
+        return [claim for claim in self.claims if claim.check.verdict == "unsupported" and not claim.is_marked]
 
 
 def compare_checks(report: Report, again: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
-    """Compare a report with the same report checked again; `texts` are those of each source, by its key."""
-    return Reaudit(tuple(_with_first(report, checks_of(again))), faults_of(report, texts))
+    """Compare a report with the same report checked again; `texts` are by source key."""
+    before = defaultdict[str, list[ClaimCheck]](list)
+    for words, claim in checks_of(report):
+        before[words].append(claim)
+    claims = list[Rechecked]()
+    for words, check in checks_of(again):
+        # Units with the same words are paired in order.
+        first = before[words].pop(0) if before[words] else None
+        claims.append(Rechecked(words, check, first.verdict if first else None, bool(first and first.is_marked)))
+    return Reaudit(tuple(claims), faults_of(report, texts))
 
 
 def checks_of(report: Report) -> list[tuple[str, ClaimCheck]]:
-    """Return the units of a report in their words, each with its check."""
-    return [(without_marks(report.text[one.start : one.end]), one) for one in report.claims]
-
-
-def _with_first(report: Report, checks: Iterable[tuple[str, ClaimCheck]]) -> Iterator[Rechecked]:
-    """Pair new checks with those of the report; units with the same words are paired in their order."""
-    before = defaultdict[str, list[ClaimCheck]](list)
-    for words, one in checks_of(report):
-        before[words].append(one)
-    for words, check in checks:
-        known = before[words].pop(0) if before[words] else None
-        yield Rechecked(words, check, known.verdict if known else None, bool(known and known.is_marked))
+    """Return the words and the check of each unit of a report."""
+    return [(without_marks(report.text[claim.start : claim.end]), claim) for claim in report.claims]
 
 
 def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tuple[str, ...]:
-    """Say in words which texts or quotes behind a report are not what they were when it was checked."""
-    passages = [one for claim in report.claims for one in claim.passages if one.content_hash]
-    found = (_fault(one, texts.get(one.source, ())) for one in passages)
+    """Return messages about source texts or quotes of a report that have changed since its check."""
+    passages = [passage for claim in report.claims for passage in claim.passages if passage.content_hash]
+    found = (_fault(passage, texts.get(passage.source, ())) for passage in passages)
     return tuple(dict.fromkeys(fault for fault in found if fault))
 
 
 def _fault(passage: CitedPassage, texts: Sequence[SourceText]) -> str:
-    text = next((one.text for one in texts if one.content_hash == passage.content_hash), None)
+    text = next((source_text.text for source_text in texts if source_text.content_hash == passage.content_hash), None)
     if text is None:
-        return f"The text of {passage.source} is no longer kept, or cannot be read."
+        return f"The text of {passage.source} is no longer stored, or cannot be read."
     if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != passage.content_hash:
-        return f"The text of {passage.source} is not the one that was read."
+        return f"The text of {passage.source} has changed since it was read."
     if text[passage.start : passage.end] != passage.quote:
-        return f"A quote does not stand in {passage.source} where it should: {passage.quote[:80]!r}."
+        return f"A quote is no longer at its position in {passage.source}: {passage.quote[:80]!r}."
     return ""

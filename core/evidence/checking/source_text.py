@@ -1,4 +1,4 @@
-"""The text of a source, read once so that many claims can be compared with it: its sentences, and windows of lines."""
+"""The text of a source, prepared for comparison with many claims: its sentences, and windows of a few lines."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import NamedTuple
 
 from ..text.quantities import SAME, figures_of
@@ -16,116 +16,118 @@ from ..text.sentences import spans_of
 from ..text.words import stems
 
 LONGEST_WINDOW = 400
-"""Characters of a window, about; a longer paragraph is cut between sentences, in halves of this and more."""
+"""Approximate maximum length of a window; longer paragraphs are cut between sentences, at half this length or later."""
 HEADING = 200
-"""Characters of a heading at most; what is longer is text."""
+"""Maximum length of a heading; longer lines are text."""
 OPENING = 200
-"""Characters at the beginning of a source that are always shown: what it is, of whom and when."""
+"""Number of characters at the start of a source that are always shown, for its kind, author and date."""
 WHOLE = 0.6
-"""Share of a text from which on all of it is shown, if it is no longer than `SHORT`."""
+"""If at least this share of a text of at most `SHORT` characters would be shown, all of it is."""
 SHORT = 6000
 FIGURE = 1.5
-"""How many times as much a figure counts as a word that is as rare."""
+"""Weight of a number relative to an equally rare word."""
 _BLOCK = re.compile(r"[^\n]+(?:\n(?![ \t]*(?:\n|[-*+•|#]|\d{1,3}[.)][ \t]))[^\n]+)*")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _RULE = re.compile(r"[\s|:=+-]*")
 LONGEST_SENTENCE = 600
-"""Characters of a sentence; a longer one is cut at a space."""
+"""Maximum length of a sentence; a longer sentence is cut at a space."""
 FULL = 40
-"""Characters of a line at least that can have ended because it was full."""
+"""Minimum length of a line that may have been wrapped."""
 _APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.*[|\t]")
 _TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
 _GROUPED = re.compile(r"(?<=\d)[,' ](?=\d{3}(?!\d))")
 _MARKUP = re.compile(r"[*_`|#]+")
 FAST = 1
-"""Level of compression that takes a quarter of a millisecond for a page."""
+"""zlib compression level: a quarter of a millisecond per page."""
 
 
 class Window(NamedTuple):
     """A few lines of a source."""
 
     start: int
-    """Where it begins in the text, in characters."""
+    """Offset in the text, in characters."""
     end: int
     head: str
-    """The heading above it, or the head of its table."""
+    """The heading above it, or its table's header."""
 
 
 class Windows:
-    """A source text in windows of a few lines, which are searched for the places about a claim."""
+    """A source text split into windows of a few lines, searchable by claim."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        """The text itself."""
-        self.windows = tuple(_cut(text))
-        """Its places, in order."""
-        self._keys = [words_and_figures(f"{one.head} {text[one.start : one.end]}") for one in self.windows]
+        self.windows = tuple(_windows(text))
+        """The windows, in text order."""
+        self._keys = [words_and_figures(f"{window.head} {text[window.start : window.end]}") for window in self.windows]
         self._counts = Counter(key for keys in self._keys for key in keys)
 
     def best(self, claim: str, most: int) -> list[int]:
-        """Return the numbers of the windows that share most with a claim, the best first."""
-        wanted = words_and_figures(claim)
-        worths = {number: self._worth(wanted & keys) for number, keys in enumerate(self._keys)}
-        return sorted((one for one in worths if worths[one]), key=lambda one: -worths[one])[:most]
+        """Return the indexes of at most `most` windows, those most similar to a claim first."""
+        wanted, total = words_and_figures(claim), len(self.windows)
+        weights = {
+            key: math.log(1 + total / self._counts[key]) * (FIGURE if key[:1].isdigit() else 1.0)
+            for key in wanted
+            if self._counts[key]
+        }
+        # An exact sum, since the iteration order of a set differs between processes.
+        scores = [math.fsum(weights[key] for key in wanted & keys) for keys in self._keys]
+        return sorted((number for number, score in enumerate(scores) if score), key=lambda number: -scores[number])[
+            :most
+        ]
 
     def share(self, claim: str) -> float:
-        """Return how much of a claim its best window holds, from 0 to 1: stems of its words, and its figures."""
+        """Return the share of a claim's stems and numbers that the best window contains, from 0 to 1."""
         wanted = words_and_figures(claim)
         return max((len(wanted & keys) / len(wanted) for keys in self._keys if wanted), default=0.0)
 
     def shown(self, numbers: Iterable[int]) -> list[str]:
-        """Return these windows and the opening as they are shown, neighbours joined; nearly all means all."""
-        opening = (number for number, one in enumerate(self.windows) if one.start < OPENING)
+        """Return the texts of these windows and the opening, neighbours joined; the whole text if it is most of it."""
+        opening = (number for number, window in enumerate(self.windows) if window.start < OPENING)
         wanted = sorted({*numbers, *opening})
-        length = sum(self.windows[one].end - self.windows[one].start for one in wanted)
+        length = sum(self.windows[number].end - self.windows[number].start for number in wanted)
         if len(self.text) <= SHORT and length >= WHOLE * len(self.text.strip()):
             return [self.text.strip()]
         return [words for _, words in self.runs(wanted)]
 
     def runs(self, numbers: Iterable[int]) -> list[tuple[int, str]]:
-        """Return these windows with their places, neighbours joined, each with its heading or table head."""
+        """Return the offsets and texts of these windows, neighbours joined, each with its heading or table header."""
         runs: list[list[int]] = []
-        for one in sorted(set(numbers)):
-            if runs and one == runs[-1][-1] + 1:
-                runs[-1].append(one)
+        for number in sorted(set(numbers)):
+            if runs and number == runs[-1][-1] + 1:
+                runs[-1].append(number)
             else:
-                runs.append([one])
-        return [self._run(run) for run in runs]
-
-    def _run(self, run: Sequence[int]) -> tuple[int, str]:
-        first, last = self.windows[run[0]], self.windows[run[-1]]
-        start = 0 if run[0] == 0 else first.start
-        return start, f"{first.head if start else ''}\n{self.text[start : last.end]}".strip()
-
-    def _worth(self, keys: frozenset[str]) -> float:
-        # Exact, as the order of a set changes from process to process.
-        return math.fsum(
-            math.log(1 + len(self.windows) / self._counts[key]) * (FIGURE if key[:1].isdigit() else 1.0) for key in keys
-        )
+                runs.append([number])
+        found = list[tuple[int, str]]()
+        for run in runs:
+            start = self.windows[run[0]].start if run[0] else 0
+            head = self.windows[run[0]].head if start else ""
+            found.append((start, f"{head}\n{self.text[start : self.windows[run[-1]].end]}".strip()))
+        return found
 
 
 def words_and_figures(text: str) -> frozenset[str]:
-    """Return the stems of a text's words, and its figures."""
+    """Return the stems of a text's words, and its numbers."""
     return frozenset(stems(text)) | figures_of(text)
 
 
 def comparable(text: str) -> str:
-    """Return a text in small letters, without emphasis, bounds of cells, kinds of dashes and quotes, grouped digits."""
+    """Return a text in lower case without markup and digit grouping, and with uniform dashes, quotes and spaces."""
     plain = _MARKUP.sub(" ", text.translate(SAME)).casefold()
     return _GROUPED.sub("", " ".join(plain.split()))
 
 
-def _ends(block: str) -> Iterable[int]:
-    """Yield where the sentences of a paragraph end, and the parts of very long ones."""
-    for start, end in spans_of(block):
-        while end - start > LONGEST_WINDOW:
-            cut = block.rfind(" ", start + LONGEST_WINDOW // 2, start + LONGEST_WINDOW)
-            start = cut if cut > 0 else start + LONGEST_WINDOW
-            yield start
-        yield end
+def _short_spans(text: str, longest: int) -> Iterator[tuple[int, int]]:
+    """Yield the (start, end) offsets of sentences, cut at spaces into parts of at most `longest` characters."""
+    for start, end in spans_of(text):
+        while end - start > longest:
+            cut = text.rfind(" ", start + longest // 2, start + longest)
+            cut = cut if cut > 0 else start + longest
+            yield start, cut
+            start = cut + (text[cut] == " ")
+        yield start, end
 
 
-def _cut(text: str) -> Iterable[Window]:
+def _windows(text: str) -> Iterable[Window]:
     head, table = "", ""
     for block in _BLOCK.finditer(text):
         raw = block.group()
@@ -140,7 +142,7 @@ def _cut(text: str) -> Iterable[Window]:
             continue
         table = ""
         start = block.start()
-        for end in _ends(raw):
+        for _, end in _short_spans(raw, LONGEST_WINDOW):
             last = block.start() + end
             if last - start >= LONGEST_WINDOW / 2:
                 yield Window(start, last, head)
@@ -149,34 +151,19 @@ def _cut(text: str) -> Iterable[Window]:
             yield Window(start, block.end(), head)
 
 
-def _short_spans(text: str) -> Iterator[tuple[int, int]]:
-    for start, end in spans_of(unwrap(text)):
-        while end - start > LONGEST_SENTENCE:
-            cut = text.rfind(" ", start + LONGEST_SENTENCE // 2, start + LONGEST_SENTENCE)
-            cut = cut if cut > 0 else start + LONGEST_SENTENCE
-            yield start, cut
-            start = cut + (text[cut] == " ")
-        yield start, end
-
-
 def unwrap(text: str) -> str:
-    """Return the text with a space for each line break within a paragraph; all places stay the same."""
-    lines = text.split("\n")
-    breaks = (
-        " " if _goes_on(line, following, width) else "\n"
-        for (line, following), width in zip(pairwise(lines), _widths(lines), strict=False)
-    )
-    return lines[0] + "".join(end + line for end, line in zip(breaks, lines[1:], strict=True))
-
-
-def _widths(lines: list[str]) -> Iterator[int]:
-    """Yield for each line the length of the longest line of its block."""
-    for _, block in groupby(lines, key=lambda line: bool(line.strip())):
-        lengths = [len(line.rstrip()) for line in block]
-        yield from [max(lengths)] * len(lengths)
+    """Return the text with a space for each line break within a paragraph; offsets stay valid."""
+    parts = list[str]()
+    for _, block in groupby(text.split("\n"), key=lambda line: bool(line.strip())):
+        lines = list(block)
+        width = max(len(line.rstrip()) for line in lines)
+        for line, following in zip(lines, [*lines[1:], ""], strict=True):
+            parts += [line, " " if _goes_on(line, following, width) else "\n"]
+    return "".join(parts[:-1])
 
 
 def _goes_on(line: str, following: str, width: int) -> bool:
+    """Whether a sentence may continue on the following line, in a block of this width."""
     plain, first = line.rstrip(), (following.split(maxsplit=1) or [""])[0]
     if not plain or not first or _TITLE.match(line) or _APART.match(following):
         return False
@@ -189,19 +176,19 @@ class SourceSentence(NamedTuple):
     """A sentence of a source."""
 
     start: int
-    """Where it begins in the text, in characters."""
+    """Offset in the text, in characters."""
     end: int
     keys: frozenset[str]
-    """Its words and figures."""
+    """Stems of its words, and its numbers."""
 
 
 class SourceText:
-    """One text of a source, read only when a claim is compared with it."""
+    """A text of a source; derived forms are computed when a claim is first compared with it."""
 
     def __init__(self, content_hash: str, text: str) -> None:
         self.content_hash = content_hash
-        """SHA-256 (hex) under which the text is kept."""
-        # A run reads far more than its report cites.
+        """SHA-256 (hex) of the text in the store."""
+        # Compressed, since a run reads far more than its report cites.
         self._packed = zlib.compress(text.encode("utf-8", "surrogatepass"), FAST)
 
     @cached_property
@@ -216,16 +203,17 @@ class SourceText:
 
     @cached_property
     def windows(self) -> Windows:
-        """The text in windows of a few lines."""
+        """The text split into windows of a few lines."""
         return Windows(self.text)
 
     @cached_property
     def sentences(self) -> tuple[SourceSentence, ...]:
-        """Its sentences, in order, without those that have no word and no figure."""
-        spans = ((start, end, words_and_figures(self.text[start:end])) for start, end in _short_spans(self.text))
-        return tuple(SourceSentence(*span) for span in spans if span[2])
+        """Its sentences that have a word or number, in order."""
+        spans = _short_spans(unwrap(self.text), LONGEST_SENTENCE)
+        found = (SourceSentence(start, end, words_and_figures(self.text[start:end])) for start, end in spans)
+        return tuple(sentence for sentence in found if sentence.keys)
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """The number of sentences in which each word and figure stands."""
+        """The number of sentences that contain each stem or number."""
         return Counter(key for sentence in self.sentences for key in sentence.keys)

@@ -1,5 +1,6 @@
-"""What a report cites and how that is shown: markers in a text, numbers, the list of sources, labels in each language.
+"""Citations and the report's Markdown.
 
-Given: Markdown with markers, and sources. Given back: the same text numbered, cleaned, marked or with its list. Begin
-with `markers` and `scanner`, which find the markers; `draft` cleans those of our own writer.
+`markers` and `scanner` find citation markers in whole and streamed text; `citing` numbers sources and edits citations.
+`draft` cleans a draft by our model, `foreign` reads reports written elsewhere. `rendering` writes the final document
+(source list, links, notes, marks), `sanitizing` removes active markup, `labels` has its labels in each language.
 """

@@ -1,7 +1,8 @@
-"""Reads what a text cites while it streams, changes it, and numbers sources and citations."""
+"""Reads the citations of streamed and whole texts, edits them, and numbers sources."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -14,80 +15,59 @@ from .markers import Marker, Part, settle_fences
 from .scanner import KnownMarkers, scan
 
 UNKNOWN = 0
-"""The number in a draft of a citation that names no source; no source has it."""
+"""Number used in a draft for a citation of an unknown source."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_TRACKING_PREFIX = "utm_"
-_TRACKING = {
-    "_ga",
-    "_gl",
-    "_hsenc",
-    "_hsmi",
-    "dclid",
-    "fbclid",
-    "gbraid",
-    "gclid",
-    "gclsrc",
-    "igsh",
-    "igshid",
-    "li_fat_id",
-    "mc_cid",
-    "mc_eid",
-    "mkt_tok",
-    "msclkid",
-    "oly_anon_id",
-    "oly_enc_id",
-    "srsltid",
-    "ttclid",
-    "twclid",
-    "vero_id",
-    "wbraid",
-    "yclid",
-}
+_TRACKING = re.compile(
+    r"utm_.*|_ga|_gl|_hsenc|_hsmi|dclid|fbclid|gbraid|gclid|gclsrc|igsh|igshid|li_fat_id|mc_cid|mc_eid|mkt_tok|msclkid"
+    r"|oly_anon_id|oly_enc_id|srsltid|ttclid|twclid|vero_id|wbraid|yclid",
+    re.DOTALL,
+)
+"""Query parameters that only track visitors."""
 
 
 class Text(NamedTuple):
-    """Text as it was written."""
+    """Unchanged text between citations."""
 
     text: str
 
 
 class Cited(NamedTuple):
-    """One citation in place of a marker, or of one number of its list."""
+    """One citation; a marker with several numbers gives several."""
 
     number: int
     """The number of the source in the thread."""
     key: str
-    """The source that is cited."""
+    """Key of the source."""
     is_first: bool
-    """Whether the stream cites the source for the first time."""
+    """Whether this is the stream's first citation of the source."""
 
 
 Piece = Text | Cited
 
 
 class CitationStream:
-    """Cuts a streamed text into text and citations; the result does not depend on how the stream was cut.
+    """Splits streamed text into text and citations; the result does not depend on the chunk boundaries.
 
-    `numbers` says which source a number names. It is looked up as the stream goes, so it may grow meanwhile.
+    `numbers` maps numbers to source keys. It may grow during the stream.
     """
 
     def __init__(self, numbers: Mapping[int, str]) -> None:
         self._numbers = numbers
         self._markers = KnownMarkers(numbers)
         self.cited: dict[int, str] = {}
-        """Keys of the sources cited so far, by their numbers."""
+        """Keys of the sources cited so far, by number."""
 
     @property
     def dropped(self) -> int:
-        """How many numbers were removed so far because they named no source."""
+        """Number of citations removed so far because they named no source."""
         return self._markers.dropped
 
     def feed(self, text: str) -> list[Piece]:
-        """Take the next piece of text and return what is certain now."""
+        """Process the next chunk; return the pieces that later text can no longer change."""
         return self._pieces(self._markers.feed(text))
 
     def finish(self) -> list[Piece]:
-        """Return the rest, once."""
+        """Return the remaining pieces; call once, at the end."""
         return self._pieces(self._markers.finish())
 
     def _pieces(self, parts: Iterable[Part]) -> list[Piece]:
@@ -104,23 +84,25 @@ class CitationStream:
     def _citations(self, marker: Marker) -> list[Piece]:
         pieces: list[Piece] = []
         for separator, number in _once(marker):
-            pieces += [
-                Text(separator if pieces else ""),
-                Cited(number, self._numbers[number], number not in self.cited),
-            ]
+            is_first = number not in self.cited
+            pieces += [Text(separator if pieces else ""), Cited(number, self._numbers[number], is_first)]
             self.cited[number] = self._numbers[number]
         return pieces
 
 
+def numbers_of(parts: Iterable[Part]) -> tuple[int, ...]:
+    """Return the numbers of all markers, in order, including repeats."""
+    return tuple(number for part in parts if isinstance(part, Marker) for number in part.numbers)
+
+
 def cited_numbers(text: str, known: Iterable[int]) -> tuple[int, ...]:
-    """Return the known numbers that a text cites, in order of first appearance; the text stays as it is."""
-    named = (number for part in scan(text) if isinstance(part, Marker) for number in part.numbers)
+    """Return the known numbers that a text cites, in order of first appearance."""
     allowed = set(known)
-    return tuple(dict.fromkeys(number for number in named if number in allowed))
+    return tuple(dict.fromkeys(number for number in numbers_of(scan(text)) if number in allowed))
 
 
 class Edit(NamedTuple):
-    """A piece of a text and what takes its place."""
+    """A replacement for a span of a text."""
 
     start: int
     end: int
@@ -128,21 +110,20 @@ class Edit(NamedTuple):
 
 
 def with_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with all edits made; they must not overlap."""
+    """Return the text with all edits applied; they must not overlap."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.words + text[edit.end :]
     return text
 
 
 def end_of_words(raw: str) -> int:
-    """Return where words can be added to a sentence: at its end, or in a table's row at the end of the last cell."""
+    """Return the offset at which to append words to a sentence: its end, or the end of a table row's last cell."""
     return len(raw[:-1].rstrip()) if raw.endswith("|") else len(raw)
 
 
 def without_unknown(text: str) -> str:
-    """Return the text without citations that name no source."""
-    numbers = {number for part in scan(text) if isinstance(part, Marker) for number in part.numbers} - {UNKNOWN}
-    return _bracketed(text, numbers)
+    """Return the text without citations of unknown sources."""
+    return _bracketed(text, {*numbers_of(scan(text))} - {UNKNOWN})
 
 
 def _bracketed(text: str, numbers: Container[int]) -> str:
@@ -152,12 +133,12 @@ def _bracketed(text: str, numbers: Container[int]) -> str:
 
 
 def bracketed(marker: Marker) -> str:
-    """Return a marker with brackets of its own for each number."""
+    """Return a marker with each number in its own brackets."""
     return "".join(f"{gap}[{number}]" for gap, number in _once(marker))
 
 
 def _once(marker: Marker) -> Iterable[tuple[str, int]]:
-    """Return the numbers of a marker with what stands before each; none twice."""
+    """Yield (separator, number) for each distinct number of a marker."""
     gaps: dict[int, str] = {}
     for gap, number in zip(marker.separators, marker.numbers, strict=True):
         gaps.setdefault(number, gap)
@@ -165,15 +146,15 @@ def _once(marker: Marker) -> Iterable[tuple[str, int]]:
 
 
 def known_citations(text: str, keys: Mapping[int, str]) -> tuple[str, dict[int, str]]:
-    """Return a text with brackets of its own for each number, and what it cites of the `keys`, both by number.
+    """Return a text with each number in its own brackets, and the source keys that it cites, by number.
 
-    Numbers that are not among them are removed, but `[0]`, which stands for no source, stays.
+    Numbers that are not in `keys` are removed, except `[0]`, which cites no source.
     """
     return _bracketed(text, {*keys, UNKNOWN}), {number: keys[number] for number in sorted(cited_numbers(text, keys))}
 
 
 def source_key(address: str) -> str:
-    """Return the identity of the document at an address; never raises, and a key is its own key."""
+    """Return a canonical key for the document at an address; idempotent, never raises."""
     bare = address.strip().partition("#")[0].strip()
     try:
         parts = urlsplit(bare)
@@ -184,16 +165,12 @@ def source_key(address: str) -> str:
 
 def _web_key(parts: SplitResult) -> str:
     names = ((piece, piece.partition("=")[0].lower()) for piece in parts.query.split("&"))
-    kept = (piece for piece, name in names if name not in _TRACKING and not name.startswith(_TRACKING_PREFIX))
-    query = "&".join(kept)
-    # An empty path asks a server for "/" (RFC 9110, 4.2.3), so both are one page.
-    return f"{parts.scheme}://{_authority(parts)}{parts.path or '/'}" + (f"?{query}" if query else "")
-
-
-def _authority(parts: SplitResult) -> str:
+    query = "&".join(piece for piece, name in names if not _TRACKING.fullmatch(name))
     user, at, _ = parts.netloc.rpartition("@")
     port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
-    return f"{user}{at}{_host(parts.hostname or '')}{port}"
+    authority = f"{user}{at}{_host(parts.hostname or '')}{port}"
+    # An empty path requests "/" (RFC 9110, 4.2.3), so both are one page.
+    return f"{parts.scheme}://{authority}{parts.path or '/'}" + (f"?{query}" if query else "")
 
 
 def _host(name: str) -> str:
@@ -208,29 +185,29 @@ def _host(name: str) -> str:
 
 
 class NumberedFinding(NamedTuple):
-    """A finding with the thread's numbers."""
+    """A finding whose citations use the thread's numbers."""
 
     text: str
     """The text with markers `[n]` and `[n, m]`."""
     numbers: dict[str, int]
-    """The thread's numbers by source key, those of before and the new ones."""
+    """All numbers of the thread by source key, including new ones."""
     dropped: int
-    """Numbers that named no source and were removed."""
+    """Number of citations removed because they named no source."""
 
 
 def by_number(sources: Iterable[Source]) -> dict[int, Source]:
-    """Return the sources that have a number in the thread, by number and in its order."""
-    return {source.number: source for source in sorted(sources, key=lambda one: one.number) if source.number}
+    """Return the sources that are numbered in the thread, by number, in ascending order."""
+    return {source.number: source for source in sorted(sources, key=lambda source: source.number) if source.number}
 
 
 def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, int]) -> NumberedFinding:
-    """Replace a researcher's local numbers by the thread's; new sources get the next ones as the text cites them.
+    """Replace a researcher's local numbers with the thread's; newly cited sources get the next numbers in text order.
 
-    `local` says which source a local number names, `numbers` which number a source has. A number once given stays;
-    a source that is not cited gets none. A code fence that never closes is taken for text.
+    `local` maps local numbers to source keys, `numbers` maps keys to the thread's numbers. Numbers never change, and
+    uncited sources get none. An unclosed code fence counts as text.
     """
     given = dict(numbers)
-    # Gaps are not filled again.
+    # Unused lower numbers stay unused.
     following = max(given.values(), default=0) + 1
     markers = KnownMarkers(local)
     written: list[str] = []
@@ -247,9 +224,9 @@ def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, in
 def number_findings(
     findings: Iterable[Finding], sources: Mapping[str, Source]
 ) -> tuple[dict[str, Finding], dict[str, Source]]:
-    """Return the findings that lack the numbers of the thread with these numbers, and the sources that got one.
+    """Number the findings that are not numbered yet; return them by id, and the newly numbered sources by key.
 
-    They are numbered in the order of their tasks, whatever the order in which they came.
+    The numbers follow the order of the tasks, not the order in which findings arrived.
     """
     new = [finding for finding in findings if finding.numbered is None]
     numbers = {source.key: source.number for source in sources.values() if source.number}

@@ -1,4 +1,4 @@
-"""Cleans the citations of a draft by our own writer: markers of known sources stay, a list of sources goes."""
+"""Cleans the citations in a draft by our model: keeps markers of known sources, removes its source list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADINGS = (
     "|quellenverzeichnis|literatur|literaturverzeichnis|références|bibliographie|referencias|bibliografía|riferimenti"
     "|referências|referenties|referenser|литература|список литературы|(?:主要)?(?:参考|參考|引用)(?:文献|资料|来源)"
 )
-"""Headings of a list of sources, beside the one that reports have in each language."""
+"""Headings of a source list, in addition to the report's own heading in each language."""
 _RANGE, _WIDEST_RANGE, _FIRST_YEAR, _FIRST_WIDE = "–—~～−-", 40, 1000, "\u2e80"
 _INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSERS, "\\]"))
 _ADDRESS = r"(?:https?|file)://(?:\([^\s()]*\)|[^\s<>()\[\]{}\"`|\\（）【】「」《》，。；、])+(?<![.,;:!?'*_~…！？：’])"
@@ -37,7 +37,7 @@ _LINE = rf"(?m)^(?P<bullet>{_BULLET})?(?:[*\s]*[\[【［（(]*\^?(?P<number>\d{{
 
 
 def _lists() -> str:
-    """Return what finds a list: below its heading, or as lines that each begin with a number and name a page."""
+    """Return the pattern of source lists: below a heading, or lines that begin with a number and contain an address."""
     level = r" {0,3}(?:(?P<level>#{1,6}) +|\*\*|__)?(?:[\d一二三四五六七八九十]+[.)、．]\s*)?"
     names = f"sources?|{'|'.join(own.sources for own in all_labels().values())}|{_HEADINGS}"
     heading = rf"(?:(?<=\n\n)(?:-|\*|_){{3,}}\s*\n)?^{level}(?:{names})[ :：#*_]*\n(?:[=-]+\n)?"
@@ -48,16 +48,15 @@ def _lists() -> str:
 
 
 def clean_draft(text: str, sources: Mapping[int, Source]) -> tuple[str, int]:
-    """Return a whole draft with citations in the form `[n]`, and how many of its numbers named no source.
+    """Return a draft with citations in the form `[n]`, and the number of citations that named no source.
 
-    The numbers are those under which the sources are known; `[0]` stands where a citation named none of them. Known
-    addresses become markers, unknown ones go, the words of links stay. A list of sources in the draft is taken out. If
-    it gives another number to a known source than we do, the draft's numbers are its own: those of sources that are
-    known are changed into ours, the others name nothing. Code stays as it is.
+    `n` are the numbers of `sources`; `[0]` marks a citation of none of them. Known addresses become markers, unknown
+    addresses are removed, link text stays. A source list is removed; if it numbers a known source differently, the
+    draft's own numbering is translated. Code stays unchanged.
     """
     lines = text.replace("\0", "").split("\n")
     lists = _lists() if re.search(rf"{_MARKER}|://", text) else "(?!)"
-    shown = "\n".join(f"\0{place}" if is_code else lines[place] for place, is_code in enumerate(code_lines(lines)))
+    shown = "\n".join(f"\0{number}" if is_code else lines[number] for number, is_code in enumerate(code_lines(lines)))
     known = _Known(sources, "\n".join(found[0] for found in re.finditer(lists, shown)))
     body = re.sub(lists, "", shown).split("\n")
     cleaned = [lines[int(line[1:])] if line[:1] == "\0" else known.clean(line) for line in body]
@@ -65,7 +64,7 @@ def clean_draft(text: str, sources: Mapping[int, Source]) -> tuple[str, int]:
 
 
 class _Known:
-    """Says which of our sources a draft means."""
+    """Maps the numbers, addresses and titles in a draft to our source numbers."""
 
     def __init__(self, sources: Mapping[int, Source], listed: str) -> None:
         self.removed, self._names = 0, dict[str, list[int]]()
@@ -74,12 +73,12 @@ class _Known:
                 self._names.setdefault(name, []).append(number)
         self._names[""], meant, is_own, number = [UNKNOWN], dict[int, int](), False, UNKNOWN
         for line in re.finditer(_LINE, listed):
-            # A line without a mark goes on with the entry before it.
+            # A line without a list mark continues the previous entry.
             number = int(line["number"] or (UNKNOWN if line["bullet"] else number))
             address = re.search(_ADDRESS, line["words"], re.IGNORECASE)
             ours = self._number(address[0] if address else line["words"], number)
             meant[number] = meant.get(number) or ours
-            # Titles may stand in any order; an address, or a number that we never gave, tells of another numbering.
+            # Titles may be in any order; only an address, or a number that we never assigned, proves another numbering.
             is_own |= bool(number and ours not in (number, UNKNOWN) and (address or number not in sources))
         self._meant = meant if is_own else meant | {number: number for number in sources}
 
@@ -88,33 +87,33 @@ class _Known:
         return wanted if wanted in numbers else numbers[0]
 
     def clean(self, line: str) -> str:
-        """Return a line with its citations as markers of our numbers."""
-        texts, places = self._read(line)
-        for place, numbers in enumerate(places):
+        """Return a line with its citations replaced by markers with our numbers."""
+        texts, citations = self._read(line)
+        for index, numbers in enumerate(citations):
             known = [number for number in dict.fromkeys(numbers) if number != UNKNOWN]
-            texts[place] += "".join(f"[{number}]" for number in known or [UNKNOWN])
-            if texts[place + 1].startswith("("):
-                # Behind a marker, a parenthesis would make it a link.
-                texts[place + 1] = f" {texts[place + 1]}"
+            texts[index] += "".join(f"[{number}]" for number in known or [UNKNOWN])
+            if texts[index + 1].startswith("("):
+                # A parenthesis right after a marker would make it a link.
+                texts[index + 1] = f" {texts[index + 1]}"
         return "".join(texts)
 
     def _read(self, line: str) -> tuple[list[str], list[list[int]]]:
-        """Return the texts around the places that cite, and the numbers of each place."""
-        texts, places, done = [""], list[list[int]](), 0
+        """Return the texts around the citations of a line, and the numbers of each citation."""
+        texts, citations, done = [""], list[list[int]](), 0
         for found in _TOKEN.finditer(line):
             words, numbers = self._token(found)
             texts[-1] += line[done : found.start()] + words
             done = found.end()
-            if numbers and places and _BETWEEN.fullmatch(texts[-1]):
-                places[-1], texts[-1] = places[-1] + numbers, ""
+            if numbers and citations and _BETWEEN.fullmatch(texts[-1]):
+                citations[-1], texts[-1] = citations[-1] + numbers, ""
             elif numbers:
-                places.append(numbers)
+                citations.append(numbers)
                 texts.append("")
         texts[-1] += line[done:]
-        return texts, places
+        return texts, citations
 
     def _token(self, found: re.Match[str]) -> tuple[str, list[int]]:
-        """Return what stays of a piece of a line, and what it cites."""
+        """Return the text that remains of a token, and the numbers that it cites."""
         ours = self._number(address := found["address"] or found["linked"] or found["target"] or "")
         if found["marker"] and not ours and "://" not in address:
             return self._marker(found["marker"])
@@ -123,13 +122,16 @@ class _Known:
             return "", [ours]
         if found["words"] is None:
             return found[0], []
-        texts, places = self._read(found["words"])
-        left, numbers = "".join(texts), [*(number for place in places for number in place), *([ours] if ours else [])]
+        texts, citations = self._read(found["words"])
+        left, numbers = (
+            "".join(texts),
+            [*(number for cited in citations for number in cited), *([ours] if ours else [])],
+        )
         is_joined = not left or left[-1] >= _FIRST_WIDE or left[-1] in "([{| \t"
         return f"{left} " if numbers and not is_joined else left, numbers
 
     def _marker(self, raw: str) -> tuple[str, list[int]]:
-        """Return the numbers of a marker; a year or an interval such as `[0, 1]` is none, and may not look like one."""
+        """Return the text to keep and the numbers of a marker; years and intervals such as `[0, 1]` are escaped."""
         numbers = list[int]()
         for before, digits in re.findall(r"([^\d†]*)(\d+)", raw.partition("†")[0]):
             number, is_range = int(digits[:20]), bool(numbers) and not {*before}.isdisjoint(_RANGE)
@@ -143,6 +145,6 @@ class _Known:
 
 
 def _name(text: str) -> str:
-    """Return what two addresses of one page, or two spellings of one title, have in common."""
+    """Return a normal form, so that variants of an address or a title compare equal."""
     page = re.sub(r"^https?://(?:www\.)?", "", source_key(text)).rstrip("?&/")
     return (page if "://" in text else " ".join(re.findall(r"\w+", text))).casefold()

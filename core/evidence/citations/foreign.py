@@ -1,16 +1,16 @@
-"""Reads a report that was written elsewhere: its text with all citations as `[n]`, and what each number names."""
+"""Reads a report written elsewhere: its text with all citations as `[n]`, and the target of each number."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from .markers import Marker, Part, code_lines, plain_prose
-from .scanner import KnownMarkers
+from .citing import cited_numbers
+from .markers import code_lines, plain_prose
 
-# Repetitions are atomic or bounded: a hostile report must not take long to read.
+# Repetitions in patterns are atomic or bounded, so that a hostile report cannot make matching slow.
 _ADDRESS = r"(?>https?://[^\s<>()\[\]（）】，。；“”\"]+(?:\([^\s()]*\)[^\s<>()\[\]（）】，。；“”\"]*)*)"
 _WEB = re.compile(_ADDRESS)
 _FILE = re.compile(
@@ -31,25 +31,25 @@ _BARE = re.compile(rf"(?<!\s)\s*[(（<]\s*(?P<address>{_ADDRESS})\s*[)）>]|(?<!
 _AROUND = re.compile(r"[\[\]*<>()]+")
 _START = re.compile(r"https?://(?:www\.)?", re.I)
 FARTHEST = 3
-"""Lines of something else between two entries of one list of sources."""
+"""Maximum distance in lines between neighbouring entries of a source list."""
 
 
 class Target(NamedTuple):
-    """What a citation names."""
+    """The source that a citation names."""
 
     title: str
-    """What the list of sources says of it; empty for a link in the text."""
+    """Its text in the source list; empty for a link in the report's text."""
     address: str
-    """A web address, or the name of a file."""
+    """A web address or a file name."""
 
 
 class ForeignReport(NamedTuple):
-    """A report in our own form."""
+    """A report from elsewhere, converted to our citation form."""
 
     text: str
-    """Markdown without its list of sources; its citations are `[n]`."""
+    """Markdown without its source list; its citations are `[n]`."""
     targets: Mapping[int, Target]
-    """What the numbers name."""
+    """The cited sources, by number."""
 
 
 class _Entry(NamedTuple):
@@ -59,21 +59,24 @@ class _Entry(NamedTuple):
 
 
 def read_foreign(markdown: str) -> ForeignReport:
-    """Return a report with its citations, whether these are numbers with a list of sources, footnotes or links.
+    """Convert a report whose citations are numbers with a source list, footnotes or links.
 
-    The list of sources is the longest one of numbered entries with an address or a file name each; it is taken out. A
-    number that names nothing stays as it is.
+    The source list is the longest list of numbered entries that each have an address or file name; it is removed.
+    Numbers that name nothing stay unchanged.
     """
     lines = _ANCHOR.sub(r"\1", markdown).split("\n")
     entries = _source_list(lines)
-    # Numbered points with links are no list of sources: nothing cites their numbers.
-    if not any(isinstance(part, Marker) for part in _parts(_without(lines, entries), {one.number for one in entries})):
+    known = {entry.number for entry in entries}
+    # A link whose text is a number is a citation too.
+    body = _NUMBERED_LINK.sub(r"[\g<number>]", _without(lines, entries))
+    if not cited_numbers(plain_prose(body, known), known):
+        # If nothing cites their numbers, the entries are a numbered list with links, not a source list.
         entries = []
     targets = dict[int, Target]()
     for entry in entries:
         targets.setdefault(entry.number, entry.target)
     text = _without(lines, entries)
-    numbers = {_plain(one.address): number for number, one in reversed(targets.items())}
+    numbers = {_plain(target.address): number for number, target in reversed(targets.items())}
     free = (number for number in count(1) if number not in targets)
 
     def number_of(address: str, wanted: int = 0) -> str:
@@ -84,28 +87,19 @@ def read_foreign(markdown: str) -> ForeignReport:
             targets[number], numbers[plain] = Target("", address), number
         return f"[{numbers[plain]}]"
 
-    def bare(found: re.Match[str]) -> str:
-        return f" {number_of(found['address'] or found['plain'])}"
-
     text = _NUMBERED_LINK.sub(lambda found: number_of(found["address"], int(found["number"])), text)
     text = _LINK.sub(lambda found: f"{found['words']} {number_of(found['address'])}", text)
-    text = _BARE.sub(bare, text)
+    text = _BARE.sub(lambda found: f" {number_of(found['address'] or found['plain'])}", text)
     return ForeignReport(plain_prose(text, targets).strip(), targets)
 
 
-def _parts(text: str, known: Collection[int]) -> list[Part]:
-    markers = KnownMarkers(known)
-    # An inline link with a number cites it, too.
-    return [*markers.feed(plain_prose(_NUMBERED_LINK.sub(r"[\g<number>]", text), known)), *markers.finish()]
-
-
 def _plain(address: str) -> str:
-    """Return what two forms of an address have in common."""
+    """Return a normal form, so that spellings of the same address compare equal."""
     return _START.sub("", address.partition("#")[0]).rstrip("/").casefold()
 
 
 def _source_list(lines: Sequence[str]) -> list[_Entry]:
-    """Return the entries of the longest list of sources, the later of two; empty if there is none."""
+    """Return the entries of the longest source list (the last one if several are equal); empty if there is none."""
     best, current = list[_Entry](), list[_Entry]()
     for number, is_code in enumerate(code_lines(lines)):
         entry = None if is_code else _entry_at(number, lines)
@@ -117,22 +111,22 @@ def _source_list(lines: Sequence[str]) -> list[_Entry]:
     return max(current, best, key=len)
 
 
-def _entry_at(place: int, lines: Sequence[str]) -> _Entry | None:
-    found = _ENTRY.fullmatch(lines[place].rstrip())
+def _entry_at(number: int, lines: Sequence[str]) -> _Entry | None:
+    found = _ENTRY.fullmatch(lines[number].rstrip())
     if not found:
         return None
-    following = lines[place + 1] if place + 1 < len(lines) else ""
+    following = lines[number + 1] if number + 1 < len(lines) else ""
     words = found["words"] if _ENTRY.match(following) or _HEADING.match(following) else f"{found['words']}\n{following}"
     named = _WEB.search(words) or _FILE.search(words)
     if not named:
         return None
     title = " ".join(_AROUND.sub(" ", _WEB.sub(" ", found["words"])).split()).strip(" ,:–—-.")
     target = Target(title, named.group().strip().rstrip(".,;:"))
-    return _Entry(place, int(found["bracketed"] or found["listed"]), target)
+    return _Entry(number, int(found["bracketed"] or found["listed"]), target)
 
 
 def _without(lines: Sequence[str], entries: Iterable[_Entry]) -> str:
-    """Return the text without these entries, the lines of their addresses, and the heading above the first of them."""
+    """Return the text without these entries, their address lines, and the heading above the first entry."""
     gone = set[int]()
     for entry in entries:
         gone.add(entry.line)

@@ -1,4 +1,4 @@
-"""The words that a report needs beside its text: headings, verdicts, names of figures; they stand in `labels.toml`."""
+"""The labels of a report in each language (`labels.toml`): headings, verdicts, statistics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RIGHT_TO_LEFT = {"ar", "fa", "he"}
 
 
 class Labels:
-    """The labels of a report in one language, as attributes: `labels.toml` has them, and what each is for."""
+    """The labels of a report in one language, as attributes; `labels.toml` explains each in its English table."""
 
     def __init__(self, words: Mapping[str, str]) -> None:
         vars(self).update(words)
@@ -27,54 +27,49 @@ class Labels:
         def __getattr__(self, name: str) -> str: ...
 
     def standing(self, source: Source) -> str:
-        """Return that a source is retracted or not in force; empty if neither holds."""
+        """Return the label for a source that is retracted or not in force; otherwise empty."""
         if source.is_retracted:
             return self.retracted
         to_come = self.to_come if source.in_force_from else ""
         return self.draft if source.is_draft else self.outdated if source.superseded_by else to_come
 
     def origin(self, source: Source) -> str:
-        """Return what kind of source it is; empty if that is in doubt."""
+        """Return the label for the kind of a source's publisher; empty if unknown."""
         names: dict[Origin, str] = dict(zip(get_args(Origin), self.origins.split(", "), strict=False))
         return names.get(origin_of(source), "")
 
     def remark(self, source: Source) -> str:
-        """Return that a source is not in force, and where, when and how it was read, unless now and to its end."""
+        """Return a source's standing, and how it was read unless it was read completely in this run."""
         extent = {"part": self.read_in_part, "excerpt": self.excerpt_only, "not opened": self.not_opened}
-        place = ", ".join(filter(None, (urlsplit(source.copy_address).netloc, source.copied_on)))
-        copy = self.read_copy.replace("{place}", place) if place else ""
+        host_and_day = ", ".join(filter(None, (urlsplit(source.copy_address).netloc, source.copied_on)))
+        copy = self.read_copy.replace("{copy}", host_and_day) if host_and_day else ""
         read_on = f"{self.read_on} {source.read_at[:10]}" if source.is_earlier else ""
         rendered = self.rendered if source.is_rendered else ""
         return ", ".join(filter(None, (self.standing(source), copy, read_on, extent.get(source.extent, ""), rendered)))
 
 
 def labels(language_code: str) -> Labels:
-    """Return the labels of a language by its ISO 639-1 code, ignoring a region; English if there are none."""
+    """Return the labels for an ISO 639-1 code, ignoring its region; English for unknown codes."""
     known = all_labels()
     return known.get(_base(language_code), known["en"])
 
 
 def labels_of_named(language: str) -> Labels:
-    """Return the labels of a language by its English name, such as "German" or "Brazilian Portuguese"; else English."""
-    return labels(next((code for name, code in _read()[1].items() if name in language), ""))
-
-
-def all_labels() -> Mapping[str, Labels]:
-    """Return the labels of all languages by ISO 639-1 code."""
-    return _read()[0]
-
-
-def is_right_to_left(language_code: str) -> bool:
-    """Whether text in this language runs from the right."""
-    return _base(language_code) in _RIGHT_TO_LEFT
+    """Return the labels for a language's English name ("Brazilian Portuguese"); English for unknown names."""
+    known = all_labels()
+    return next((own for own in known.values() if own.name in language), known["en"])
 
 
 @cache
-def _read() -> tuple[Mapping[str, Labels], Mapping[str, str]]:
-    """Return the labels by code, and the codes by the languages' English names."""
+def all_labels() -> Mapping[str, Labels]:
+    """Return the labels of all languages by ISO 639-1 code."""
     tables = tomllib.loads(resources.files(__package__).joinpath("labels.toml").read_text("utf-8"))
-    codes = {table.pop("name"): code for code, table in tables.items()}
-    return MappingProxyType({code: Labels(table) for code, table in tables.items()}), MappingProxyType(codes)
+    return MappingProxyType({code: Labels(table) for code, table in tables.items()})
+
+
+def is_right_to_left(language_code: str) -> bool:
+    """Whether text in this language runs from right to left."""
+    return _base(language_code) in _RIGHT_TO_LEFT
 
 
 def _base(language_code: str) -> str:

@@ -1,4 +1,4 @@
-"""Renders a report: its text with numbers and marks, its list of sources, its notes."""
+"""Renders a report: its text with numbers and marks, its source list, its notes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 from urllib.parse import quote as percent_encoded
 
 from ...records.report import ClaimCheck, Report
 from ...records.sources import DOCUMENT_SCHEME, Source
-from ..text.sentences import Sentence
 from ..text.words import UNSPACED
 from .citing import Edit, bracketed, cited_numbers, end_of_words, without_unknown
 from .labels import Labels, all_labels
@@ -21,30 +19,29 @@ from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
 from .scanner import scan
 
 WHOLE = 60
-"""Characters up to which a quote is named as a whole; of a longer one its beginning and its end."""
+"""Maximum length of a quote in a link; of longer quotes, the link has only the beginning and end."""
 _WORDS = 5
 _CHARACTERS = 12
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _ALLOWED = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
-# Only here brackets belong to an address as they are.
+# An IPv6 host keeps its brackets.
 _NUMBERED = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
 _PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
 _LONGEST_TITLE = 200
 _INVISIBLE = {"Cc", "Cf", "Cs"}
-# An underscore within a word, an ampersand that begins no entity and the brackets of package[extra] mean nothing to
-# Markdown.
+# Markdown ignores underscores within words, ampersands that begin no entity, and the brackets of package[extra].
 _SPECIAL = re.compile(
     rf"(?P<extra>(?<=[\w.])\[[a-z]+\](?![(\[:{{]))|(?P<sign>{EMAIL_SIGN})|[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.",
     re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _CLASHES = {"][", "](", "!["}
-"""What Markdown would read as one: a text and its link, or an image."""
+"""Neighbouring characters that Markdown would read as a link or image."""
 _BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
 _FIRST_IN_BLOCK = re.compile(rf"{_BEFORE_BLOCK}\[\d+\]")
-"""A number that a colon behind it would make a definition."""
+"""A number in brackets that would become a link definition if a colon followed."""
 _DEFINES = re.compile(rf"^({_BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*(?:\n[ \t>]*)?\S*\Z)", re.MULTILINE)
-"""What would make a number that follows the place that a definition leads to."""
+"""A link definition that would take the following number as its target."""
 _BRACKETS = str.maketrans("【［】］", "[[]]")
 _ADDRESS = re.compile(r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE)
 _TABLE = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
@@ -53,13 +50,13 @@ _QUOTED = "“[^”]+”"
 
 
 def link_to(source: Source, quote: str = "", page: int = 0) -> str:
-    """Return the address at which a reader opens a source at the quote; empty if it cannot be opened.
+    """Return a link that opens a source at the quote; empty if there is none.
 
-    A document with pages opens at the `page` (from 1; 0: not known), by the parameter of RFC 8118 for PDF files. The
-    quote goes into the address of a web page as a text fragment (WICG draft, "Scroll to Text Fragment"); a browser that
-    does not support it, or a page that has changed, shows the page from its beginning.
+    Documents with pages open at `page` (from 1; 0: unknown), using the PDF parameter of RFC 8118. Web addresses get the
+    quote as a text fragment (WICG draft, "Scroll to Text Fragment"); browsers without support, and changed pages, show
+    the beginning of the page.
     """
-    # A quote is found in the text that was read.
+    # The quote is from the text that was read, possibly a copy.
     link = safe_link(source.copy_address if quote and source.copy_address else source.location)
     is_file = link.lower().startswith("file:")
     if is_file and source.kind != "document":
@@ -73,7 +70,7 @@ def link_to(source: Source, quote: str = "", page: int = 0) -> str:
 
 
 def _directive(quote: str) -> str:
-    # What extraction adds to the words of a page, marks of headings and bounds of cells, is not found there.
+    # The page does not contain the heading marks and cell borders that text extraction adds.
     words = max(re.split(r"\n|^#+ | \| ", quote.strip()), key=len).split()
     text = " ".join(words)
     if len(text) <= WHOLE:
@@ -90,7 +87,7 @@ def _encoded(text: str) -> str:
 
 
 def safe_link(location: str) -> str:
-    """Return a link that Markdown cannot misread; empty unless it is a web address or a file."""
+    """Return a link target that Markdown cannot misparse; empty unless it is a web or file address."""
     stripped = location.strip()
     if not _ALLOWED.match(stripped):
         return ""
@@ -100,7 +97,7 @@ def safe_link(location: str) -> str:
 
 
 def plain_citations(text: str) -> str:
-    """Give each cited number brackets of its own, so that Markdown links each to its definition and to nothing else."""
+    """Put each cited number in its own brackets, so that Markdown links it to its definition and nothing else."""
     plain, was_marker = "", False
     for part in scan(text):
         is_marker = isinstance(part, Marker)
@@ -119,26 +116,30 @@ def plain_citations(text: str) -> str:
 
 
 def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = None) -> str:
-    """Return a list of the sources by their numbers, with the definitions of their links below; empty without sources.
+    """Return a list of the sources by number, with their link definitions below; empty if there are no sources.
 
-    Each is shown with its title, path or host, kind and date, whether it is in force, and how it was read if not to its
-    end.
+    Entries have title, path or host, kind of publisher, date, standing, and how the source was read unless completely.
     `reader` as in `links_of`.
     """
     if not sources:
         return ""
-    lines = [_line(source, labels) for source in sources]
-    # What looks like an entity in an address is none.
+    lines = list[str]()
+    for source in sources:
+        title, location = shown_title(source), short_location(source)
+        details = (location if location != title else "", labels.origin(source), time_line(source))
+        facts = ", ".join(filter(None, (*details, labels.remark(source))))
+        lines.append(f"- [{source.number}] {_escaped(title)}" + (f" — {_escaped(facts)}" if facts else ""))
+    # An address contains no entities, even if it looks like it.
     plain = {number: _ENTITY.sub("&amp;", link) for number, link in links_of(sources, reader).items()}
     links = [f"[{number}]: <{link}>" for number, link in plain.items()]
     return "\n".join([f"## {labels.sources}", "", *lines, "", *links]).rstrip() + "\n"
 
 
 def links_of(sources: Sequence[Source], reader: str | None = None) -> dict[str, str]:
-    """Return the links of sources by their numbers, for those that have one.
+    """Return the links of sources that have one, by number (as a string).
 
-    `reader` is the beginning of the address of a page that shows a document by its number in the thread; empty if there
-    is no such page, none where the reader can open the file.
+    `reader` is the prefix of the address at which a server shows a document by its number; empty if there is none,
+    None if the reader can open the file itself.
     """
     links = {}
     for source in sources:
@@ -151,12 +152,12 @@ def links_of(sources: Sequence[Source], reader: str | None = None) -> dict[str, 
 
 
 def source_name(source: Source, number: int | None) -> str:
-    """Return the title of a source, with its number in the report if it has one."""
+    """Return the title of a source, with its number in the report if it has a number."""
     return _escaped(shown_title(source)) + (f" [{number}]" if number else "")
 
 
-def source_place(source: Source) -> str:
-    """Return where a source stands, in short: the path of a document in its folder, the host of a page, a retriever."""
+def short_location(source: Source) -> str:
+    """Return the path of a document in its folder, the host of a web page, or the name of a retriever."""
     if source.kind == "document" and (source.address.startswith(DOCUMENT_SCHEME) or not source.location):
         folder, _, path = source.address.removeprefix(DOCUMENT_SCHEME).partition("/")
         return _visible(path or folder)
@@ -165,28 +166,21 @@ def source_place(source: Source) -> str:
 
 
 def time_line(source: Source) -> str:
-    """Return the date of a source, with its period in brackets where that is another; empty if it states neither."""
+    """Return the date of a source, with its period in brackets if that differs; empty if it has neither."""
     is_other = source.period and not source.date.startswith(source.period)
     return f"{source.date} ({source.period})" if source.date and is_other else source.date or source.period
 
 
 def plain_line(text: str) -> str:
-    """Return untrusted text as one line in which nothing is markup."""
+    """Return untrusted text as one line with all markup escaped."""
     return _escaped(_visible(text))
 
 
-def _line(source: Source, labels: Labels) -> str:
-    title, place = shown_title(source), source_place(source)
-    details = (place if place != title else "", labels.origin(source), time_line(source), labels.remark(source))
-    facts = ", ".join(filter(None, details))
-    return f"- [{source.number}] {_escaped(title)}" + (f" — {_escaped(facts)}" if facts else "")
-
-
 def shown_title(source: Source) -> str:
-    """Return the title of a source as one line, not escaped; a title that reads like an address is replaced."""
+    """Return the title of a source in one line, not escaped; the location replaces a missing or misleading title."""
     title = _visible(source.title)
     if not title or _ADDRESS.fullmatch(title):
-        # A title that reads like an address could name another place than the one that is linked.
+        # A title that looks like an address might not be the linked address.
         title = _visible(_site(source.location) or source.location)
     if len(title) > _LONGEST_TITLE:
         title = title[: _LONGEST_TITLE - 1].rstrip() + "…"
@@ -218,36 +212,40 @@ def _site(location: str) -> str:
 def with_marks(
     text: str, claims: Iterable[ClaimCheck], labels: Labels, sources: Sequence[Source] = (), *, doubts: bool = True
 ) -> tuple[str, tuple[ClaimCheck, ...]]:
-    """Return the text with marks behind claims that are not supported, and the claims with their places in it.
+    """Return the text with marks after unsupported claims, and the claims with their new offsets.
 
-    With `doubts` false, no claim is marked. Below a table stands which of its `sources` are not in force. The claims
-    are in the order of the text. Citations that name no source (`[0]`) are removed, and whatever that would make active
-    is made inert.
+    `claims` must be in text order; if `doubts` is false, no claim is marked. Notes below tables say which cited
+    `sources` are not in force. Citations that name no source (`[0]`) are removed, and the result is sanitized.
     """
-    pieces, done, length, moved = list[str](), 0, 0, list[ClaimCheck]()
+    marked, done, moved = "", 0, list[ClaimCheck]()
+
+    def copy_to(end: int) -> None:
+        nonlocal marked, done
+        marked += without_unknown(text[done:end])
+        done = end
+
     notes = list(_notes_below_tables(text, sources, labels))
     for claim in claims:
         while notes and notes[0].start <= claim.start:
-            pieces += [without_unknown(text[done : notes[0].start]), notes[0].words]
-            done, length = notes.pop(0).start, length + len(pieces[-2]) + len(pieces[-1])
-        mark = f" *({labels.not_verified})*" if doubts and claim.verdict == "unsupported" else ""
-        place = claim.start + end_of_words(text[claim.start : claim.end])
-        if mark and text[place : place + 1].isalnum():
-            # Without a space, the stars would be no mark but stars.
-            mark += " "
-        before, words = without_unknown(text[done : claim.start]), without_unknown(text[claim.start : place]) + mark
-        start = length + len(before)
-        end = start + len(words) + claim.end - place
-        moved.append(claim.model_copy(update={"start": start, "end": end, "is_marked": bool(mark)}))
-        pieces += [before, words]
-        done, length = place, start + len(words)
+            copy_to(notes[0].start)
+            marked += notes.pop(0).words
+        copy_to(claim.start)
+        start, words_end = len(marked), claim.start + end_of_words(text[claim.start : claim.end])
+        copy_to(words_end)
+        is_marked = doubts and claim.verdict == "unsupported"
+        if is_marked:
+            # Without a space, the stars would not be emphasis.
+            gap = " " if text[words_end : words_end + 1].isalnum() else ""
+            marked += f" *({labels.not_verified})*{gap}"
+        update = {"start": start, "end": len(marked) + claim.end - words_end, "is_marked": is_marked}
+        moved.append(claim.model_copy(update=update))
     for note in notes:
-        pieces += [without_unknown(text[done : note.start]), note.words]
-        done = note.start
-    places = [place for claim in moved for place in (claim.start, claim.end)]
-    marked = sanitized_at("".join([*pieces, without_unknown(text[done:])]), places)
-    bounds = zip(marked.places[::2], marked.places[1::2], strict=True)
-    return marked.text, tuple(
+        copy_to(note.start)
+        marked += note.words
+    copy_to(len(text))
+    inert = sanitized_at(marked, [position for claim in moved for position in (claim.start, claim.end)])
+    bounds = zip(inert.positions[::2], inert.positions[1::2], strict=True)
+    return inert.text, tuple(
         claim.model_copy(update={"start": start, "end": end}) for claim, (start, end) in zip(moved, bounds, strict=True)
     )
 
@@ -261,15 +259,18 @@ def _notes_below_tables(text: str, sources: Sequence[Source], labels: Labels) ->
 
 
 def read_body(document: str) -> str:
-    """Return the body of a document made by `write_document`, with its marks but without list of sources and notes."""
+    """Return the body of a document written by `write_document`, with its marks but without source list and notes."""
+    every = all_labels().values()
+    endings = {f"## {words}" for own in every for words in (own.contradictions, own.sources, own.notes)}
     headings = list(_SECTION.finditer(document))
-    while headings and headings[-1].group() in _endings():
+    while headings and headings[-1].group() in endings:
         document = document[: headings.pop().start()]
-    return _comparisons().sub("", document).strip()
+    tables = "|".join(re.escape(own.contradictions) for own in every)
+    return re.sub(rf"(?m)^## (?:{tables})\n\n(?:\|.*(?:\n|$))+\n?", "", document).strip()
 
 
 def without_marks(text: str) -> str:
-    """Return the text without the marks behind its sentences and below its tables."""
+    """Return the text without the marks after sentences and the notes below tables."""
     return _marks().sub("", text)
 
 
@@ -283,11 +284,10 @@ def write_document(
     reader: str | None = None,
     title: str = "",
 ) -> str:
-    """Return the report in Markdown, below its title if it has one.
+    """Return the report in Markdown: title, text, table, source list and notes, as far as present.
 
-    `cited` are its sources, `notes` what a reader should know about the run, `table` one
-    of claims that contradict each other, which follows the answer if related passages come after it. `was_researched`
-    says whether any source was found at all; see `said_above`. `reader` as in `links_of`.
+    `table` (of contradicting claims) follows the answer, before related passages. `was_researched` says whether any
+    source was found (see `said_above`). `reader` as in `links_of`.
     """
     answer, heading, rest = report.text.partition(f"## {labels.related}\n")
     texts = [answer.strip(), table, f"{heading}{rest}"]
@@ -302,15 +302,14 @@ def write_document(
 
 
 def title_line(title: str) -> str:
-    """Return the title as a heading of the first level; empty without one."""
+    """Return the title as a first-level heading; empty if there is no title."""
     return f"# {plain_line(title)}" if title else ""
 
 
 def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
-    """Return the line above a report without citations, or one most of which is not verified; empty if it adds nothing.
+    """Return the warning to put above a report that is mostly unverified or cites nothing; otherwise empty.
 
-    It says whether any source was found at all. A report that only says that the documents do not answer has nothing to
-    cite.
+    A report that only says that the documents have no answer needs no citation.
     """
     if report.audit and report.audit.is_unverified:
         return labels.mostly_unverified
@@ -320,55 +319,29 @@ def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
 
 
 @cache
-def _endings() -> frozenset[str]:
-    """Return the headings below the body, in any language."""
-    own = ((labels.contradictions, labels.sources, labels.notes) for labels in all_labels().values())
-    return frozenset(f"## {words}" for three in own for words in three)
-
-
-@cache
-def _comparisons() -> re.Pattern[str]:
-    """Return the pattern of tables of contradictions below the answer, in any language."""
-    headings = "|".join(sorted(re.escape(labels.contradictions) for labels in all_labels().values()))
-    return re.compile(rf"^## (?:{headings})\n\n(?:\|.*(?:\n|$))+\n?", re.MULTILINE)
-
-
-@cache
 def _marks() -> re.Pattern[str]:
-    """Return the pattern of the marks behind sentences and below tables, in any language."""
+    """Return the pattern of the marks after sentences and below tables, in all languages."""
     names = ("not_verified", "outdated", "draft", "to_come", "retracted")
-    every = ((getattr(own, name) for name in names) for own in all_labels().values())
-    marks = "|".join(sorted({re.escape(words) for own in every for words in own}))
+    marks = "|".join(sorted({re.escape(getattr(own, name)) for own in all_labels().values() for name in names}))
     return re.compile(rf" \*\((?:{marks})\)\*|\n\n\*(?:(?:, )?\[\d+\] (?:{marks}))+\*")
 
 
-class Refusals(NamedTuple):
-    """Where such paragraphs stand in a text."""
-
-    spans: tuple[tuple[int, int], ...]
-
-    def hold(self, sentence: Sentence) -> bool:
-        """Return whether the sentence is part of a refusal, which says what was sought in vain and claims nothing."""
-        return any(start <= sentence.start and sentence.end <= end for start, end in self.spans)
-
-
-def refusals_in(text: str) -> Refusals:
-    """Return the refusals in a text, whatever its language."""
-    return Refusals(tuple(match.span() for match in _refusal().finditer(text)))
+def refusal_spans(text: str) -> list[range]:
+    """Return the offsets of lines that only say what was not found, in any supported language."""
+    return [range(*found.span()) for found in _refusal().finditer(text)]
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a report says this alone."""
+    """Whether a report only says what was not found."""
     return bool(_refusal().fullmatch(text.strip()))
 
 
 @cache
 def _refusal() -> re.Pattern[str]:
-    # Only the whole line counts, so that nothing else is passed by which a writer says in the same breath.
-    return re.compile(rf"^(?:{'|'.join(map(_as_pattern, all_labels().values()))})$", re.MULTILINE)
-
-
-def _as_pattern(labels: Labels) -> str:
-    before, _, behind = labels.nothing_on.partition("{names}")
-    nothing = rf"{re.escape(before)}{_QUOTED}(?:, {_QUOTED})*{re.escape(behind)}"
-    return rf"(?:{re.escape(labels.unanswered)}\s?)?{nothing}(?:\s?{nothing})*"
+    forms = list[str]()
+    for own in all_labels().values():
+        before, _, behind = own.nothing_on.partition("{names}")
+        nothing = rf"{re.escape(before)}{_QUOTED}(?:, {_QUOTED})*{re.escape(behind)}"
+        forms.append(rf"(?:{re.escape(own.unanswered)}\s?)?{nothing}(?:\s?{nothing})*")
+    # Only a whole line counts, so that a claim on the same line is still checked.
+    return re.compile(rf"^(?:{'|'.join(forms)})$", re.MULTILINE)

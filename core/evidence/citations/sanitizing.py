@@ -1,7 +1,7 @@
-"""Leaves nothing in a report's Markdown that acts: no HTML, no image, no link but citations, no definition of a link.
+"""Makes a report's Markdown inert: no HTML, images or link definitions, and no links except citations.
 
-The text is parsed as CommonMark, and only what the parser finds active is written anew; all else stays byte for byte.
-Where markup goes, other markup may come to light, so this is done until a parse finds nothing.
+The text is parsed as CommonMark, and only the parts that the parser finds active are rewritten. Removed markup may
+expose other markup, so this is repeated until a parse finds nothing.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from markdown_it.token import Token
 from .citing import Edit, with_edits
 
 EMAIL_SIGN = r"(?<=[\w.+;-])(?:\\?@|&(?:#0*64|#x0*40|commat);)(?=[\w&\\][^\s@]*[.&])"
-"""The sign in an e-mail address, which GitHub links unless it stands in code."""
+"""The @ of an e-mail address, which GitHub turns into a link unless it is in code."""
 _DEEPEST = 100
-"""Levels of nested blocks that are read."""
+"""Maximum depth of nested blocks."""
 _MOST_ROUNDS = 40
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SUSPECT = re.compile(r"[<@&]|\][(\[:]|!\[|//|www\.|\\href", re.IGNORECASE)
-"""Without any of these nothing acts, and nothing has to be parsed."""
+"""A text without any of these is inert and need not be parsed."""
 _TAG = re.compile(r"<(?=[a-z/!?])", re.IGNORECASE)
-# MathJax makes links in formulas, and knows no escapes either.
+# MathJax makes links in formulas, and they cannot be escaped.
 _BARE = re.compile(
     rf"(?P<sign>{EMAIL_SIGN})|(?P<command>(?<!\\)\\+href\b)"
-    # GitHub's parser makes a link around a citation, and one whose brackets do not match, which the others do not.
+    # Only GitHub's parser makes links around citations, and links with unbalanced brackets.
     r"|(?<!\\):(?=//)|(?<![:\w/\\])/(?=/[\w\[])|(?<=www)\."
     r"|(?<=\])\((?=\s*(?:<|[^\s<]*\s*[)\"'(]))|^[ \t]*\[(?=\^[^\]\n]+\]:|[^\]]+\]:\s*\S*[()])",
     re.IGNORECASE | re.MULTILINE,
 )
-"""What dialects of Markdown make a link or a footnote of: most is taken for text if the last character is escaped."""
+"""Links and footnotes of Markdown dialects; escaping the last character turns most of them into text."""
 _Rule = Callable[[StateInline, bool], bool]
 _RULES: Mapping[str, _Rule] = {
     "autolink": autolink,
@@ -49,25 +49,25 @@ _RULES: Mapping[str, _Rule] = {
 
 
 class Sanitized(NamedTuple):
-    """A text in which nothing acts."""
+    """A text without active markup."""
 
     text: str
-    places: tuple[int, ...]
-    """Where the places of the original that were asked for are in it."""
+    positions: tuple[int, ...]
+    """The requested offsets, mapped from the original to this text."""
 
 
 class _Unreadable(Exception):
-    """The text is nested too deeply, or is not what was parsed."""
+    """The text is nested too deeply, or the parse cannot be mapped back to it."""
 
 
 def sanitized(markdown: str, links: Mapping[str, str] = _NO_LINKS) -> str:
-    """Return the text without anything that acts; `[n]` may be a link, to what `links` has for the number."""
+    """Return the text with all active markup removed or escaped; `[n]` may link to `links["n"]`."""
     return sanitized_at(markdown, (), links).text
 
 
-def sanitized_at(markdown: str, places: Sequence[int], links: Mapping[str, str] = _NO_LINKS) -> Sanitized:
-    """Do as `sanitized`, and return also where places of the text have moved to."""
-    result = _changed(markdown, places, [Edit(*found.span(), "") for found in _CONTROL.finditer(markdown)])
+def sanitized_at(markdown: str, positions: Sequence[int], links: Mapping[str, str] = _NO_LINKS) -> Sanitized:
+    """Like `sanitized`; also return the new offsets of `positions`."""
+    result = _changed(markdown, positions, [Edit(*found.span(), "") for found in _CONTROL.finditer(markdown)])
     if not _SUSPECT.search(result.text):
         return result
     for _ in range(_MOST_ROUNDS):
@@ -78,13 +78,15 @@ def sanitized_at(markdown: str, places: Sequence[int], links: Mapping[str, str] 
         if not edits:
             return result
         result = _changed(*result, edits)
-    # In code nothing acts, whatever it is.
+    # Code is always inert.
     fence = "`" * max(3, 1 + _longest_run(result.text))
-    return Sanitized(f"{fence}\n{result.text}\n{fence}", tuple(place + len(fence) + 1 for place in result.places))
+    return Sanitized(
+        f"{fence}\n{result.text}\n{fence}", tuple(position + len(fence) + 1 for position in result.positions)
+    )
 
 
 def commonmark(*extensions: str) -> MarkdownIt:
-    """Return a parser of CommonMark with these extensions, for which no address is too bad for a link."""
+    """Return a CommonMark parser with these extensions that accepts any address as a link target."""
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST, "inline_definitions": True}).enable([*extensions])
     parser.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005 - its own way
     return parser
@@ -92,7 +94,7 @@ def commonmark(*extensions: str) -> MarkdownIt:
 
 @cache
 def _parsers() -> tuple[MarkdownIt, ...]:
-    # Where tables are known, other parts of a line are code than where they are not.
+    # Table parsing changes which parts of a line are code.
     parsers = commonmark("table", "strikethrough"), commonmark()
     for parser in parsers:
         for name, rule in _RULES.items():
@@ -101,7 +103,7 @@ def _parsers() -> tuple[MarkdownIt, ...]:
 
 
 def _with_span(rule: _Rule) -> _Rule:
-    """Return the rule with tokens that know where they begin and end, and where the words of a link end."""
+    """Wrap a rule so that its tokens record their start, the end of the link text, and their end."""
 
     def with_span(state: StateInline, silent: bool) -> bool:
         start, count = state.pos, len(state.tokens)
@@ -116,15 +118,17 @@ def _with_span(rule: _Rule) -> _Rule:
     return with_span
 
 
-def _changed(text: str, places: Sequence[int], edits: Sequence[Edit]) -> Sanitized:
-    def moved(place: int) -> int:
-        return place + sum(len(edit.words) + edit.start - min(edit.end, place) for edit in edits if edit.start < place)
+def _changed(text: str, positions: Sequence[int], edits: Sequence[Edit]) -> Sanitized:
+    def moved(position: int) -> int:
+        return position + sum(
+            len(edit.words) + edit.start - min(edit.end, position) for edit in edits if edit.start < position
+        )
 
-    return Sanitized(with_edits(text, edits), tuple(map(moved, places)))
+    return Sanitized(with_edits(text, edits), tuple(map(moved, positions)))
 
 
 def _edits(text: str, parser: MarkdownIt, links: Mapping[str, str]) -> list[Edit]:
-    """Return the edits that turn all that a parser finds active into plain text, unless something hides it."""
+    """Return the edits that turn the active markup found by a parser into plain text."""
     lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     cursors, edits, before = dict[int, int](), list[Edit](), ""
@@ -140,21 +144,21 @@ def _edits(text: str, parser: MarkdownIt, links: Mapping[str, str]) -> list[Edit
         elif token.type == "inline":
             inner = list(_inline_edits(token, links))
             if inner or before in ("th_open", "td_open"):
-                places = _places(token.content, lines, first, starts, cursors)
+                positions = _positions(token.content, lines, first, starts, cursors)
                 edits += (
-                    Edit(places[start], places[end - 1] + 1 if start < end else places[start], words)
+                    Edit(positions[start], positions[end - 1] + 1 if start < end else positions[start], words)
                     for start, end, words in inner
                 )
         before = token.type
     return edits
 
 
-def _escape(place: int) -> Edit:
-    return Edit(place, place, "\\")
+def _escape(position: int) -> Edit:
+    return Edit(position, position, "\\")
 
 
 def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
-    """Return the same edits for the text of one block, without the markup of the block."""
+    """Yield these edits for the text of one block, excluding the block's own markup."""
     left = block.content
     for token in block.children or ():
         if "span" not in token.meta:
@@ -179,26 +183,26 @@ def _is_citation(text: str, token: Token, links: Mapping[str, str]) -> bool:
     return token.type == "link_open" and text[:1] + text[-1:] == "[]" and links.get(text[1:-1]) == token.attrs["href"]
 
 
-def _places(
+def _positions(
     content: str, lines: Sequence[str], first: int, starts: Sequence[int], cursors: dict[int, int]
 ) -> list[int]:
-    """Return where each character of a block's text stands; `cursors` hold how far each line has been read."""
-    places = list[int]()
+    """Return the offset of each character of a block's text; `cursors` has the position reached in each line."""
+    positions = list[int]()
     for number, words in enumerate(content.split("\n"), first):
         line, bare = lines[number], words.strip()
-        # In the cell of a table, a bar has a backslash that does not belong to the text.
+        # In a table cell, the backslash of an escaped bar is not part of the text.
         found = re.compile(re.escape(bare).replace(r"\|", r"\\?\|")).search(line, cursors.get(number, 0))
         if not found:
             raise _Unreadable
         cursors[number], column = found.end(), found.start()
         margin = len(words) - len(words.lstrip())
-        places += [starts[number] + column] * margin
+        positions += [starts[number] + column] * margin
         for character in bare:
             column += line[column] != character
-            places.append(starts[number] + column)
+            positions.append(starts[number] + column)
             column += 1
-        places += [starts[number] + column] * (len(words) - margin - len(bare) + 1)
-    return places
+        positions += [starts[number] + column] * (len(words) - margin - len(bare) + 1)
+    return positions
 
 
 def _longest_run(text: str) -> int:

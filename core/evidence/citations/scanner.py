@@ -1,4 +1,4 @@
-"""Finds the markers of a streamed Markdown text and leaves code and links alone; holds back what is still open."""
+"""Finds citation markers in streamed Markdown, outside code and links; buffers text that is still ambiguous."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ _TEXT = re.compile(rf"[^`\\{re.escape(OPENERS + CLOSERS)}]+")
 _ESCAPED = re.compile(r"\\[^`]?")
 _BACKTICKS = re.compile(r"`+")
 _BRACKETS = re.compile(reduce(lambda inner, _: rf"\[(?:\\.|[^\[\]\\]|{inner})*+\]", range(4), "(?!)"))
-"""The words of a link, in which further brackets may stand."""
+"""Link text, with nested brackets."""
 _TARGET = re.compile(TARGET.format("target"))
 _BEGUN_TARGET = re.compile(r"\(\s*<?(?:\([^\s()]*\)|[^\s<>()])*(?:\([^\s()]*|>?(?:\s+(?:[\"'][^\"'\n]*[\"']?)?\s*)?)")
 _HORIZON = 4000
-"""Characters within which code and links have to end, so that no text is held back for long."""
+"""Maximum length of inline code and links, so that text is not buffered for long."""
 _FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:```|~~~)")
 _FENCE_CHARACTERS = 200
-"""Beginning of a line in which a code fence shows."""
+"""Number of characters at the start of a line to check for a code fence."""
 
 
 class _Undecided(Exception):
-    """What comes next decides what this is."""
+    """More text is needed to decide what this is."""
 
 
 class MarkerScanner:
-    """Cuts a stream into text and markers; the result does not depend on how the stream was cut.
+    """Splits a stream into text and markers; the result does not depend on the chunk boundaries.
 
-    Text flows at once. From a bracket or backtick on, a line is held until it is certain whether code or a link begins
-    there: both are taken to end on the line on which they begin.
+    Plain text is passed on at once. After a bracket or backtick, a line is buffered until it is certain whether code or
+    a link begins there; both must end on the line on which they begin.
     """
 
     def __init__(self) -> None:
         self._line: list[str] = []
         self._start = self._held = self._fence = ""
         self._open = 0
-        """Brackets and backticks of this line that are still open, and are neither code nor a link."""
+        """Number of unclosed brackets and backticks on this line that begin neither code nor a link."""
 
     def feed(self, text: str) -> list[Part]:
-        """Take the next piece of text and return what is certain now."""
+        """Process the next chunk; return the parts that later text can no longer change."""
         parts = list[Part]()
         *ended, last = text.split("\n")
         for line in ended:
@@ -59,7 +59,7 @@ class MarkerScanner:
         return parts
 
     def finish(self) -> list[Part]:
-        """Return the rest, once."""
+        """Return the remaining parts; call once, at the end."""
         return self._end_line()
 
     def _take(self, piece: str) -> None:
@@ -75,18 +75,20 @@ class MarkerScanner:
         return parts
 
     def _read(self, *, is_ended: bool) -> Iterator[Part]:
-        text, place = self._held, 0
+        text, position = self._held, 0
         try:
-            while place < len(text):
-                part, size = self._part(text[place : place + _HORIZON], is_ended or len(text) - place > _HORIZON)
+            while position < len(text):
+                part, size = self._part(
+                    text[position : position + _HORIZON], is_ended or len(text) - position > _HORIZON
+                )
                 yield part
-                place += size
+                position += size
         except _Undecided:
             pass
-        self._held = text[place:]
+        self._held = text[position:]
 
     def _part(self, text: str, is_ended: bool) -> tuple[Part, int]:
-        """Return the part with which a text begins, and its length; raises `_Undecided`."""
+        """Return the first part of a text, and its length. Raises `_Undecided`."""
         if found := _TEXT.match(text):
             return found[0], found.end()
         if self._fence:
@@ -117,7 +119,7 @@ class MarkerScanner:
         return text[:size], _decided(size, is_ended)
 
     def _bracket(self, text: str, is_ended: bool) -> tuple[Part, int]:
-        """Return a link, or the bracket that begins none."""
+        """Return a link, or a bracket that does not begin a link."""
         words = _BRACKETS.match(text)
         if text[0] == "[":
             _decided(1, is_ended or words is not None)
@@ -128,11 +130,11 @@ class MarkerScanner:
         return text[0], 1
 
 
-def _link_end(text: str, place: int, is_ended: bool) -> int:
-    """Return where the target of a link ends that begins at a place; 0 if none does."""
-    _decided(place, is_ended or place < len(text))
-    target = _TARGET.match(text, place)
-    return target.end() if target else _decided(0, is_ended or not _BEGUN_TARGET.fullmatch(text, place))
+def _link_end(text: str, start: int, is_ended: bool) -> int:
+    """Return the end of the link target that begins at `start`; 0 if there is none."""
+    _decided(start, is_ended or start < len(text))
+    target = _TARGET.match(text, start)
+    return target.end() if target else _decided(0, is_ended or not _BEGUN_TARGET.fullmatch(text, start))
 
 
 def _decided(size: int, is_decided: bool) -> int:
@@ -143,21 +145,21 @@ def _decided(size: int, is_decided: bool) -> int:
 
 def _marker(raw: str, *, is_enclosed: bool) -> Marker:
     pairs = _NUMBER.findall(raw)
-    # Python refuses to read very long numbers, and no source has one.
+    # Python refuses to parse very long numbers; no source number is that long.
     numbers = (int(digits) if len(digits) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER for _, digits in pairs)
     return Marker(raw, tuple(numbers), tuple(separator for separator, _ in pairs), is_enclosed)
 
 
 def scan(text: str) -> list[Part]:
-    """Cut a whole text into text and markers."""
+    """Split a whole text into text and markers."""
     scanner = MarkerScanner()
     return scanner.feed(text) + scanner.finish()
 
 
 class KnownMarkers:
-    """Cuts a stream into text and markers of known numbers, and counts the numbers that it removed.
+    """Splits a stream into text and markers of known numbers; `dropped` counts the removed numbers.
 
-    The last space is held, since it goes with a marker that is removed.
+    A trailing space is buffered, since it is removed if the next marker is.
     """
 
     def __init__(self, known: Container[int]) -> None:
@@ -170,11 +172,11 @@ class KnownMarkers:
         self._is_after_gap = False
 
     def feed(self, text: str) -> list[Part]:
-        """Take the next piece of text and return what is certain now."""
+        """Process the next chunk; return the parts that later text can no longer change."""
         return self._take(self._scanner.feed(text))
 
     def finish(self) -> list[Part]:
-        """Return the rest, once."""
+        """Return the remaining parts; call once, at the end."""
         rest = self._take(self._scanner.finish())
         space, self._space = self._space, ""
         return [*rest, space] if space and not self._is_after_gap else rest
@@ -201,7 +203,7 @@ class KnownMarkers:
 
     def _close_gap(self, text: str) -> str:
         if text[0] in "(`" and not self._is_line_start:
-            # Without a space, this could join what stands before the gap to a link or to code.
+            # Without the space, this text could form a link or code with the text before the removed marker.
             self._space = " "
         elif not self._space:
             return text[1:] if self._is_line_start and text[0] == " " else text
@@ -217,7 +219,7 @@ class KnownMarkers:
             self._parts += [self._space, Marker(marker.raw, numbers, separators)]
             self._space, self._is_line_start, self._is_after_gap = "", False, False
         elif marker.is_enclosed:
-            # What is left inside brackets or backticks must not close up to a marker or to code.
+            # Text left in brackets or backticks must not become a marker or code.
             self._add_text(" ")
         else:
             self._is_after_gap = True

@@ -1,5 +1,6 @@
-"""What a run has learned and noticed.
+"""The research memory of a run: learnings, and observations about them.
 
-Given: findings and observations. Given back: views of them (insights, open gaps, contradictions), the confidence in
-what was learned, and the notes under a report. Read `observations` first, then `learned`.
+`learned` extracts learnings from findings, merges them into facts, and computes the confidence in them. `observations`
+has the views of the memory (insights, open gaps, contradictions), and the notes below a report: what was not found,
+opened or verified. Start with `observations`.
 """

@@ -1,13 +1,12 @@
-"""The research memory: a set of observations that only grows, its views, and the notes that a report gets from it.
+"""The research memory: a growing set of observations, its views, and the notes below a report.
 
-No view depends on the order of the observations, nor on repeats.
+Views do not depend on the order or repetition of observations.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Literal, NamedTuple
 
 from ....state import ResearchState
@@ -16,52 +15,43 @@ from ...records.research import Action, Finding, Run
 from ...records.sources import NotRead, Source
 from ..citations.labels import Labels
 from ..citations.rendering import plain_line, source_name
-from ..text.similarity import Meaning, components, distinct, is_same, meaning, normalised
+from ..text.similarity import components, distinct, grouped, is_same, meaning, normalised
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
 
 PRIORITY = 0.8
-"""Confidence from which on an insight comes first."""
-
-Stamp = tuple[int, tuple[tuple[int, str], ...], int]
+"""Minimum confidence of insights that are listed first."""
 LISTED = 20
-"""Sources that could not be read and are named one by one at most."""
+"""Maximum number of unread sources named in the notes."""
 WORDS_NAMED = 5
-"""Words left out of web queries that are named one by one at most."""
-WITHHELD = "the provider of the model refuses to have such text read"
-
-
-class _Noted(NamedTuple):
-    observation: Observation
-    meaning: Meaning
-    other: Meaning
+"""Maximum number of redacted query words named in the notes."""
+WITHHELD = "the provider of the model refuses such text"
 
 
 def insights(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the insights, the most confident first; those that say nearly the same for one question are merged.
+    """Return the insights, most confident first; those that say nearly the same about one question are merged.
 
-    A merged insight has the highest confidence of its group, and the learnings of all of it.
+    A merged insight has the highest confidence and all learnings of its group.
     """
     return _by_score(_of_kind("insight", observations))
 
 
 def open_gaps(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the open gaps, the most relevant first; those that say nearly the same are merged, like insights.
+    """Return the open gaps, most relevant first, merged like insights.
 
-    Gaps of one question in the same words are the same gap. It is open if its latest observation says so; of two at the
-    same time, the one that closes it counts.
+    Gaps with the same question and words are the same gap. Its latest observation decides whether it is open; among
+    simultaneous observations, a closing one wins.
     """
     return _by_score(_open(observations))
 
 
 def contradictions(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the contradictions in the order in which they were noticed, each once, whichever claim comes first."""
-    noted = [_note(found) for found in _of_kind("contradiction", observations)]
-    firsts = [min((one.observation for one in group), key=order_of) for group in components(noted, _are_same_pair)]
-    return sorted(firsts, key=order_of)
+    """Return the distinct contradictions, earliest first; the order of the two claims does not matter."""
+    groups = components(_of_kind("contradiction", observations), _are_same_pair)
+    return sorted((min(group, key=order_of) for group in groups), key=order_of)
 
 
 def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
-    """Return a gap that is open from a round and step on; `about` is the task or question to which it belongs."""
+    """Return a gap that opens in this round and step; `about` is its task or question."""
     score = relevance(text, about)
     return Observation(kind="gap", text=text, question_id=question_id, round=round, step=step, score=score)
 
@@ -69,26 +59,31 @@ def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) ->
 def declare_missing(
     missing: Iterable[str], observations: Sequence[Observation], question_id: str, round: int, *, about: str
 ) -> list[Observation]:
-    """Return the observations that make these the only open gaps of a question, from that round on."""
+    """Return the observations that make `missing` the only open gaps of a question from this round on."""
     opened = [gap_of(text, question_id, round, "", about=about) for text in missing]
     kept = {_identity(gap) for gap in opened}
     mine = [gap for gap in open_gaps(observations) if gap.question_id == question_id and _identity(gap) not in kept]
-    closed = [one for gap in mine for one in close_gap(gap, observations, round, "", 0) if _identity(one) not in kept]
+    closed = [
+        observation
+        for gap in mine
+        for observation in close_gap(gap, observations, round, "", 0)
+        if _identity(observation) not in kept
+    ]
     return [*opened, *closed]
 
 
 def close_gap(
     gap: Observation, observations: Iterable[Observation], round: int, step: str, iteration: int
 ) -> list[Observation]:
-    """Return the observations that close a gap of `open_gaps`, and those merged into it, from that iteration on."""
-    groups = components(map(_note, _open(observations)), _are_same)
-    same = [one.observation for group in groups for one in group if _holds(group, gap)]
+    """Return the observations that close a gap returned by `open_gaps`, and all gaps merged into it."""
+    groups = components(_open(observations), _are_same)
+    same = [found for group in groups if _identity(gap) in map(_identity, group) for found in group]
     closed = {"round": round, "step": step, "iteration": iteration, "is_open": False}
-    return [one.model_copy(update=closed) for one in same]
+    return [observation.model_copy(update=closed) for observation in same]
 
 
 def relevance(text: str, task: str) -> float:
-    """Return the share of a task's specific words that a text contains, from 0 to 1; 0 if the task has none."""
+    """Return the share (0 to 1) of a task's specific words that a text contains; 0 if the task has none."""
     specific = (word for word in tokens(task) if word not in STOP_WORDS and not {word, stem(word)} & GENERIC_WORDS)
     asked = {stem(word) for word in specific}
     return len(asked.intersection(stems(text))) / len(asked) if asked else 0.0
@@ -97,80 +92,68 @@ def relevance(text: str, task: str) -> float:
 def elements_for(
     task: str, observations: Iterable[Observation], reasonings: Iterable[tuple[str, str]], most: int
 ) -> list[Element]:
-    """Return insights, contradictions and thoughts for a task, at most a given number, each once.
+    """Return at most `most` distinct insights, contradictions and thoughts for a task.
 
-    `reasonings` are thoughts, each with the id of its step. Insights of at least `PRIORITY` confidence come first;
-    within both groups, those more relevant to the task.
+    `reasonings` are (step id, thought) pairs. Insights with at least `PRIORITY` confidence come first; in both groups,
+    more relevant elements come first.
     """
+
+    def element(content: str, kind: Literal["insight", "contradiction", "reasoning"], step: str) -> Element:
+        return Element(content=content, relevance=relevance(content, task), source=step, kind=kind)
+
     noticed = list(observations)
-    first = [_element(task, found, found.text) for found in insights(noticed) if found.score >= PRIORITY]
-    rest = [_element(task, found, found.text) for found in insights(noticed) if found.score < PRIORITY]
-    rest += [_element(task, found, f"{found.text} – but: {found.other}") for found in contradictions(noticed)]
-    rest += [
-        Element(content=thought, relevance=relevance(thought, task), source=step, kind="reasoning")
-        for step, thought in reasonings
-        if thought.strip()
-    ]
+    first, rest = list[Element](), list[Element]()
+    for found in insights(noticed):
+        (first if found.score >= PRIORITY else rest).append(element(found.text, "insight", found.step))
+    for found in contradictions(noticed):
+        rest.append(element(f"{found.text} – but: {found.other}", "contradiction", found.step))
+    rest += [element(thought, "reasoning", step) for step, thought in reasonings if thought.strip()]
     ranked = [*sorted(first, key=_by_relevance), *sorted(rest, key=_by_relevance)]
-    return distinct(ranked, lambda one: (one.kind, normalised(one.content)))[:most]
+    return distinct(ranked, lambda element: (element.kind, normalised(element.content)))[:most]
 
 
 def _of_kind(kind: ObservationKind, observations: Iterable[Observation]) -> list[Observation]:
     return list({found.key: found for found in observations if found.kind == kind}.values())
 
 
-def _note(observation: Observation) -> _Noted:
-    return _Noted(observation, meaning(observation.text), meaning(observation.other))
-
-
 def _by_score(observations: Iterable[Observation]) -> list[Observation]:
-    groups = components(map(_note, observations), _are_same)
-    merged = [_merged([one.observation for one in group]) for group in groups]
+    merged = list[Observation]()
+    for group in components(observations, _are_same):
+        learnings = tuple(sorted({learning for found in group for learning in found.learnings}))
+        update = {"score": max(found.score for found in group), "learnings": learnings}
+        merged.append(min(group, key=lambda found: found.key).model_copy(update=update))
     return sorted(merged, key=lambda found: (-found.score, found.key))
 
 
-def _are_same(one: _Noted, other: _Noted) -> bool:
-    return one.observation.question_id == other.observation.question_id and is_same(one.meaning, other.meaning)
+def _are_same(first: Observation, second: Observation) -> bool:
+    return first.question_id == second.question_id and is_same(meaning(first.text), meaning(second.text))
 
 
-def _are_same_pair(one: _Noted, other: _Noted) -> bool:
-    if one.observation.question_id != other.observation.question_id:
-        return False
-    straight = is_same(one.meaning, other.meaning) and is_same(one.other, other.other)
-    return straight or (is_same(one.meaning, other.other) and is_same(one.other, other.meaning))
-
-
-def _merged(group: Sequence[Observation]) -> Observation:
-    score = max(found.score for found in group)
-    learnings = tuple(sorted({learning for found in group for learning in found.learnings}))
-    return min(group, key=lambda found: found.key).model_copy(update={"score": score, "learnings": learnings})
+def _are_same_pair(first: Observation, second: Observation) -> bool:
+    text, other, second_text, second_other = map(meaning, (first.text, first.other, second.text, second.other))
+    is_straight = is_same(text, second_text) and is_same(other, second_other)
+    is_crossed = is_same(text, second_other) and is_same(other, second_text)
+    return first.question_id == second.question_id and (is_straight or is_crossed)
 
 
 def _open(observations: Iterable[Observation]) -> list[Observation]:
-    gaps = sorted(_of_kind("gap", observations), key=_identity)
-    return [gap for _, same in groupby(gaps, key=_identity) for gap in _still_open(list(same))]
+    def stamp(gap: Observation) -> tuple[int, tuple[tuple[int, str], ...], int]:
+        return gap.round, _step_order(gap.step), gap.iteration
 
-
-def _holds(group: Sequence[_Noted], gap: Observation) -> bool:
-    return any(_identity(one.observation) == _identity(gap) for one in group)
+    found = list[Observation]()
+    for same in grouped(_of_kind("gap", observations), _identity).values():
+        latest = max(map(stamp, same))
+        last = [gap for gap in same if stamp(gap) == latest]
+        found += last if all(gap.is_open for gap in last) else []
+    return found
 
 
 def _identity(gap: Observation) -> tuple[str, str]:
     return gap.question_id, normalised(gap.text)
 
 
-def _still_open(said: Sequence[Observation]) -> list[Observation]:
-    latest = max(map(_stamp, said))
-    last = [gap for gap in said if _stamp(gap) == latest]
-    return last if all(gap.is_open for gap in last) else []
-
-
-def _stamp(found: Observation) -> Stamp:
-    return found.round, _step_order(found.step), found.iteration
-
-
 def order_of(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]:
-    """Return the sort key of an observation: by round, then by step."""
+    """Return a sort key by round, then by step."""
     return found.round, _step_order(found.step), found.key
 
 
@@ -179,17 +162,12 @@ def _step_order(step: str) -> tuple[tuple[int, str], ...]:
     return tuple((len(part), part) for part in step.split("."))
 
 
-def _element(task: str, found: Observation, content: str) -> Element:
-    kind: Literal["insight", "contradiction"] = "contradiction" if found.other else "insight"
-    return Element(content=content, relevance=relevance(content, task), source=found.step, kind=kind)
-
-
 def _by_relevance(element: Element) -> tuple[float, str, str, str]:
     return -element.relevance, element.content, element.kind, element.source
 
 
 class ConfirmedPair(NamedTuple):
-    """Two claims that the final check found to contradict each other."""
+    """Two contradicting claims with their sources."""
 
     claims: tuple[str, str]
     sources: tuple[Source, Source]
@@ -197,9 +175,9 @@ class ConfirmedPair(NamedTuple):
 
     @property
     def newer(self) -> Source | None:
-        """The source with the later date; none if the dates are the same, or one is unknown."""
-        one, other = self.sources
-        if not one.time or not other.time or one.time == other.time:
+        """The source with the later date; None if the dates are equal or a date is unknown."""
+        first, second = self.sources
+        if not first.time or not second.time or first.time == second.time:
             return None
         return max(self.sources, key=lambda source: source.time)
 
@@ -212,63 +190,59 @@ def confirmed_contradictions(
     *,
     were_checked: bool,
 ) -> list[ConfirmedPair]:
-    """Return the contradictions of this question where both claims have a source.
+    """Return the contradictions of this question in which both claims have a source.
 
-    Where all learnings `were_checked` together at the end, these are the ones that this has confirmed.
+    If a final check compared all learnings (`were_checked`), returns only contradictions that it confirmed.
     """
-    own = (one for one in memory if one.question_id == question_id)
-    confirmed = [one for one in own if one.step == FINAL_CHECK or not were_checked]
+    own = (observation for observation in memory if observation.question_id == question_id)
+    confirmed = [observation for observation in own if observation.step == FINAL_CHECK or not were_checked]
     pairs = [[learnings[key] for key in found.learnings] for found in contradictions(confirmed)]
     return [
-        ConfirmedPair((one.text, other.text), (sources[one.source], sources[other.source]))
-        for one, other in pairs
-        if one.source and other.source
+        ConfirmedPair((first.text, second.text), (sources[first.source], sources[second.source]))
+        for first, second in pairs
+        if first.source and second.source
     ]
 
 
 def comparison_table(pairs: Sequence[ConfirmedPair], labels: Labels, numbers: Mapping[str, int]) -> str:
-    """Return a Markdown table of the pairs; `numbers` are those of the report, by the keys of its sources."""
+    """Return a Markdown table of the pairs, empty if there are none; `numbers` are the report's, by source key."""
     if not pairs:
         return ""
     head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)
-    rows = [head, ("---",) * len(head), *(_cells(pair, labels, numbers) for pair in pairs)]
+    rows = [head, ("---",) * len(head)]
+    for pair in pairs:
+        names = {source: source_name(source, numbers.get(source.key)) for source in pair.sources}
+        cited = " / ".join(names[source] for source in pair.sources)
+        dates = " / ".join(source.time or labels.not_stated for source in pair.sources)
+        newer = names[pair.newer] if pair.newer else labels.not_known
+        rows.append((plain_line(pair.claims[0]), plain_line(pair.claims[1]), cited, dates, newer))
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"## {labels.contradictions}\n\n{table}"
 
 
 def contradiction_line(pair: ConfirmedPair) -> str:
-    """Return the pair in one line for a model, with the numbers of its sources, since titles may contain anything."""
+    """Return the pair in one line for a model, with source numbers only, since titles may contain anything."""
     named = [f"{claim} [{source.number}] ({source.time or 'undated'})" for claim, source in zip(*pair, strict=True)]
     newer = f"; [{pair.newer.number}] is newer" if pair.newer else ""
     return f"- {named[0]} – but: {named[1]}{newer}"
 
 
-def _cells(pair: ConfirmedPair, labels: Labels, numbers: Mapping[str, int]) -> Sequence[str]:
-    names = {source: source_name(source, numbers.get(source.key)) for source in pair.sources}
-    return (
-        *map(plain_line, pair.claims),
-        " / ".join(names[source] for source in pair.sources),
-        " / ".join(source.time or labels.not_stated for source in pair.sources),
-        names[pair.newer] if pair.newer else labels.not_known,
-    )
-
-
 def own_actions(state: ResearchState) -> list[Action]:
-    """Return the tool calls that were made for the present question."""
-    own = (one for one in state.findings.values() if one.question_id == state.run.id)
+    """Return the tool calls for the current question."""
+    own = (finding for finding in state.findings.values() if finding.question_id == state.run.id)
     return [*state.brief.actions, *(action for finding in own for action in finding.actions)]
 
 
 def not_read(state: ResearchState) -> list[NotRead]:
-    """Return the documents and pages that could not be read for the present question, each once."""
-    failed = (one for action in own_actions(state) for one in action.not_read)
-    return list({one.path: one for one in (*state.run.not_read, *failed)}.values())
+    """Return the documents and pages that could not be read for the current question, each once."""
+    failed = (unread for action in own_actions(state) for unread in action.not_read)
+    return list({unread.path: unread for unread in (*state.run.not_read, *failed)}.values())
 
 
 def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[str, Source]:
-    """Return the sources that could not be opened, with the reason, by key."""
-    codes = {one.path: one.code for one in unread}
-    failed = {key: codes.get(one.address) or codes.get(one.location, "") for key, one in sources.items()}
+    """Return the sources that could not be opened, by key, with `failure` set."""
+    codes = {failed.path: failed.code for failed in unread}
+    failed = {key: codes.get(source.address) or codes.get(source.location, "") for key, source in sources.items()}
     return {
         key: sources[key].model_copy(update={"failure": code})
         for key, code in failed.items()
@@ -277,16 +251,16 @@ def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[s
 
 
 def unread_notes(unread: Sequence[NotRead]) -> list[str]:
-    """Return them as notes, at most `LISTED` and a last one that counts the rest."""
-    notes = [f"Not read: {one.path} ({one.reason.rstrip('.')})." for one in unread[:LISTED]]
+    """Return a note for each of the first `LISTED` unread sources, and a note with the number of others."""
+    notes = [f"Not read: {failed.path} ({failed.reason.rstrip('.')})." for failed in unread[:LISTED]]
     more = len(unread) - LISTED
     return [*notes, f"Not read: {more} more."] if more > 0 else notes
 
 
 def notes_of(state: ResearchState) -> list[str]:
-    """Return the notes under the report of the present question."""
+    """Return the notes below the report of the current question."""
     run, findings = state.run, state.findings.values()
-    unasked = "Nobody could be asked, so the question was taken as it stands. What stayed open:"
+    unasked = "No clarification was possible, so the question was taken as written. Left open:"
     notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
     if run.stop_reason:
         notes.append(_line("Research ended early", run.stop_reason))
@@ -298,11 +272,11 @@ def notes_of(state: ResearchState) -> list[str]:
     notes += [f"{'Still open' if is_graded else 'Not found'}: {gap}" for gap in unanswered(state)]
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
-        notes.append(f"Statements marked as not verified: {marked}. No source was found to say so, or only in part.")
+        notes.append(f"Statements marked as not verified: {marked}. No source fully supports them.")
     actions = own_actions(state)
     notes += source_notes(state.report.cited(state.sources) if state.report else ())
     notes += redacted_notes(actions) + failed_notes(actions)
-    # Steps of a typed plan name their failures themselves, with their reasons.
+    # `gaps_of` already has the failed steps of a typed plan, with their reasons.
     reported = {words for finding in findings for words in finding.failures}
     broken: dict[str, str] = {}
     for words in dict.fromkeys(words.rstrip(".") for action in actions for words in action.broken):
@@ -314,7 +288,7 @@ def notes_of(state: ResearchState) -> list[str]:
 
 
 def source_notes(cited: Iterable[Source]) -> Iterator[str]:
-    """Yield a note on each source that was retracted, and on each of which a copy was read."""
+    """Yield a note on each source that was retracted or read from a copy."""
     for source in cited:
         if source.is_retracted:
             yield f"Source {source.number} was retracted (Crossref)."
@@ -324,77 +298,70 @@ def source_notes(cited: Iterable[Source]) -> Iterator[str]:
 
 
 def asked_notes(names: Iterable[str]) -> list[str]:
-    """Return a note on third parties that were asked about papers and pages, if any were."""
+    """Return a note on the third parties that were asked about papers and pages; empty if there are none."""
     named = ", ".join(dict.fromkeys(names))
     return [f"Asked for open or archived copies and for retractions: {named} (open_copies)."] if named else []
 
 
 def unanswered(state: ResearchState) -> list[str]:
-    """Return what the report leaves open of its checklist; of a report that was not graded, what was not found.
+    """Return the checklist items that the report leaves open; if it was not graded, its researchers' gaps.
 
-    The checklist says what the request asks for; gaps of single researchers say more, and several times.
+    The checklist is preferred, since researchers' gaps go beyond the request and repeat each other.
     """
     if state.draft and state.draft.grades:
-        return list(dict.fromkeys(one.missing or one.requirement for one in state.draft.open_grades))
+        return list(dict.fromkeys(grade.missing or grade.requirement for grade in state.draft.open_grades))
     return missing_of(state.run, state.findings.values(), state.memory.values())
 
 
 def redacted_notes(actions: Iterable[Action]) -> list[str]:
-    """Return a note on the words that were left out of web queries, if there are any."""
+    """Return a note on the words that were left out of web queries; empty if there are none."""
     words = list({word.casefold(): word for action in actions for word in action.redacted}.values())
     if not words:
         return []
     named = ", ".join(words[:WORDS_NAMED]) + (f" and {more} more" if (more := len(words) - WORDS_NAMED) > 0 else "")
     return [
-        f"Web searches were made without words that stand only in your documents: {named}. "
-        "What is to be searched for must stand in the question, or be allowed by mix_private."
+        f"Web searches left out words that are only in your documents: {named}. "
+        "To search the web for such words, use them in the question, or set mix_private."
     ]
 
 
 def failed_notes(actions: Iterable[Action]) -> list[str]:
-    """Return a note on each tool that raised errors: how often, and of which kind."""
+    """Return a note on each tool that raised errors, with the number and kind of errors."""
     counts = Counter((action.tool, kind) for action in actions for kind in action.failed)
     often = [("once" if times == 1 else f"{times} times", *failure) for failure, times in counts.items()]
     return [f"The tool {tool} failed {times} ({kind})." for times, tool, kind in often]
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
-    """Return what was not found, in order, without what `gaps_of` names with a reason."""
+    """Return what was not found, in order, except tasks that `gaps_of` reports with a reason."""
     own = [observation for observation in memory if observation.question_id == run.id]
-    explained = {finding.task for finding in findings if finding.question_id == run.id and _has_reason(finding)}
+    explained = {
+        finding.task
+        for finding in findings
+        if finding.question_id == run.id and (finding.ended != "done" or finding.is_withheld or finding.failures)
+    }
     return [gap.text for gap in sorted(open_gaps(own), key=order_of) if gap.text not in explained]
 
 
 def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
-    """Return what was not researched to the end, or could not be searched, and why."""
+    """Return notes on what was not fully researched, left out, or not searchable, and why."""
     own = [finding for finding in findings if finding.question_id == run.id]
     unfinished = [finding for finding in own if finding.ended != "done"]
     faults = {action.fault for finding in own for action in finding.actions if action.fault}
-    withheld = [finding for finding in findings if finding.is_withheld]
-    return [
-        *(_line("Not researched to the end", finding.task, finding.reason) for finding in unfinished),
-        *(_line("Found, but left out", finding.task, WITHHELD) for finding in withheld),
-        *(_line("Left out", finding.task, _results(finding.withheld)) for finding in own if finding.withheld),
-        *(
-            _line("Something failed on the way", finding.task, "; ".join(dict.fromkeys(finding.failures)))
-            for finding in own
-            if finding.ended == "done" and finding.failures
-        ),
-        *sorted(faults - {finding.reason for finding in unfinished}),
-    ]
-
-
-def _has_reason(finding: Finding) -> bool:
-    return finding.ended != "done" or finding.is_withheld or bool(finding.failures)
-
-
-def _results(count: int) -> str:
-    what = "a result; " if count == 1 else f"{count} results; "
-    return f"{what}{WITHHELD}"
+    notes = [_line("Not researched to the end", finding.task, finding.reason) for finding in unfinished]
+    notes += [_line("Found, but left out", finding.task, WITHHELD) for finding in findings if finding.is_withheld]
+    for finding in own:
+        if finding.withheld:
+            results = "a result" if finding.withheld == 1 else f"{finding.withheld} results"
+            notes.append(_line("Left out", finding.task, f"{results}; {WITHHELD}"))
+    for finding in own:
+        if finding.ended == "done" and finding.failures:
+            notes.append(_line("Errors during the research", finding.task, "; ".join(dict.fromkeys(finding.failures))))
+    return [*notes, *sorted(faults - {finding.reason for finding in unfinished})]
 
 
 def _line(*parts: str) -> str:
-    """Return a note of these parts, with one sign between two of them and one at its end, whatever theirs are."""
+    """Join the parts of a note with colons, replacing their final punctuation, and end it with a full stop."""
     text = ""
     for part in (part.rstrip(" .:") for part in parts):
         is_after_question = text.endswith(("?", "!"))

@@ -1,5 +1,6 @@
-"""Splits texts and compares them, whatever they are about.
+"""General text functions: splitting, stemming, comparing and repairing.
 
-Given: a text. Given back: its words, stems, sentences, passages, dates and prose; which texts say the same; several
-lists or two halves of a text in one. Read `words` first, then `sentences`.
+`words` and `stems` split text into words and index terms, `sentences` into passages, sections and sentences;
+`quantities` reads and recalculates numbers, `similarity` compares and deduplicates texts, `continuation` joins
+truncated model output with its continuation and finds endless repetition. Start with `words`.
 """

@@ -1,4 +1,4 @@
-"""Finds texts that say nearly the same, sources that reprint each other, and sentences that repeat what was said."""
+"""Finds near-duplicates: statements with the same meaning, reprinted sources, repeated sentences; and list helpers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, st
 
 WHOLE_TITLE = 1.0
 SUBJECT_ONLY = 0.7
-"""For a question that contains the title without its remark: "Velm" for "Velm (river)"."""
+"""Score if a question contains a title only without its remark: "Velm" for "Velm (river)"."""
 _REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
 Item = TypeVar("Item")
 Key = TypeVar("Key")
 NEAR = 0.8
-"""Similarity of their stems from which on two texts say the same, if their decisive words are the same."""
+"""Minimum Jaccard index of the stems of two texts with equal decisive words to count as saying the same."""
 KEPT = 4096
-"""Texts whose meaning is cached: each is compared with many."""
+"""Number of cached meanings, since each text is compared with many others."""
 _DECISIVE = NEGATIONS | QUESTION_WORDS | (NUMBER_WORDS.keys() - {"one"})
 _WRITTEN_OUT = (
     (re.compile(r"\bcan(?:['’]t|not)\b", re.IGNORECASE), "can not"),
@@ -32,28 +32,25 @@ _WRITTEN_OUT = (
 )
 _LATER_WORD = re.compile(r"(?<=[^\W_])[^\w.!?。！？]+([^\W\d_][\w’'-]*)")
 SHINGLE = 5
-"""Words in a row (w-shingles) by which texts are compared."""
+"""Length, in words, of the w-shingles used to compare texts."""
 REPRINT = 0.6
-"""Share of the shorter text's shingles that the longer one must contain to count as the same text."""
+"""Minimum share of the shorter text's shingles in the longer text to count as a reprint."""
 LONGEST = 50_000
-"""Characters of a text that are compared at most."""
+"""Maximum number of characters of a text to compare."""
 FEWEST = 20
-"""Shingles below which a text may be a mere quotation."""
+"""Minimum number of shingles; a shorter text may be a mere quotation."""
 REPEATED = 0.8
-"""Share of a text's shingles that another one must contain for it to be left out."""
+"""A text is dropped if an earlier text contains this share of its shingles."""
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Value]:
-    """Return the values without those whose key came before."""
-    first: dict[object, Value] = {}
-    for value in values:
-        first.setdefault(key(value), value)
-    return list(first.values())
+    """Return the first value for each key."""
+    return [same[0] for same in grouped(values, key).values()]
 
 
 def grouped(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:
-    """Return the values by their keys, in the order in which these came first."""
+    """Return the values by key, keys in order of first appearance."""
     groups: dict[Key, list[Value]] = {}
     for value in values:
         groups.setdefault(key(value), []).append(value)
@@ -66,13 +63,13 @@ def interleave(lists: Iterable[Iterable[Value]]) -> list[Value]:
 
 
 def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int) -> list[Value]:
-    """Return at most a given number of values of each key in their order, then the others."""
+    """Return the first `most` values of each key in their order, then the rest."""
     counts = Counter[Hashable]()
-    first, behind = list[Value](), list[Value]()
+    first, rest = list[Value](), list[Value]()
     for value in values:
         counts[key(value)] += 1
-        (first if counts[key(value)] <= most else behind).append(value)
-    return [*first, *behind]
+        (first if counts[key(value)] <= most else rest).append(value)
+    return [*first, *rest]
 
 
 def subject_of(title: str) -> str:
@@ -81,48 +78,45 @@ def subject_of(title: str) -> str:
 
 
 def title_match(title: str, question: str, run: str) -> float:
-    """Return how well a question mentions a title: 1 for all of it, less for its main part, else 0.
+    """Score how fully a question mentions a title: 1 for all of it, less for its main part, else 0.
 
-    Args:
-        title: A document's title.
-        question: A question; a title's main part counts only with the same capitals, and in any form of its last word.
-        run: The question as `stem_run` reads it.
+    The main part must have the same capitals, but any form of its last word counts. `run` is `stem_run(question)`.
     """
-    if _is_in(stem_run(title), run):
+
+    def is_named(stems: str) -> bool:
+        return len(stems) > 3 and stems in run and not STOP_WORDS.issuperset(stems.split())
+
+    if is_named(stem_run(title)):
         return WHOLE_TITLE
     subject = subject_of(title)
-    found = _is_in(stem_run(subject), run) and re.search(rf"(?<!\w){re.escape(subject)}", question)
+    found = is_named(stem_run(subject)) and re.search(rf"(?<!\w){re.escape(subject)}", question)
     return SUBJECT_ONLY if found else 0.0
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether the text contains the name as whole words, with its capitals."""
+    """Whether the text contains the name as whole words, case-sensitive."""
     return len(name) > 2 and name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def _is_in(title: str, question: str) -> bool:
-    return len(title) > 3 and title in question and not STOP_WORDS.issuperset(title.split())
-
-
 def rarity(total: int, count: int) -> float:
-    """Return the inverse document frequency (of BM25) of a word that stands in `count` of `total` passages."""
+    """Return the inverse document frequency (BM25) of a word in `count` of `total` passages."""
     return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
 class Meaning(NamedTuple):
-    """What a text is compared by."""
+    """The words used to compare statements."""
 
     stems: frozenset[str]
-    """Stems of the words that carry meaning; of all words if none does."""
+    """Stems of the content words; of all words if there are no content words."""
     decisive: frozenset[str]
-    """Numbers, negations and question words: with another one of these it is another statement."""
+    """Numbers, negations and question words; statements that differ in them are different."""
     names: frozenset[str]
-    """Stems of the names in it."""
+    """Stems of the names."""
 
 
 @lru_cache(maxsize=KEPT)
 def meaning(text: str) -> Meaning:
-    """Return what a text is compared by."""
+    """Return the words used to compare a text."""
     words = tokens(expand_negations(text))
     decisive = frozenset(word for word in words if word in _DECISIVE or any(map(str.isdigit, word)))
     return Meaning(frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS, decisive, inner_names(text))
@@ -130,36 +124,36 @@ def meaning(text: str) -> Meaning:
 
 @lru_cache(maxsize=KEPT)
 def normalised(text: str) -> str:
-    """Return the words without case, endings and function words; texts that share them count as the same."""
+    """Return the text's stems, without function words; texts with equal results count as the same."""
     words = tokens(expand_negations(text))
     kept = [word if word in _DECISIVE else stem(word) for word in words if word in _DECISIVE or word not in STOP_WORDS]
     return " ".join(kept or words) or " ".join(text.split())
 
 
 def expand_negations(text: str) -> str:
-    """Return the text with `n't` written out."""
+    """Return the text with `n't` written as `not`."""
     for short, whole in _WRITTEN_OUT:
         text = short.sub(whole, text)
     return text
 
 
 def inner_names(text: str) -> frozenset[str]:
-    """Return the stems of the capitalised words that do not begin a sentence."""
+    """Return the stems of capitalised words that do not begin a sentence."""
     inner = (match.group(1) for match in _LATER_WORD.finditer(text))
     return frozenset(part for word in inner if word[0].isupper() for part in stems(word))
 
 
-def is_same(one: Meaning, other: Meaning) -> bool:
-    """Whether two texts say nearly the same: of the same names, with the same numbers and negations."""
-    if one.decisive != other.decisive or (one.names - other.names and other.names - one.names):
+def is_same(first: Meaning, second: Meaning) -> bool:
+    """Whether two texts say nearly the same about the same names, with the same numbers and negations."""
+    if first.decisive != second.decisive or (first.names - second.names and second.names - first.names):
         return False
     # The Jaccard index.
-    every = one.stems | other.stems
-    return not every or len(one.stems & other.stems) / len(every) >= NEAR
+    every = first.stems | second.stems
+    return not every or len(first.stems & second.stems) / len(every) >= NEAR
 
 
 def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -> list[list[Item]]:
-    """Return the connected components of a relation; the order of the items makes no difference to the groups."""
+    """Return the connected components of a relation; the groups do not depend on the order of the items."""
     left, groups = list(items), []
     while left:
         group, left = [left[0]], left[1:]
@@ -172,48 +166,44 @@ def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -
 
 
 def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """Return groups of sources (keys) whose texts are nearly the same, by containment of shingles (Broder 1997)."""
-    if len(texts) < 2:
-        return []
-    runs = {key: runs_of(text) for key, text in texts.items()}
-    groups = components(runs, lambda one, other: overlap(runs[one], runs[other]) >= REPRINT)
+    """Return groups of keys whose texts are nearly the same, by containment of shingles (Broder 1997)."""
+    runs = {key: runs_of(text) for key, text in texts.items()} if len(texts) > 1 else {}
+    groups = components(runs, lambda first, second: overlap(runs[first], runs[second]) >= REPRINT)
     return sorted(tuple(sorted(group)) for group in groups if len(group) > 1)
 
 
 def runs_of(text: str) -> frozenset[int]:
-    """Return the shingles of a text as checksums, which take less memory."""
+    """Return checksums of a text's shingles, to save memory."""
     words = tokens(text[:LONGEST])
     runs = zip(*(words[start:] for start in range(SHINGLE)), strict=False)
     return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
 
 
-def overlap(one: frozenset[int], other: frozenset[int]) -> float:
-    """Return the share of the shorter text's shingles that the longer one contains; 0 if one is too short."""
-    fewest = min(len(one), len(other))
-    return len(one & other) / fewest if fewest >= FEWEST else 0.0
+def overlap(first: frozenset[int], second: frozenset[int]) -> float:
+    """Return the share of the shorter text's shingles found in the longer one; 0 if either text is too short."""
+    fewest = min(len(first), len(second))
+    return len(first & second) / fewest if fewest >= FEWEST else 0.0
 
 
-class _Item:
+class _Comparable:
     def __init__(self, text: str) -> None:
         self.words = tokens(text)
         self.runs = runs_of(text)
         self.specifics = {*_FIGURE.findall(text), *inner_names(text)}
 
-    def is_contained_in(self, other: _Item) -> bool:
-        """Whether the other text says all of this one, with the same figures and names."""
+    def is_contained_in(self, other: _Comparable) -> bool:
+        """Whether the other text says everything in this one, with the same numbers and names."""
         if self.words == other.words:
             return True
-        is_long = len(self.runs) >= FEWEST
-        return (
-            is_long and self.specifics <= other.specifics and len(self.runs & other.runs) >= REPEATED * len(self.runs)
-        )
+        is_specific = len(self.runs) >= FEWEST and self.specifics <= other.specifics
+        return is_specific and len(self.runs & other.runs) >= REPEATED * len(self.runs)
 
 
 def without_repeated(items: Iterable[Item], text_of: Callable[[Item], str]) -> list[Item]:
-    """Return the items without those whose text an earlier one contains nearly word for word."""
-    kept: list[tuple[Item, _Item]] = []
+    """Drop items whose text is contained in an earlier item nearly word for word."""
+    kept: list[tuple[Item, _Comparable]] = []
     for item in items:
-        text = _Item(text_of(item))
+        text = _Comparable(text_of(item))
         if not any(text.is_contained_in(other) for _, other in kept):
             kept.append((item, text))
     return [item for item, _ in kept]

@@ -1,4 +1,4 @@
-"""Splits texts and questions into the words that the index uses: stems by the rules of their language."""
+"""Splits texts and questions into index terms: stems according to the rules of their language."""
 
 from __future__ import annotations
 
@@ -18,98 +18,98 @@ STEMMED = frozenset((
     "ar", "bs", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fa", "fi", "fr", "ga", "hi", "hr", "hu", "hy", "id",
     "it", "lt", "ne", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sr", "sv", "ta", "tr",
 ))  # fmt: skip
-"""Languages with a Snowball algorithm; all others use the English one, as English names are everywhere."""
+"""Languages with a Snowball algorithm; others use the English one, since English names occur everywhere."""
 _RELATIVES = {"bs": "sr", "hr": "sr", "nn": "no"}
-"""Languages whose words are cut by the algorithm of another one."""
+"""Languages that use the algorithm of a related language."""
 TAG = "_"
-"""Stands between a language and a stem of it, so that words of two languages never count as one; in no word."""
+"""Separates language code and stem, so that words of two languages never match; no word contains it."""
 CACHED = 60_000
-"""Words of one language whose stems are cached."""
+"""Maximum number of cached stems per language."""
 _ACCENTS = re.compile(
     r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 )
-# Characters of these scripts take the marks above, below and beside them along.
 _FIRST = re.compile(f"[{UNSPACED}]")
+_RUN = rf"[{UNSPACED}][{UNSPACED}MARKS]*"
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 def tokens_of(text: str, language: str) -> list[str]:
-    """Return the index terms of a text in this language: stems, or pieces of words in scripts without spaces."""
+    """Return the index terms of a text in this language: stems, or for unspaced scripts characters and pairs."""
     words, pieces = words_and_pieces(text)
     return [*map(_stems_of(language).__getitem__, words), *pieces]
 
 
 def forms_of(words: Iterable[str], languages: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the index terms that each word of a question may have, in these languages and in English."""
+    """Return the possible index terms of each word of a question, in these languages and in English."""
     codes = ("", *languages)
-    # A word without its accents means the same, but may have another stem.
+    # Without its accents, a word means the same but may have another stem.
     return [
-        tuple(dict.fromkeys(index_term(one, code) for one in (word, bare(word)) for code in codes)) for word in words
+        tuple(dict.fromkeys(index_term(form, code) for form in (word, bare(word)) for code in codes)) for word in words
     ]
 
 
 def index_term(word: str, language: str) -> str:
-    """Return what a word of a text in this language is indexed by."""
+    """Return the index term of a word in this language."""
     return _stems_of(language)[word]
 
 
 def stemmer_version() -> int:
-    """Return a number that changes when the same word may get another stem."""
+    """Return a number that changes whenever stems may change."""
     import Stemmer
 
     return crc32(f"{Stemmer.version()} {unicodedata.unidata_version}".encode())
 
 
 class _Stems(dict[str, str]):
-    """A cache of what the words of one language are indexed by."""
+    """A cache of the index terms of one language."""
 
     def __init__(self, language: str) -> None:
         import Stemmer
 
         super().__init__()
         self._tag = f"{language}{TAG}" if language else ""
-        # Its own cache would duplicate this one.
+        # The stemmer's own cache is off (0), since it would duplicate this one.
         self._stemmer = Stemmer.Stemmer(_RELATIVES.get(language, language or "en"), 0)
         self._lock = Lock()
 
     def __missing__(self, word: str) -> str:
         if len(self) >= CACHED:
             self.clear()
-        self[word] = found = self._cut(word)
-        return found
-
-    def _cut(self, word: str) -> str:
         if not (word.isascii() and word.isalpha()) and (is_unspaced(word) or any(map(str.isdigit, word))):
-            return bare(word)
-        with self._lock:
-            stem: str = self._stemmer.stemWord(word)
-        return self._tag + (stem if stem.isascii() else bare(stem))
-
-
-def _stems_of(language: str) -> _Stems:
-    return _stems(language if language in STEMMED else "")
+            term = bare(word)
+        else:
+            with self._lock:
+                stem: str = self._stemmer.stemWord(word)
+            term = self._tag + (stem if stem.isascii() else bare(stem))
+        self[word] = term
+        return term
 
 
 @cache
-def _stems(language: str) -> _Stems:
-    return _Stems(language)
+def _stems_of(language: str) -> _Stems:
+    """Return the cache of a language; languages without an algorithm share one."""
+    return _Stems(language) if language in STEMMED or not language else _stems_of("")
 
 
 def words_and_pieces(text: str) -> tuple[list[str], list[str]]:
-    """Return the words of a text in lower case; and of unspaced scripts each character and each pair of neighbours."""
-    plain = _plain(text)
-    runs = [] if plain.isascii() else _run().findall(plain)
+    """Return a text's words in lower case, and for unspaced scripts each character and pair of neighbours."""
+    plain, unspaced = _plain(text), _with_marks(_RUN)
+    runs = [] if plain.isascii() else unspaced.findall(plain)
     if not runs:
         return _words(plain), []
     units = map(_units, _words(" ".join(runs)))
-    return _words(_run().sub(" ", plain)), [*chain.from_iterable((*of_run, *_pairs(of_run)) for of_run in units)]
+    return _words(unspaced.sub(" ", plain)), [*chain.from_iterable((*of_run, *_pairs(of_run)) for of_run in units)]
 
 
 def sought_words(question: str) -> list[str]:
-    """Return the words of a question in lower case; of unspaced scripts the pairs of neighbouring characters."""
-    # Words of other scripts may stand beside unspaced ones without a space.
-    return [*chain.from_iterable(map(_sought, _words(_run().sub(r" \g<0> ", _plain(question)))))]
+    """Return the words of a question in lower case; for unspaced scripts, pairs of neighbouring characters."""
+    found = list[str]()
+    # Words in other scripts may adjoin unspaced ones.
+    for word in _words(_with_marks(_RUN).sub(r" \g<0> ", _plain(question))):
+        units = _units(word) if is_unspaced(word) else [word]
+        found += _pairs(units) or units
+    return found
 
 
 def words_of(text: str) -> list[str]:
@@ -118,7 +118,7 @@ def words_of(text: str) -> list[str]:
 
 
 def bare(word: str) -> str:
-    """Return the word without accents and vowel points; in unspaced scripts these are part of the letters."""
+    """Return the word without accents and vowel points, which unspaced scripts keep as part of the letters."""
     if word.isascii() or is_unspaced(word):
         return word
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
@@ -130,7 +130,7 @@ def is_unspaced(word: str) -> bool:
 
 
 def title_key(title: str) -> str:
-    """Return the words of a title by which a question mentions it, without a remark in brackets at the end."""
+    """Return the normalised words of a title, without a remark in brackets at the end, to look it up in questions."""
     return " ".join(words_of(_IN_BRACKETS.sub("", title)) or words_of(title))
 
 
@@ -139,20 +139,13 @@ def _plain(text: str) -> str:
 
 
 def _words(plain: str) -> list[str]:
-    words: list[str] = _word().findall(plain)
+    words: list[str] = _with_marks(r"\w[\wMARKS]*").findall(plain)
     return words
 
 
-def _sought(word: str) -> list[str]:
-    if not is_unspaced(word):
-        return [word]
-    units = _units(word)
-    return _pairs(units) or units
-
-
 def _units(run: str) -> list[str]:
-    # Without marks, which Chinese, Japanese and Korean have none of, every character is one.
-    return _unit().findall(run) if _mark().search(run) else list(run)
+    """Return the characters with their combining marks; Chinese, Japanese and Korean have none."""
+    return _with_marks(r"\w[MARKS]*").findall(run) if _with_marks("[MARKS]").search(run) else list(run)
 
 
 def _pairs(units: list[str]) -> list[str]:
@@ -160,51 +153,31 @@ def _pairs(units: list[str]) -> list[str]:
 
 
 @cache
-def _word() -> re.Pattern[str]:
-    return re.compile(rf"\w[\w{marks()}]*")
-
-
-@cache
-def _run() -> re.Pattern[str]:
-    return re.compile(rf"[{UNSPACED}][{UNSPACED}{marks()}]*")
-
-
-@cache
-def _unit() -> re.Pattern[str]:
-    return re.compile(rf"\w[{marks()}]*")
-
-
-@cache
-def _mark() -> re.Pattern[str]:
-    return re.compile(f"[{marks()}]")
+def _with_marks(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern in which `MARKS` means all combining marks; listing them at import would be too slow."""
+    return re.compile(pattern.replace("MARKS", marks()))
 
 
 class QuestionWords:
-    """The words of a question, to be recognised in texts of any language."""
+    """Recognises the words of a question in texts of any language."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        """Take the words of the question; function words are ignored."""
+        """`words`: the words of the question; function words are ignored."""
         self._words = tuple(dict.fromkeys(words))
         self._roots: dict[str, Mapping[str, str]] = {}
 
     def stems(self, text: str, language: str) -> frozenset[str]:
-        """Return the stems of a text's words; inflected words of the question have the stem of the question's form."""
+        """Return the stems of a text's words; forms of the question's words get the stem of the question's form."""
         return frozenset((*stems(text), *self.counted(text, language)))
 
     def counted(self, text: str, language: str) -> Counter[str]:
-        """Count each word of the question in a text, by its stem (see `words.stem`).
+        """Count each word of the question in a text; keys are stems (see `words.stem`).
 
-        Args:
-            text: A text.
-            language: ISO 639-1 code of its language. In English and languages without rules nothing is counted:
-                `words.stem` covers these forms.
+        `language` is the ISO 639-1 code of the text. For English and languages without stemming rules, nothing is
+        counted, since `words.stem` covers their forms.
         """
         if language not in STEMMED:
             return Counter()
-        roots = self._roots_in(language)
-        return Counter(roots[root] for word in sought_words(text) if (root := index_term(word, language)) in roots)
-
-    def _roots_in(self, language: str) -> Mapping[str, str]:
         if language not in self._roots:
             plain = ((word, tokens(word)) for word in self._words)
             self._roots[language] = {
@@ -212,4 +185,5 @@ class QuestionWords:
                 for word, own in plain
                 if len(own) == 1 and own[0] not in STOP_WORDS
             }
-        return self._roots[language]
+        roots = self._roots[language]
+        return Counter(roots[root] for word in sought_words(text) if (root := index_term(word, language)) in roots)

@@ -14,24 +14,23 @@ from typing import NamedTuple
 
 _LANGUAGES_OF_MONTHS = ("en", "de", "fr", "es", "it", "pt", "nl")
 AMBIGUOUS = frozenset({"ago", "out", "set"})
-"""Short names that are also English words: they are a month only after a day."""
+"""Short month names that are also English words; they mean a month only after a day."""
 EVERYDAY = 6000
-"""The commonest words of a language, which name nothing in particular."""
+"""Number of words that `everyday_words` returns."""
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
 NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS.split(), 1)}
-"""Small numbers in words."""
 UNSPACED = (
     "\u0e00-\u0e3e\u0e40-\u0e4e\u0e50-\u0e59\u0e80-\u0eff\u1000-\u1049\u1050-\u109d\u1780-\u17d3\u17d7\u17dc-\u17ff"
     "\u1950-\u19dd\u1a20-\u1a9f\u1aa7\ua9e0-\ua9ff\uaa60-\uaa76\uaa7a-\uaadd"
     "\u3005-\u3007\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003134f"
 )
-"""The letters, marks and digits of scripts that put no spaces between words, which are read as pairs of neighbours.
+"""Regular expression class of scripts without spaces between words, which are split into pairs of characters.
 
-Thai, Lao, Burmese, Khmer, Tai, Japanese, Chinese and, as its words are long, Korean.
+Thai, Lao, Burmese, Khmer, Tai, Japanese, Chinese and (because its words are long) Korean.
 """
 MARKED = (0x300, 0xFE30)
-"""Range of the characters that are written above, below or beside a letter."""
+"""Range of code points that contains all combining marks."""
 ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
 POSSESSIVE = re.compile(r"['’]s\b")
@@ -39,87 +38,73 @@ FIRST_YEAR, LAST_YEAR = 1900, 2100
 YEAR = r"(?P<year>(?:19|20|21)\d\d)"
 _ANY_YEAR = re.compile(rf"(?={YEAR})")
 LONGEST = 40
-"""Characters of a date before its year, at most."""
+"""Maximum number of characters before the year in a date."""
+# A date does not span lines.
 _GAP = r"(?:[^\S\n]|[._-])*"
-"""A date does not span lines."""
 _ORDINAL = r"(?:st|nd|rd|th|er|º|ª|\.)?"
 _OF = r"(?:(?:de|del|of|di)\s+)?"
 _WORD_END = r"(?![^\W_])"
 
 
 def without_accents(text: str) -> str:
-    """Return the text without accents, with variants of a letter as the usual one."""
+    """Return the text without accents, and with compatibility variants of letters normalised."""
     return "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
 
 
-@cache
-def word_tables(package: str) -> Mapping[str, str]:
-    """Return the tables of a package's `words.toml`, by name: words, a line a group where they go together."""
-    tables: dict[str, str] = tomllib.loads(resources.files(package).joinpath("words.toml").read_text("utf-8"))
-    return tables
+WORDS: Mapping[str, str] = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
+"""The word tables of `words.toml`, by name."""
 
 
-WORDS = word_tables(__package__)
+def _table(name: str) -> frozenset[str]:
+    return frozenset(WORDS[name].split())
 
 
-def month_names(full: Iterable[str], short: Iterable[str] = ()) -> Mapping[str, int]:
-    """Return the numbers of the months by their names in some languages, in lower case, with accents and without.
-
-    Args:
-        full: ISO 639-1 codes of the languages whose whole names are wanted.
-        short: Codes of those whose short names are.
-    """
-    lists = [*(WORDS[f"months_{code}"] for code in full), *(WORDS[f"short_months_{code}"] for code in short)]
-    numbered = [pair for names in lists for pair in enumerate(names.split(), 1)]
-    return {
-        form: number
-        for number, names in numbered
-        for name in names.split("/")
-        for form in (name, without_accents(name))
-    }
-
-
-@cache
-def sure_month_names() -> frozenset[str]:
-    """Return the names that are a month wherever they stand."""
-    return frozenset(all_month_names()) - AMBIGUOUS
-
-
-@cache
-def all_month_names() -> Mapping[str, int]:
-    """Return the numbers of the months by all known names."""
-    return month_names(_LANGUAGES_OF_MONTHS, _LANGUAGES_OF_MONTHS)
-
-
-FUNCTION_WORDS = {code: frozenset(WORDS[f"function_{code}"].split()) for code in ("en", "de", "fr", "es")}
-"""Function words of some languages, without accents, that are no content words of another of these."""
+FUNCTION_WORDS = {code: _table(f"function_{code}") for code in ("en", "de", "fr", "es")}
+"""Function words of some languages, without accents; none is a content word in another of these languages."""
 STOP_WORDS = frozenset().union(*FUNCTION_WORDS.values())
-"""All of them."""
-GENERIC_WORDS = frozenset(WORDS["generic"].split())
-"""Words of requests that name nothing."""
+GENERIC_WORDS = _table("generic")
+"""Words of requests that say nothing about the subject."""
 FAMILIES = {member: line.split()[0] for line in WORDS["families"].strip().splitlines() for member in line.split()}
-"""Words whose forms no ending connects, each with the one that stands for its family."""
-ABBREVIATIONS = frozenset(WORDS["abbreviations"].split())
+"""Base forms of irregular words, by form."""
+ABBREVIATIONS = _table("abbreviations")
 """Words whose full stop does not end a sentence."""
-CLOSING_ABBREVIATIONS = frozenset(WORDS["closing_abbreviations"].split())
-"""Abbreviations that often do stand at the end of one."""
-NEGATIONS = frozenset(WORDS["negations"].split())
-"""Words that negate."""
-QUESTION_WORDS = frozenset(WORDS["question_words"].split())
-"""Words that say what is asked for."""
-UNSURE = frozenset(WORDS["unsure"].split())
-"""Words of statements that are not meant as certain, or not of all."""
-THIRD_PERSONS = frozenset(WORDS["third_persons"].split())
-"""Words for somebody or something that was named before."""
+CLOSING_ABBREVIATIONS = _table("closing_abbreviations")
+"""Abbreviations that often do end a sentence."""
+NEGATIONS = _table("negations")
+QUESTION_WORDS = _table("question_words")
+UNSURE = _table("unsure")
+"""Words that make a statement uncertain or limited to some cases."""
+THIRD_PERSONS = _table("third_persons")
+"""Pronouns that refer to somebody or something mentioned before."""
+UNSPECIFIC_WORDS = STOP_WORDS | GENERIC_WORDS
 
-MONTHS = frozenset(month_names(["en"]))
+
+def _month_names(tables: Iterable[str]) -> Mapping[str, int]:
+    numbered = [pair for table in tables for pair in enumerate(WORDS[table].split(), 1)]
+    pairs = [(name, number) for number, names in numbered for name in names.split("/")]
+    return {form: number for name, number in pairs for form in (name, without_accents(name))}
+
+
+MONTHS = frozenset(_month_names(["months_en"]))
 """The months in English."""
 
 
 @cache
+def all_month_names() -> Mapping[str, int]:
+    """Return the month numbers (from 1) by all known names, in lower case, with and without accents."""
+    return _month_names(f"{length}_{code}" for length in ("months", "short_months") for code in _LANGUAGES_OF_MONTHS)
+
+
+@cache
+def sure_month_names() -> frozenset[str]:
+    """Return the month names that have no other meaning."""
+    return frozenset(all_month_names()) - AMBIGUOUS
+
+
+@cache
 def everyday_words(language: str) -> frozenset[str]:
-    """Return the commonest words of a language, without accents; none without a list. The first call takes a second."""
-    # Loading its lists is too slow for an import.
+    """Return a language's most common words, without accents; empty if unavailable. The first call takes a second."""
+    # Loading the lists is too slow for an import.
     from spellchecker import SpellChecker
 
     try:
@@ -129,15 +114,20 @@ def everyday_words(language: str) -> frozenset[str]:
     return frozenset(map(without_accents, nlargest(EVERYDAY, counts, key=counts.__getitem__)))
 
 
-UNTELLING = STOP_WORDS | GENERIC_WORDS
-
-
 def tokens(text: str) -> list[str]:
-    """Return the words without case, accents and possessive endings; of unspaced scripts the pairs of characters."""
+    """Return the words without case, accents and possessive endings; for unspaced scripts, pairs of characters."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
         return ASCII_TOKEN.findall(plain)
-    return [piece for run in _token().findall(plain) for piece in ([run] if run.isascii() else _pieces(run))]
+    found = list[str]()
+    for run in _token().findall(plain):
+        if run.isascii():
+            found.append(run)
+        elif re.match(rf"[{UNSPACED}]", run):
+            found += (run[start : start + 2] for start in range(max(1, len(run) - 1)))
+        else:
+            found.append(without_accents(run))
+    return found
 
 
 @cache
@@ -147,29 +137,29 @@ def _token() -> re.Pattern[str]:
 
 @cache
 def marks() -> str:
-    """Return the combining marks, for use in a regular expression; Python's `\\w` leaves them out."""
+    """Return all combining marks, for a regular expression; Python's `\\w` does not match them."""
     return "".join(mark for mark in map(chr, range(*MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))
 
 
 @lru_cache(maxsize=20_000)
 def run_of(name: str) -> str:
-    """Return the words of a name, separated by spaces."""
+    """Return the normalised words of a name, separated by spaces."""
     return " ".join(tokens(name))
 
 
 def plain_run(text: str) -> str:
-    """Return the words of a text between spaces, so that a phrase can be found in it."""
+    """Return the normalised words of a text, each between spaces, to search it for phrases."""
     return f" {' '.join(tokens(text))} "
 
 
 def stem_run(text: str) -> str:
-    """Return the stems of a text's words, between spaces."""
+    """Return the stems of a text's words, each between spaces, to search it for phrases."""
     return f" {' '.join(map(stem, tokens(text)))} "
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Return the word without its commonest English endings; words of one family share one stem."""
+    """Return the word without common English endings; the forms of an irregular word share a stem."""
     if word in FAMILIES:
         return FAMILIES[word]
     short = _without_ending(word)
@@ -177,23 +167,24 @@ def stem(word: str) -> str:
 
 
 def stems(text: str) -> list[str]:
-    """Return the stems of the words that carry meaning, in order."""
+    """Return the stems of the words that are not stop words, in order."""
     return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
 
 
 def names(text: str) -> list[str]:
-    """Return phrases in quotation marks and runs of capitalised words, in order, each once."""
+    """Return the distinct phrases in quotation marks and runs of capitalised words, in order."""
     quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
     matches = _name().finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
     runs = dict.fromkeys(_trimmed(match.group()) for match in matches)
-    specific = [name for name in runs if not UNTELLING.issuperset(run_of(name).split())]
+    specific = [name for name in runs if not UNSPECIFIC_WORDS.issuperset(run_of(name).split())]
     found = [*(name for name in quoted if stems(name)), *specific]
     return list(dict.fromkeys(name for name in found if len(name) > 1))
 
 
 @cache
 def _name() -> re.Pattern[str]:
-    """Return the pattern of a run of capitalised words; Python's patterns have no class for lower-case letters."""
+    """Return the pattern of a run of capitalised words."""
+    # Python's patterns have no class for lower-case letters.
     small = "".join(letter for letter in map(chr, range(0x10000)) if letter.islower())
     word = rf"(?:[A-Z]\.(?=[\s,;])|[^\W\d_{small}][\w’'\-.]*\w|[A-Z])"
     joint = "(?:of|the|de|del|la|von|van|der|den|ibn|bin|al|du|da|di|y|in|at) "
@@ -209,59 +200,53 @@ def _trimmed(run: str) -> str:
     return " ".join(parts)
 
 
-def _pieces(run: str) -> list[str]:
-    if not re.match(rf"[{UNSPACED}]", run):
-        return [without_accents(run)]
-    return [run[start : start + 2] for start in range(max(1, len(run) - 1))]
-
-
 def _without_ending(word: str) -> str:
     for ending, rest, replacement in (("ies", 2, "y"), ("sses", 2, "ss"), ("ing", 4, ""), ("ed", 4, ""), ("s", 3, "")):
         if word.endswith(ending) and len(word) >= len(ending) + rest and not word.endswith(("ss", "us", "is")):
             short = word.removesuffix(ending) + replacement
-            # "planned" is of "plan", but "added" of "add", and "called" of "call".
+            # The stem of "planned" is "plan", but that of "added" is "add", and that of "called" is "call".
             is_doubled = ending in ("ing", "ed") and len(short) > 3 and short[-1] == short[-2] not in "aeiouflsz"
             return short[:-1] if is_doubled else short
     return word
 
 
 class WrittenDate(NamedTuple):
-    """A date and its place in the text."""
+    """A date and its offsets in the text."""
 
     iso: str
-    """A year, a month or a day: 2024, 2024-05, 2024-05-03."""
+    """ISO year, month or day: 2024, 2024-05, 2024-05-03."""
     start: int
     end: int
 
 
-def date_at(words: str, place: int) -> WrittenDate | None:
-    """Return the date whose words begin at this place of a text."""
+def date_at(words: str, position: int) -> WrittenDate | None:
+    """Return the date that begins at this offset of a text; None if there is none."""
     for form in _forms():
-        found = form.match(words, place)
+        found = form.match(words, position)
         if found and (iso := _iso(found)):
             return WrittenDate(iso, *found.span())
     return None
 
 
 def dates_in(words: str) -> Iterator[WrittenDate]:
-    """Yield the dates from left to right, none inside a longer date, number or word."""
-    place = 0
-    # There is no date without a year.
+    """Yield the dates from left to right, except inside a longer date, number or word."""
+    position = 0
+    # Every date has a year.
     for year in _ANY_YEAR.finditer(words):
-        place = max(place, year.start() - LONGEST)
-        while place <= year.start():
-            found = date_at(words, place) if _may_begin(words, place) else None
+        position = max(position, year.start() - LONGEST)
+        while position <= year.start():
+            found = date_at(words, position) if _may_begin(words, position) else None
             if found:
                 yield found
-            place = found.end if found else place + 1
+            position = found.end if found else position + 1
 
 
-def _may_begin(words: str, place: int) -> bool:
-    """Whether a word begins here, or digits after letters: IMG20240501."""
-    if not words[place].isalnum():
+def _may_begin(words: str, position: int) -> bool:
+    """Whether a word begins at this offset, or digits after letters (IMG20240501)."""
+    if not words[position].isalnum():
         return False
-    before = words[place - 1 : place]
-    return not before.isalnum() or (words[place].isdigit() and before.isalpha())
+    before = words[position - 1 : position]
+    return not before.isalnum() or (words[position].isdigit() and before.isalpha())
 
 
 def _iso(found: re.Match[str]) -> str:
@@ -270,7 +255,7 @@ def _iso(found: re.Match[str]) -> str:
     if not FIRST_YEAR <= year <= LAST_YEAR:
         return ""
     if until := parts.get("until") or parts.get("short"):
-        # The year in which a season begins: 2026/27, or 2010-11, which may be a month.
+        # A season counts as its first year: 2026/27, or 2010-11, which may also be a month.
         is_season = int(until) > year if len(until) > 2 else int(until) == (year + 1) % 100
         return str(year) if is_season else ""
     if "first" in parts:
@@ -280,7 +265,7 @@ def _iso(found: re.Match[str]) -> str:
         # 03/05/2024: only the year is certain if both numbers can be a month.
         return _day(year, first, second) if second > 12 else str(year)
     if "name" in parts:
-        # Without regard to case, the pattern takes a dotless "ı" for an "i", which the table does not.
+        # A case-insensitive pattern matches a dotless "ı" with "i"; the table does not.
         month = all_month_names().get(parts["name"].casefold(), 0)
     if not month:
         return str(year)
@@ -294,14 +279,13 @@ def _day(year: int, month: int, day: int) -> str:
         return ""
 
 
-def _one_of(names: Iterable[str]) -> str:
-    return f"(?P<name>{'|'.join(sorted(map(re.escape, names), key=len, reverse=True))})"
-
-
 @cache
 def _forms() -> tuple[re.Pattern[str], ...]:
-    """Return the forms of dates, the longest first, so that no date is taken for a part of itself."""
-    name, sure_name = _one_of(all_month_names()), _one_of(sure_month_names())
+    """Return the patterns of dates, longest first, so that no match is part of a longer date."""
+    name, sure_name = (
+        f"(?P<name>{'|'.join(sorted(map(re.escape, names), key=len, reverse=True))})"
+        for names in (all_month_names(), sure_month_names())
+    )
     day, month = r"(?P<day>\d{1,2})", r"(?P<month>\d{1,2})"
     end = r"(?![.,]?\d)"
     return tuple(

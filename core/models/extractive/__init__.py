@@ -1,7 +1,8 @@
-"""A chat model that reads instead of writing: it takes a request apart, and answers each part with what documents say.
+"""A chat model that only quotes: it splits a request into parts and answers each with passages of documents.
 
-It is given typed facts beside the messages (`models.facts`), and gives back messages and tool calls as any model does.
-Read `roles` first: it says what the model does in each role of a run.
+It reads the facts of a `Request` (`models.request`) instead of the messages, and returns messages and tool calls like
+any model. Start with `roles`, which defines its behaviour in each role of a run. `parts` splits requests, `units`
+splits texts, `choosing` selects the quotes.
 """
 
 from .chat import ExtractiveChatModel

@@ -1,4 +1,4 @@
-"""The chat model: facts go in beside the messages, a message with words or tool calls comes out."""
+"""The extractive chat model: reads facts instead of messages, and answers with text or tool calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TITLE_CHARACTERS = 60
 EMPTY: Mapping[str, Any] = {"string": "", "array": [], "boolean": False, "number": 0, "integer": 0, "object": {}}
 WINDOW = 10_000_000
 CALLED = tool_names.OURS | {tool_names.GENERATE_PLAN, tool_names.LOOK_UP, tool_names.RESEARCH_AGENT}
-"""Tools that a role calls by its own choice; any other one is a form that is to be filled in."""
+"""Tools that a role may choose to call; any other tool is a form to fill in."""
 ANSWERS: dict[Role, Callable[[Facts], str | list[ExtractiveCall]]] = {
     "clarifier": roles.clarify,
     "planner": roles.plan,
@@ -35,13 +35,13 @@ ANSWERS: dict[Role, Callable[[Facts], str | list[ExtractiveCall]]] = {
     "researcher": roles.write_finding,
     "writer": roles.write_report,
 }
-"""What each role does where no form is to be filled in; whoever is missing here only fills in forms."""
+"""Answers by role, when there is no form; the other roles only fill in forms."""
 
 
 def make_plan(facts: Facts) -> Arguments:
     """Return a plan with a step for each part of the request."""
     parts, steps = roles.parts_of(facts), roles.steps_of(facts)
-    # Where several parts make one step, it is taken apart again when it is carried out.
+    # If a step has several parts, its researcher splits it again.
     tasks = roles.tasks_of(parts) if len(steps) == len(parts) else steps
     return {
         "steps": [
@@ -52,24 +52,23 @@ def make_plan(facts: Facts) -> Arguments:
 
 
 def record_summary(facts: Facts) -> Arguments:
-    """Return the user's own words as the summary."""
+    """Return the user's request as the summary."""
     return {"summary": " ".join(facts.request.split())}
 
 
 def record_round(facts: Facts) -> Arguments:
-    """Return what the task asks for as the first query; then what the results quote for it.
+    """Return the first query; after a search, the quotes that answer the task.
 
-    It is complete as soon as something was learned: a second search would show the same, as the search of documents
-    follows names by itself. What no document says is open.
+    One search is enough, since document search follows names by itself. A task that no document answers becomes a gap.
     """
     part = roles.read_task(facts.task)
     if not facts.used:
         return {"next_queries": roles.queries_for(part)[:1]}
     answer, further, absent = roles.answer_to(facts)
-    quotes = [one for one in (*answer, *further) if not absent]
-    # The sentence that says what its pronoun means stands before a unit, each once.
-    learned = dict.fromkeys((one.number, text) for one in quotes for text in (one.meant, one.text) if text)
-    is_known = bool(learned) or any(one.document for one in facts.learnings)
+    quotes = [] if absent else [*answer, *further]
+    # A sentence that explains a unit's pronoun precedes the unit; each text is listed once.
+    learned = dict.fromkeys((unit.number, text) for unit in quotes for text in (unit.meant, unit.text) if text)
+    is_known = bool(learned) or any(learning.document for learning in facts.learnings)
     return {
         "learnings": [{"text": text, "document": number} for number, text in learned],
         "is_complete": is_known,
@@ -83,14 +82,13 @@ FORMS: dict[str, Callable[[Facts], Arguments]] = {
     tool_names.RECORD_SUMMARY: record_summary,
     tool_names.RECORD_ROUND: record_round,
 }
-"""Who fills in which; what a form that is not here requires is left empty."""
+"""Functions that fill in forms, by form name; any other form gets empty values."""
 
 
 class ExtractiveChatModel(BaseChatModel):
-    """Plays one role of a run from facts; the same facts get the same answer, however they are put into words."""
+    """Answers for one role of a run; the answer depends only on the facts, not on the messages."""
 
     role: Role
-    """The role to play."""
 
     @property
     def _llm_type(self) -> str:
@@ -108,7 +106,7 @@ class ExtractiveChatModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return the same model with tools; see `BaseChatModel.bind_tools`."""
+        """Return this model with tools bound; see `BaseChatModel.bind_tools`."""
         functions = [convert_to_openai_tool(tool)["function"] for tool in tools]
         return self.bind(tools=functions, tool_choice=tool_choice, **kwargs)
 
@@ -124,36 +122,34 @@ class ExtractiveChatModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        # Whoever calls it by itself has nothing but messages.
+        # Direct calls pass only messages.
         facts = facts or Facts(request=messages[-1].text if messages else "")
         reply = self._reply(facts, {} if tool_choice == "none" else {tool["name"]: tool for tool in tools})
         if isinstance(reply, str):
             message = AIMessage(content=reply, response_metadata={"finish_reason": "stop"})
         else:
-            # Ids repeat neither in a conversation nor in the next of its thread.
-            seen = [(one.type, one.text, getattr(one, "tool_calls", ())) for one in messages]
+            # Ids must be unique in a thread.
+            seen = [(message.type, message.text, getattr(message, "tool_calls", ())) for message in messages]
             turn = hashlib.sha256(repr(seen).encode()).hexdigest()[:10]
             calls = [
-                tool_call(name=asked.name, args=asked.arguments, id=f"call-{turn}-{place}")
-                for place, asked in enumerate(reply, 1)
+                tool_call(name=call.name, args=call.arguments, id=f"call-{turn}-{number}")
+                for number, call in enumerate(reply, 1)
             ]
             message = AIMessage(content="", tool_calls=calls, response_metadata={"finish_reason": "tool_calls"})
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _reply(self, facts: Facts, tools: Mapping[str, Mapping[str, Any]]) -> str | list[ExtractiveCall]:
-        # A form is the only tool of its call; beside tools of a run stand those that an app has passed.
+        # A form is always the only tool of its call, whereas apps may add tools to those of a run.
         if tools and CALLED.isdisjoint(tools):
             name, form = next(iter(tools.items()))
-            known = FORMS.get(name)
-            return [ExtractiveCall(name, known(facts) if known else _empty(form.get("parameters", {})))]
+            if name in FORMS:
+                return [ExtractiveCall(name, FORMS[name](facts))]
+            schema = form.get("parameters", {})
+            types = {key: schema.get("properties", {}).get(key, {}).get("type") for key in schema.get("required", ())}
+            return [ExtractiveCall(name, {key: EMPTY.get(kind or "string", "") for key, kind in types.items()})]
         if self.role == "researcher" and tools:
             return roles.next_round(facts, tools)
         reply = ANSWERS[self.role](facts)
         if self.role == "clarifier" and tool_names.LOOK_UP in tools and not isinstance(reply, str):
             return roles.look_up(facts, tools)
         return reply
-
-
-def _empty(schema: Mapping[str, Any]) -> Arguments:
-    properties = schema.get("properties", {})
-    return {name: EMPTY.get(properties.get(name, {}).get("type", "string"), "") for name in schema.get("required", ())}

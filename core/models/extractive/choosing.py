@@ -1,7 +1,7 @@
-"""Chooses what to quote: weighs the units of documents for one part of a request, and fills its length.
+"""Chooses the quotes for one part of a request: scores the documents' units and fills a word budget.
 
-Every weight is a share of the request: 1 is a unit that holds all its words. What each mechanism gains stands in
-`docs/decisions/quoting.md`.
+A score is a share of the request's words (weighted by rarity): a unit with all of them scores 1.
+`docs/decisions/quoting.md` shows the effect of each mechanism.
 """
 
 from __future__ import annotations
@@ -24,193 +24,218 @@ from .parts import PASTED, Part, content_words
 from .units import QuotableUnit, units_of
 
 FEWEST_LETTERS, ALIKE = 5, 0.88
-"""Letters and likeness from which on a word that stands nowhere is taken for another spelling of one that does."""
+"""Minimum letters and similarity for treating a word missing from all documents as a variant spelling."""
 CONTEXT = {True: 0.25, False: 0.4}
-"""Weight of a word that only says what a question (true) or a topic (false) is about."""
+"""Weight of context words for a question (`True`) and a topic (`False`)."""
 ABOVE, UNSEEN = 0.85, 0.5
-"""Weight of a word that stands above a unit (in its heading or lead, or its document's title or path), and in none."""
+"""Weight of a word that occurs only above a unit (heading, lead, title, path), and of one that occurs nowhere."""
 RANK, RANKS = 0.4, 8
-"""Bonus of the document that the search showed first, and the rank from which on there is none."""
+"""Score bonus of the first search result, and the rank at which the bonus reaches 0."""
 FIGURE, LONG, OLDER = 0.1, 0.002, 0.5
-"""Bonus for a figure; cost of each word; cost of a document not in force, or of which another edition is meant."""
+"""Bonus for a figure; penalty per word; penalty if the document is not in force or a superseded edition."""
 FADING = 0.4
-"""Share of its weight that a word keeps each time the same document repeats it; in a chain, any document."""
+"""Factor on a word's weight for each repetition in the same document (in a chain: in any document)."""
 CHAIN = 4
-"""Units that are chosen as a chain, for what each adds and how names lead from one to the next."""
+"""Maximum units in a chain, whose units are chosen for new words and for names that link them."""
 LEADING_DOCUMENTS, OF_LEADING = 8, 2
-"""Documents that the search showed first which may add to a chain, and units of each."""
+"""Number of top search results that may extend a chain, and the maximum units from each."""
 TITLE, SHARED, UNRELATED = 0.25, 0.2, -0.2
-"""Bonus of a unit if it or its document names the other one's, or if both hold a rare name; the cost if neither."""
+"""Bonus if a unit names another unit's document; bonus for a shared rare name; penalty if nothing links them."""
 NEAR, LEAST = 0.4, 0.1
-"""Share of the best unit's worth below which nothing more is quoted for a question, and for a topic."""
+"""Minimum score of a quote as a share of the best unit's: for a question, and for a topic."""
 BEARING, GOING_ON = 0.5, 0.1
-"""Share of the best unit's words that a unit must hold to bear on the part, and to go on in an answer's document."""
+"""Minimum share of the best unit's words in a relevant unit, and in a further unit from an already quoted document."""
 LITTLE, ABSENT = 0.34, 0.45
-"""A question is not answered if no chosen unit holds more of its words, and no unit at all holds so many of them."""
+"""A question is unanswered if each chosen unit has at most the first share of its words, and at least the second share
+occurs nowhere."""
 NOTHING = Counter[tuple[int, str]]()
 _APART = re.compile(r"[/_\-.]+")
 
 
 class Chooser:
-    """Weighs the units of documents for one part of a request, and chooses among them."""
+    """Scores the documents' units for one part of a request, and chooses the quotes."""
 
     def __init__(self, documents: Sequence[ShownDocument], part: Part) -> None:
-        """Take the documents in the order in which the search showed them."""
-        self._part, self._documents = part, {one.number: one for one in documents}
-        # A short topic may be a single word that other requests are made of, as "research".
+        """`documents` are in the order of the search results."""
+        self._part, self._documents = part, {document.number: document for document in documents}
+        # A short topic may be a single generic word, such as "research".
         own = content_words(part.text, GENERIC_WORDS if part.is_question else frozenset())
-        self._words = {**content_words(part.context), **own} or {stem(one): one for one in tokens(part.text)}
+        self._words = {**content_words(part.context), **own} or {stem(word): word for word in tokens(part.text)}
         self._own = frozenset(own or self._words)
         self._language = language_by_words(sought_words(part.text), IN_QUESTION)
         self._languages = {
-            one.number: language_by_words(sought_words(" ".join(one.texts)[:4000]), IN_TEXT) for one in documents
+            document.number: language_by_words(sought_words(" ".join(document.texts)[:4000]), IN_TEXT)
+            for document in documents
         }
         self._inflections = QuestionWords(self._words.values())
         self._spelt = self._other_spellings()
-        self._subjects = {one.number: subject_of(one.title) for one in documents}
-        self._units = [one for document in documents for one in _units_of(document)]
-        titled = {one.number: self._held(self._name_of(one), one.number) for one in documents}
-        shown = {one: " ".join((one.text, *one.header, one.heading, one.lead, one.meant)) for one in self._units}
-        inside = {one: self._held(" ".join((one.text, *one.header)), one.number) for one in self._units}
-        self._all = {one: self._held(text, one.number) | titled[one.number] for one, text in shown.items()}
+        self._subjects = {document.number: subject_of(document.title) for document in documents}
+        self._units = list[QuotableUnit]()
+        for document in documents:
+            title, found = document.title.strip(" ."), (unit for text in document.texts for unit in units_of(text))
+            units = dict.fromkeys(unit for unit in found if unit.text.strip(" .") != title)
+            self._units += [unit._replace(number=document.number, position=index) for index, unit in enumerate(units)]
+        titled = {document.number: self._held(self._name_of(document), document.number) for document in documents}
+        inside = {unit: self._held(" ".join((unit.text, *unit.header)), unit.number) for unit in self._units}
+        self._all = {
+            unit: self._held(" ".join((unit.text, *unit.header, unit.heading, unit.lead, unit.meant)), unit.number)
+            | titled[unit.number]
+            for unit in self._units
+        }
         self._counts = Counter(word for words in self._all.values() for word in words)
-        # A word weighs by how rare it is; together they weigh 1.
+        # Rare words weigh more; all weights add up to 1.
         weights = {word: rarity(len(self._units) + 1, self._counts[word]) for word in self._words}
         weights |= {word: weights[word] * CONTEXT[part.is_question] for word in weights.keys() - self._own}
         weights |= {word: weights[word] * UNSEEN for word in weights.keys() - self._counts.keys()}
         self._weights = {word: value / (sum(weights.values()) or 1.0) for word, value in weights.items()}
         self._values = {
-            one: {word: self._weights[word] * (1 if word in inside[one] else ABOVE) for word in sorted(words)}
-            for one, words in self._all.items()
+            unit: {word: self._weights[word] * (1 if word in inside[unit] else ABOVE) for word in sorted(words)}
+            for unit, words in self._all.items()
         }
-        # One of several topics rests on what they are all about.
+        # If there are several topics, all of them have the same context words.
         is_one_of_many = bool(part.context) and not part.is_question
         self._most = 0.0 if is_one_of_many else max(map(self._share, self._units), default=0.0)
-        self._bearing = {one for one in self._units if self._share(one) >= BEARING * self._most}
-        # What only bears on the rest of the request belongs to another topic, if any document knows this one.
-        if is_one_of_many and (about := {one.number for one in self._units if self._all[one] & self._own}):
-            self._bearing = {one for one in self._bearing if one.number in about}
+        self._bearing = {unit for unit in self._units if self._share(unit) >= BEARING * self._most}
+        # If any document is about this topic, units with only the context words belong to another topic.
+        if is_one_of_many and (about := {unit.number for unit in self._units if self._all[unit] & self._own}):
+            self._bearing = {unit for unit in self._bearing if unit.number in about}
         self._older = older_editions(documents, f"{part.text} {part.context}")
         self._standing = {
-            one.number: RANK * max(0.0, 1 - rank / RANKS) - OLDER * (one.number in self._older)
-            for rank, one in enumerate(documents)
+            document.number: RANK * max(0.0, 1 - rank / RANKS) - OLDER * (document.number in self._older)
+            for rank, document in enumerate(documents)
         }
 
     def choose(self, budget: int, further: int) -> tuple[list[QuotableUnit], list[QuotableUnit]]:
-        """Return what answers in at most `budget` words, and what leads through the chain, in `further` more."""
+        """Return the answer (at most `budget` words) and other units of its chain (at most `further` more words)."""
         if len(self._part.text.split()) > PASTED:
             return self._one_of_each(budget), []
         kept: list[QuotableUnit] = []
         if self._part.is_question:
             self._fill(kept, budget, NEAR, most=CHAIN)
-        is_chain = len({one.number for one in kept}) > 1
+        is_chain = len({unit.number for unit in kept}) > 1
         self._fill(kept, budget, NEAR if self._part.is_question else LEAST)
-        answer, whole = [*kept], sum(one.words for one in kept) + further
+        answer, whole = [*kept], sum(unit.words for unit in kept) + further
         for number in [*self._documents][: LEADING_DOCUMENTS * is_chain]:
-            own = sum(one.number == number for one in kept)
+            own = sum(unit.number == number for unit in kept)
             self._fill(kept, whole, -math.inf, most=len(kept) + OF_LEADING - own, only=number)
         return self._in_order(answer), kept[len(answer) :]
 
     def _one_of_each(self, budget: int) -> list[QuotableUnit]:
-        """Return the best short unit of each document, in the order in which the search showed them."""
+        """Return the best unit of each document, preferably a short one, in the order of the search results."""
         most = 1.25 * budget / max(1, len(self._documents))
         best: dict[int, QuotableUnit] = {}
-        for one in sorted(self._all, key=lambda one: (one.words > most, -self._worth(one))):
-            best.setdefault(one.number, one)
+        for unit in sorted(self._all, key=lambda unit: (unit.words > most, -self._worth(unit))):
+            best.setdefault(unit.number, unit)
         return [best[number] for number in self._documents if number in best]
 
     def missing(self, chosen: Sequence[QuotableUnit]) -> list[str]:
-        """Return the names that stand in no document, or the part if nothing answers it; empty if it may be."""
+        """Return the names that occur in no document, or the part's text if nothing answers it; else an empty list."""
         text = self._part.text
         if not chosen:
             return [text]
-        if all(self._speaks_otherwise(one.number) for one in chosen):
-            # Words of one language are not missed in another.
+        if all(self._is_in_other_language(unit.number) for unit in chosen):
             return []
-        named = [name for name in names(text) if self._is_sure(name)]
+        # A capital letter does not mark a name at the start, nor in German, which capitalizes all nouns.
+        beginning, is_german = text.lstrip("\"'“„(¿¡"), self._language == "de"
+        named = [
+            name
+            for name in names(text)
+            if " " in name or not name.replace("-", "").isalpha() or not (is_german or beginning.startswith(name))
+        ]
         if absent := [name for name in named if self._is_absent(name)]:
             return absent
         in_names = {stem(word) for name in named for word in tokens(name) if self._counts[stem(word)]}
         plain = self._own - in_names
-        # What is said of somebody else is no answer.
-        said = [len(self._all[one] & plain) for one in chosen if self._all[one] >= in_names]
+        # Count only units that contain all the names.
+        said = [len(self._all[unit] & plain) for unit in chosen if self._all[unit] >= in_names]
         unseen = sum(not self._counts[word] for word in plain)
-        # The documents use these words, but nowhere of those who are named.
-        is_elsewhere = said and plain and not unseen and not any(self._all[one] & plain for one in chosen)
+        # The documents contain the other words, but not together with the names.
+        is_elsewhere = said and plain and not unseen and not any(self._all[unit] & plain for unit in chosen)
         is_missing = len(plain) > 1 and max(said, default=0) <= LITTLE * len(plain) and unseen >= ABSENT * len(plain)
-        # What one of several questions lacks in words, the others may have named.
+        # One of several questions may rely on words of the others.
         return [text] if (is_missing or is_elsewhere) and not self._part.context else []
 
-    def open_words(self, one: QuotableUnit) -> list[str]:
-        """Return the words of the part that a unit does not hold."""
-        return [word for own, word in self._words.items() if own in self._own - self._all[one]]
+    def open_words(self, unit: QuotableUnit) -> list[str]:
+        """Return the part's words that are missing from a unit."""
+        return [word for own, word in self._words.items() if own in self._own - self._all[unit]]
 
     @cached_property
     def names(self) -> dict[QuotableUnit, frozenset[str]]:
-        """The names in each unit and the subject of its document, in plain words, without those of the request."""
+        """The names in each unit, and its document's subject, in lower case, except those of the request."""
         known = {*tokens(self._part.text)}
-        found = {one: map(tokens, (*names(one.text), self._subjects[one.number])) for one in self._units}
-        return {one: frozenset(" ".join(words) for words in found[one] if not known.issuperset(words)) for one in found}
+        found = {unit: map(tokens, (*names(unit.text), self._subjects[unit.number])) for unit in self._units}
+        return {
+            unit: frozenset(" ".join(words) for words in named if not known.issuperset(words))
+            for unit, named in found.items()
+        }
 
     def _fill(self, kept: list[QuotableUnit], budget: int, least: float, most: int = 0, only: int = 0) -> None:
-        """Add the units that are worth most beside those that are kept, up to a chain of `most`; of a document only."""
-        room = budget - sum(one.words for one in kept)
+        """Add the next best units to `kept`, up to `budget` words in total.
+
+        Args:
+            kept: The units chosen so far; changed in place.
+            budget: Maximum words of all kept units.
+            least: Minimum score as a share of the best unit's.
+            most: Maximum number of kept units; if set, they form a chain.
+            only: Number of the only document to take units from; 0: any.
+        """
+        room = budget - sum(unit.words for unit in kept)
         first = max(map(self._worth, kept), default=0.0)
-        left = [one for one in self._units if one not in kept and (one.number == only if only else self._all[one])]
+        left = [unit for unit in self._units if unit not in kept and (unit.number == only if only else self._all[unit])]
         while left and (not most or len(kept) < most):
-            used = Counter((0 if most else one.number, word) for one in kept for word in self._all[one])
-            links = {one: self._link(one, kept) if self._part.is_question else 0.0 for one in left}
-            worths = {one: self._worth(one, used) + link for one, link in links.items()}
+            used = Counter((0 if most else unit.number, word) for unit in kept for word in self._all[unit])
+            links = {unit: self._link(unit, kept) if self._part.is_question else 0.0 for unit in left}
+            worths = {unit: self._worth(unit, used) + link for unit, link in links.items()}
             best = max(left, key=worths.__getitem__)
             first = first or worths[best]
             if worths[best] < least * first:
                 return
             left.remove(best)
-            is_of_same_text = any(one.number == best.number for one in kept)
+            is_of_same_text = any(unit.number == best.number for unit in kept)
             is_in_text = is_of_same_text and self._part.is_question and not best.cells
             goes_on = is_in_text and self._share(best) >= GOING_ON * self._most
             if (most and links[best] > 0) or (is_of_same_text if only else best in self._bearing or goes_on):
-                # The sentence that continues the best unit is quoted with it.
+                # If the next sentence continues the best unit, quote it too.
                 following = [] if kept else self._units[self._units.index(best) + 1 :][:1]
-                for one in (best, *(one for one in following if one.before and one.heading == best.heading)):
-                    # Only what differs by more than case, spaces and punctuation is quoted twice.
-                    if one.words <= room and tokens(one.text) not in (tokens(other.text) for other in kept):
-                        room -= one.words
-                        kept.append(one)
+                for unit in (best, *(unit for unit in following if unit.before and unit.heading == best.heading)):
+                    # Quote texts that differ only in case, spaces and punctuation once.
+                    if unit.words <= room and tokens(unit.text) not in (tokens(other.text) for other in kept):
+                        room -= unit.words
+                        kept.append(unit)
 
-    def _worth(self, one: QuotableUnit, used: Counter[tuple[int, str]] = NOTHING) -> float:
-        """Return what a unit adds to the units that are kept already."""
-        worth = self._share(one, used) + self._standing[one.number] - LONG * one.words
-        return worth + FIGURE * any(map(str.isdigit, one.text))
+    def _worth(self, unit: QuotableUnit, used: Counter[tuple[int, str]] = NOTHING) -> float:
+        """Return a unit's score; `used` counts the words of units that are already kept."""
+        worth = self._share(unit, used) + self._standing[unit.number] - LONG * unit.words
+        return worth + FIGURE * any(map(str.isdigit, unit.text))
 
-    def _share(self, one: QuotableUnit, used: Counter[tuple[int, str]] = NOTHING) -> float:
-        """Return the share of the request that a unit holds; words that kept units use already count less."""
+    def _share(self, unit: QuotableUnit, used: Counter[tuple[int, str]] = NOTHING) -> float:
+        """Return the share of the request's words in a unit; words counted in `used` weigh less."""
         return math.fsum(
-            value * FADING ** (used[0, word] + used[one.number, word]) for word, value in self._values[one].items()
+            value * FADING ** (used[0, word] + used[unit.number, word]) for word, value in self._values[unit].items()
         )
 
     def _held(self, text: str, number: int) -> frozenset[str]:
-        """Return the words of the request that a text of this document holds."""
+        """Return the request's words (stems) that occur in a text of this document."""
         found = self._inflections.stems(text, self._languages[number])
         return frozenset(self._spelt.get(word, word) for word in found) & self._words.keys()
 
     def _name_of(self, document: ShownDocument) -> str:
-        """Return the title and the path of a document, in words; of one in another language, all that it says.
+        """Return a document's title and path as words, and its whole text if it is in another language.
 
-        Only names and numbers meet across languages: a document that holds them may answer in any unit.
+        Only names and numbers match across languages, so any unit of a document with them may be the answer.
         """
-        # A web address says little in words.
+        # The words in a URL say little.
         path = document.address.partition(":")[2].rpartition(".")[0] if "://" not in document.address else ""
-        texts = document.texts if self._speaks_otherwise(document.number) else ()
+        texts = document.texts if self._is_in_other_language(document.number) else ()
         return " ".join((document.title, _APART.sub(" ", path), *texts))
 
-    def _speaks_otherwise(self, number: int) -> bool:
-        """Whether a document is in another language than the request."""
+    def _is_in_other_language(self, number: int) -> bool:
+        """Whether a document is in another language than the request, so that missing words mean nothing."""
         return bool(self._language) and self._languages[number] not in ("", self._language)
 
     def _other_spellings(self) -> dict[str, str]:
-        """Return the words of the documents that stand for a word of the request that they do not hold as it is."""
-        texts = [text for one in self._documents.values() for text in (self._name_of(one), *one.texts)]
+        """Map stems in the documents to words of the request that occur only in another spelling."""
+        texts = [text for document in self._documents.values() for text in (self._name_of(document), *document.texts)]
         written = sorted({word for text in texts for word in tokens(text) if word.isalpha()})
         known = {stem(word) for word in written}
         found: dict[str, str] = {}
@@ -221,47 +246,45 @@ class Chooser:
         return found
 
     def _in_order(self, units: Sequence[QuotableUnit]) -> list[QuotableUnit]:
-        """Return the rows of the best unit's table first, in the order asked, then the others document by document.
+        """Sort units: first rows of the best unit's table in the order of the request, then the others by document.
 
-        What is outdated comes last, the newest of it first.
+        Outdated documents come last, newest first.
         """
-        dates = {one.number: self._documents[one.number].date if one.number in self._older else "" for one in units}
+        dates = {unit.number: self._documents[unit.number].date if unit.number in self._older else "" for unit in units}
         order = sorted(dates, key=dates.__getitem__, reverse=True)
-        rows = Counter((one.number, one.header) for one in units)
+        rows = Counter((unit.number, unit.header) for unit in units)
         first = (units[0].number, units[0].header) if units else (0, ())
-        places = {word: place for place, word in enumerate(self._words)}
+        asked_order = {word: position for position, word in enumerate(self._words)}
 
-        def key(one: QuotableUnit) -> tuple[bool, bool, int, list[int], int]:
-            is_table = bool(one.header) and (one.number, one.header) == first and rows[first] > 1
-            asked = sorted(places[word] for word in self._all[one]) if is_table else []
-            place = units.index(one) if self._part.is_question else one.place
-            return one.number in self._older, not is_table, order.index(one.number), asked, place
+        def key(unit: QuotableUnit) -> tuple[bool, bool, int, list[int], int]:
+            is_table = bool(unit.header) and (unit.number, unit.header) == first and rows[first] > 1
+            asked = sorted(asked_order[word] for word in self._all[unit]) if is_table else []
+            position = units.index(unit) if self._part.is_question else unit.position
+            return unit.number in self._older, not is_table, order.index(unit.number), asked, position
 
         return sorted(units, key=key)
 
-    def _link(self, one: QuotableUnit, before: Sequence[QuotableUnit]) -> float:
-        """Return how names lead from units of other documents to this one."""
-        if not before or any(other.number == one.number for other in before):
+    def _link(self, unit: QuotableUnit, before: Sequence[QuotableUnit]) -> float:
+        """Return the bonus or penalty for names that link this unit to earlier units of other documents."""
+        if not before or any(other.number == unit.number for other in before):
             return 0.0
-        subject = self._subjects[one.number]
-        if any(mentions(other.text, subject) or mentions(one.text, self._subjects[other.number]) for other in before):
+        subject = self._subjects[unit.number]
+        if any(mentions(other.text, subject) or mentions(unit.text, self._subjects[other.number]) for other in before):
             return TITLE
-        size, shared = len(self._documents), {name for other in before for name in self.names[one] & self.names[other]}
+        shared = {name for other in before for name in self.names[unit] & self.names[other]}
+        size = len(self._documents)
         shares = (math.log(size / self._holders[name]) / math.log(max(2, size / 2)) for name in shared)
         return max([UNRELATED, *(SHARED * min(1.0, value) for value in shares if value > SHARED)])
 
     @cached_property
     def _holders(self) -> Counter[str]:
-        """In how many documents each name stands."""
-        return Counter(name for name, _ in {(name, one.number) for one, found in self.names.items() for name in found})
-
-    def _is_sure(self, name: str) -> bool:
-        """Whether capitals tell a name: not at the beginning of the part, nor in German, which writes all nouns so."""
-        is_plain = " " not in name and name.replace("-", "").isalpha()
-        return not (is_plain and (self._language == "de" or self._part.text.lstrip("\"'“„(¿¡").startswith(name)))
+        """Number of documents with each name."""
+        return Counter(
+            name for name, _ in {(name, unit.number) for unit, found in self.names.items() for name in found}
+        )
 
     def _is_absent(self, name: str) -> bool:
-        """Whether no unit, with what stands above it, holds two thirds of the words of a name."""
+        """Whether no unit, its heading and title included, contains at least two thirds of a name's words."""
         stems = {stem(word) for part in name.split() if not part.islower() for word in tokens(part)}
         stems &= self._words.keys()
         most = max((len(stems & words) for words in self._all.values()), default=0)
@@ -269,33 +292,30 @@ class Chooser:
 
 
 def older_editions(documents: Sequence[ShownDocument], request: str) -> frozenset[int]:
-    """Return the documents that are not in force, and the editions that are not meant.
+    """Return the numbers of documents that are not in force or are not the wanted edition.
 
-    Editions have like names. The one of the time that is named is meant, or the newest.
+    Documents with similar names are editions. The wanted one is that of a time named in the request, else the newest.
     """
     times = [date.iso for date in dates_in(request)]
-    dated = [one for one in documents if one.date]
-    meant = {one.number for one in dated for time in times if one.date.startswith(time) or time.startswith(one.date)}
-    found = {one.number for one in documents if not (one.is_in_force or asks_for_draft(request))}
-    names = {one.number: _words_of_names(one) for one in dated}
-    for one, other in product(dated, dated):
-        length = min(len(one.date), len(other.date))
-        is_passed_over = other.number in meant or one.date[:length] < other.date[:length]
-        pairs = zip(names[one.number], names[other.number], strict=True)
+    dated = [document for document in documents if document.date]
+    meant = {
+        document.number
+        for document in dated
+        for time in times
+        if document.date.startswith(time) or time.startswith(document.date)
+    }
+    found = {document.number for document in documents if not (document.is_in_force or asks_for_draft(request))}
+    names = dict[int, list[set[str]]]()
+    for document in dated:
+        # Words of the file name and of the title, without numbers and months.
+        file = document.address.rpartition("/")[2].rpartition(".")[0]
+        words_of = [tokens(_APART.sub(" ", text)) for text in (file, document.title)]
+        names[document.number] = [{word for word in words if word.isalpha()} - sure_month_names() for words in words_of]
+    for document, other in product(dated, dated):
+        length = min(len(document.date), len(other.date))
+        is_passed_over = other.number in meant or document.date[:length] < other.date[:length]
+        pairs = zip(names[document.number], names[other.number], strict=True)
         is_edition = any(2 * len(first & second) >= len(first | second) > 0 for first, second in pairs)
-        if is_edition and is_passed_over and one.number not in meant:
-            found.add(one.number)
+        if is_edition and is_passed_over and document.number not in meant:
+            found.add(document.number)
     return frozenset(found)
-
-
-def _words_of_names(document: ShownDocument) -> list[set[str]]:
-    """Return the words of a document's file name and of its title, without numbers and months."""
-    file = document.address.rpartition("/")[2].rpartition(".")[0]
-    found = [tokens(_APART.sub(" ", text)) for text in (file, document.title)]
-    return [{word for word in words if word.isalpha()} - sure_month_names() for words in found]
-
-
-def _units_of(document: ShownDocument) -> list[QuotableUnit]:
-    title = document.title.strip(" .")
-    units = dict.fromkeys(unit for text in document.texts for unit in units_of(text) if unit.text.strip(" .") != title)
-    return [one._replace(number=document.number, place=place) for place, one in enumerate(units)]

@@ -1,4 +1,4 @@
-"""Takes a request apart: its parts, and the words of each that carry meaning."""
+"""Splits a request into parts and finds their content words."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, stem, token
 from .units import split_sentences
 
 PASTED = 100
-"""Words above which a request without points is a text to go by, and is not taken apart."""
+"""Number of words above which a request without numbered points is treated as pasted text and not split."""
 LONGEST_ITEM, FEWEST_ITEMS = 16, 4
-"""Words of an item of a list at most, and items of a list without a colon at least."""
+"""Maximum words in a list item, and minimum items in a list without a colon."""
 AMOUNTS = frozenset({"many", "much", "long", "often", "viele", "viel", "lange"})
-"""Words that only say that an amount is wanted."""
+"""Words that ask for an amount and say nothing about the subject."""
 _ASKS = (
     r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w?|wie\w*|wo\w{0,3}|combien|comment|"
     r"o[uù]|pourquoi|quand|quel\w*|qui|c[oó]mo|cu[aá]\w+|d[oó]nde|qué|qui[eé]n\w*)(?!\w)"
 )
-"""The words that ask."""
+"""Question words."""
 _AND = r"(?:and|or|but|und|oder|et|ou|y|e|sowie)"
 _BEFORE = "at|by|for|from|in|of|on|to|until|with|ab|auf|aus|bis|mit|von|à|de|en|con|per"
 _NEXT = re.compile(rf"(?:,?\s+{_AND}|,)\s+(?=(?:(?:{_BEFORE})\s+)?{_ASKS})", re.IGNORECASE)
@@ -33,58 +33,58 @@ _IS_QUESTION = re.compile(r"[?？]\W*$")
 
 
 class Part(NamedTuple):
-    """Something that is asked for."""
+    """A question or topic of a request."""
 
     text: str
-    """In the asker's words; a question, which wants an answer, ends in a question mark; a topic does not."""
+    """The user's words; a question ends in a question mark, a topic does not."""
     context: str = ""
-    """What it is about, as far as its own words do not say."""
-    place: int = 1
-    """Its place among the parts of the request."""
+    """Words from the rest of the request that say what the part is about."""
+    position: int = 1
+    """Position among the parts of the request, from 1."""
     total: int = 1
-    """How many parts the request has."""
+    """Number of parts of the request."""
 
     @property
     def is_question(self) -> bool:
-        """Whether it wants an answer rather than all that tells of it."""
+        """Whether it asks a question rather than for everything about a topic."""
         return _IS_QUESTION.search(self.text) is not None
 
 
 def split(request: str) -> list[Part]:
-    """Return what a request asks for, in its order: its points, the items of its list, or its questions."""
+    """Return the parts of a request in order: its numbered points, list items, or questions."""
     request, marks = request.strip(), list(_MARK.finditer(request.strip()))
     is_long = len(request.split()) > PASTED
     if len(marks) > 1 and marks[0][1] in (None, "1", "a"):
         ends = [*(mark.start() for mark in marks[1:]), len(request)]
         points = [" ".join(request[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=True)]
-        # Behind the last point the request goes on.
+        # The request may continue after the last point.
         points[-1] = next(iter(split_sentences(points[-1])), "")
         if not is_long or 2 * len(" ".join(points).split()) > len(request.split()):
             *before, last = split_sentences(request[: marks[0].start()]) or [""]
             context = f"{last.rstrip(' :')} {_names_in(before)}".strip()
             return [Part(text, context) for text in map(_item, points) if text]
-    said = [one for one in split_sentences(request) if any(map(str.isalnum, one))] or [request]
-    asked = [one for one in said if _IS_QUESTION.search(one) and content_words(one)]
-    if is_long and said[-1] not in asked:
+    sentences = [text for text in split_sentences(request) if any(map(str.isalnum, text))] or [request]
+    asked = [sentence for sentence in sentences if _IS_QUESTION.search(sentence) and content_words(sentence)]
+    if is_long and sentences[-1] not in asked:
         return [Part(" ".join(request.split()))]
-    for one in said:
-        head, colon, tail = one.partition(":") if ":" in one else ("", "", one)
+    for sentence in sentences:
+        head, colon, tail = sentence.partition(":") if ":" in sentence else ("", "", sentence)
         items = _items(tail) if colon or not asked else []
         if len(items) >= FEWEST_ITEMS - bool(colon) and max(len(item.split()) for item in items) <= LONGEST_ITEM:
             if not colon:
-                # Before the first item stands what is to be done.
+                # The first item begins with the instruction.
                 words = items[0].split()
-                start = max((place for place, word in enumerate(words, 1) if word in STOP_WORDS), default=0)
+                start = max((end for end, word in enumerate(words, 1) if word in STOP_WORDS), default=0)
                 items[0] = " ".join(words[start:])
-            context = f"{head} {_names_in([other for other in said if other != one])}".strip()
+            context = f"{head} {_names_in([other for other in sentences if other != sentence])}".strip()
             return [Part(item, context) for item in items if item]
     if not asked:
-        main = max(said, key=lambda one: len(content_words(one)))
+        main = max(sentences, key=lambda sentence: len(content_words(sentence)))
         asked = [f"{main.strip(_ENDS)}?" if re.match(_ASKS, main, re.IGNORECASE) else main]
-    others = [one for one in said if one not in asked]
-    # A question of one word is not understood without what is said beside it, as in the reply to a question back.
+    others = [sentence for sentence in sentences if sentence not in asked]
+    # A one-word question, such as a reply to a clarifying question, needs the other sentences.
     around = _names_in(others) if len(content_words(" ".join(asked))) > 1 else " ".join(others)
-    pieces = [piece.strip(" ,;") for one in asked for piece in _NEXT.split(one) if content_words(piece)]
+    pieces = [piece.strip(" ,;") for question in asked for piece in _NEXT.split(question) if content_words(piece)]
     if len(pieces) < 2:
         main = next(iter(pieces), asked[0])
         return [Part(main if _IS_QUESTION.search(main) else main.strip(_ENDS) or main, around)]
@@ -96,24 +96,24 @@ def _item(text: str) -> str:
 
 
 def _items(text: str) -> list[str]:
-    """Return the items of a list: between semicolons, or between commas outside brackets."""
+    """Split a list into its items, at semicolons or at commas outside brackets."""
     for mark in ("[;；]", r"[,，、](?![^(]*\))"):
-        items = [one for one in re.split(mark, text) if one.strip(_ENDS)]
+        items = [item for item in re.split(mark, text) if item.strip(_ENDS)]
         if len(items) > 1:
             if not re.match(rf"\s*{_AND}\s", items[-1], re.IGNORECASE):
                 items[-1:] = _LAST.split(items[-1], maxsplit=1)
-            return [item for one in items if (item := _item(one))]
+            return [item for item in map(_item, items) if item]
     return []
 
 
 def _names_in(sentences: Sequence[str]) -> str:
-    """Return the names in sentences, without words that are capitalized only because they begin one."""
-    found = ((one.lstrip("\"'“„(¿¡"), name) for one in sentences for name in names(one))
-    return " ".join(dict.fromkeys(name for one, name in found if " " in name or not one.startswith(name)))
+    """Return the names in sentences, except words that are capitalized only because they start a sentence."""
+    found = ((sentence.lstrip("\"'“„(¿¡"), name) for sentence in sentences for name in names(sentence))
+    return " ".join(dict.fromkeys(name for start, name in found if " " in name or not start.startswith(name)))
 
 
 def content_words(text: str, generic: frozenset[str] = GENERIC_WORDS) -> dict[str, str]:
-    """Return the words of a request that carry meaning, by their stems."""
+    """Return the content words of a request, keyed by their stems."""
     words = sought_words(text)
     common = STOP_WORDS | frozenset(map(bare, common_words().get(language_by_words(words, IN_QUESTION), ()))) | AMOUNTS
     in_names = {word for name in names(text) for word in tokens(name)}

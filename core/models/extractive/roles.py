@@ -1,41 +1,45 @@
-"""What the model does in each role of a run.
+"""The extractive model's behaviour in each role of a run, and the layout of its quotes.
 
-A request is taken apart by the planner. The orchestrator hands out a task for each part; a researcher searches for it,
-opens what was cut off, and quotes what answers it. The writer puts the findings together, in the order asked.
+The planner splits a request into parts. The orchestrator assigns a task for each part; a researcher searches for it,
+opens pages whose excerpts were cut off, and quotes the answer. The writer joins the findings in the request's order.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
 from ...evidence.citations.labels import Labels, labels_of_named
-from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, tokens
+from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, dates_in, tokens
 from ...run import tool_names
 from ..request import Facts, TaskFinding
 from .choosing import Chooser
-from .layout import laid_out, quotes_in, with_quotes
 from .parts import Part, split
 from .units import QuotableUnit, has_pronoun
 
 Arguments: TypeAlias = dict[str, Any]
 
-_TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<place>\d+)/(?P<count>[1-9]\d*)(?:: (?P<context>.*))?\)$", re.DOTALL)
+_TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<position>\d+)/(?P<count>[1-9]\d*)(?:: (?P<context>.*))?\)$", re.DOTALL)
 OF_QUESTION, OF_QUESTIONS, OF_BRIEF = 115, 140, 560
-"""Words that answer a question, several questions together, and topics, unless the request states a length."""
+"""Word budget for one question, for several questions, and for topics, unless the request states a length."""
 FURTHER = 125
-"""Words of what else leads to the answer, where it takes several documents."""
+"""Word budget for related passages, if the answer spans several documents."""
 NEAREST = 2
-"""Passages that are shown where there is no answer, so that the reader can judge how near they come."""
+"""Number of closest passages to show if there is no answer."""
 _LENGTH = re.compile(r"\b(\d{2,4})[- ]?(?:words?|wörter|worte|mots|palabras)\b", re.IGNORECASE)
 MOST_REFUSALS = 2
-"""Times that a task is handed out again after it was not carried out."""
+"""How often a task is assigned before it is given up."""
 SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
 MOST_CALLS, MOST_FOLLOWED, MOST_QUERIES, MOST_OPENED = 5, 2, 3, 3
 QUERY_CHARACTERS = 4000
 _CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]|])\s*$")
 _INNER_QUOTES = str.maketrans("", "", "“”")
+FEW_WORDS = 4
+"""Maximum words of a list item that is quoted together with the lead of its list."""
+_QUOTE_END = re.compile(r"\[\d+\](?: \|)?$")
+_AFTER_MARKER = re.compile(r"(?<=\d\]) ")
 WHICH = """I would be glad to look into this. Could you please tell me a little more?
 
 1. Which subject, person, place or document is it about?
@@ -45,42 +49,50 @@ With this I can search for what you need."""
 
 
 class ExtractiveCall(NamedTuple):
-    """A tool call that the extractive model makes."""
+    """A tool call by the extractive model."""
 
     name: str
     arguments: Arguments
 
 
+class QuotedUnit(NamedTuple):
+    """A unit as shown, with its document's number."""
+
+    text: str
+    """Its text; for a table row, the cells separated by bars."""
+    number: int
+    header: str = ""
+    """The header of its table; empty unless it is a table row."""
+    is_item: bool = False
+
+
 def tasks_of(parts: Sequence[Part]) -> list[str]:
-    """Return the words of tasks: those of each part, its place, and what it is a part of."""
+    """Return a task for each part: its text, followed by its position and context in brackets if needed."""
     contexts = [" ".join(part.context.split()) for part in parts]
     if len(parts) == 1 and not contexts[0]:
         return [parts[0].text]
     return [
-        f"{part.text} ({place}/{len(parts)}{f': {context}' if context else ''})"
-        for place, (part, context) in enumerate(zip(parts, contexts, strict=True), 1)
+        f"{part.text} ({position}/{len(parts)}{f': {context}' if context else ''})"
+        for position, (part, context) in enumerate(zip(parts, contexts, strict=True), 1)
     ]
 
 
 def read_task(words: str) -> Part:
-    """Return the part that a task is for; words of anybody else are a request of their own."""
+    """Parse a task from `tasks_of`; the full text of any other task, such as an edited step, becomes one part."""
     found = _TASK.match(words)
     if not found:
         return Part(" ".join(words.split()))
-    return Part(" ".join(found["text"].split()), found["context"] or "", int(found["place"]), int(found["count"]))
+    return Part(" ".join(found["text"].split()), found["context"] or "", int(found["position"]), int(found["count"]))
 
 
 def clarify(facts: Facts) -> str | list[ExtractiveCall]:
-    """Go on, unless the request names nothing that could be searched for."""
-    return (
-        [ExtractiveCall(tool_names.GENERATE_PLAN, {})]
-        if any(map(str.isalnum, _specific_words(facts.request)))
-        else WHICH
-    )
+    """Start research, or ask a clarifying question if the request names nothing to search for."""
+    is_specific = any(map(str.isalnum, _specific_words(facts.request)))
+    return [ExtractiveCall(tool_names.GENERATE_PLAN, {})] if is_specific else WHICH
 
 
 def look_up(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
-    """Search for each part; where research is offered as well, only for a single question."""
+    """Search for each part; if research is offered too, start it unless the request is a single question."""
     parts = parts_of(facts)
     if tool_names.GENERATE_PLAN in tools and not (len(parts) == 1 and parts[0].is_question):
         return [ExtractiveCall(tool_names.GENERATE_PLAN, {})]
@@ -90,19 +102,19 @@ def look_up(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
 
 
 def plan(facts: Facts) -> str:
-    """Number the parts of the request."""
+    """Return the parts of the request as a numbered list."""
     return "\n".join(f"{number}. {step}" for number, step in enumerate(steps_of(facts), 1))
 
 
 def steps_of(facts: Facts) -> list[str]:
-    """Return the parts as steps; where there may not be as many, several of them make one."""
+    """Return the parts as plan steps, with several parts per step if there are more than `most_steps`."""
     texts = [" ".join(part.text.split()) for part in parts_of(facts)]
     each = -(-len(texts) // facts.most_steps)
     return ["; ".join(texts[start : start + each]) for start in range(0, len(texts), each)]
 
 
 def parts_of(facts: Facts) -> list[Part]:
-    """Return the parts of the request, with the question before it where it is not understood without."""
+    """Return the parts of the request, with the previous question as context if the request depends on it."""
     parts, specific = split(facts.request), _specific_words(facts.request)
     if facts.earlier and (len(specific) < 2 or (has_pronoun(facts.request) and len(specific) < 4)):
         parts = [part._replace(context=f"{part.context} {facts.earlier}".strip()) for part in parts]
@@ -114,15 +126,15 @@ def _specific_words(request: str) -> list[str]:
 
 
 def next_tasks(facts: Facts) -> list[ExtractiveCall]:
-    """Hand out the tasks that are open, then have the report written."""
-    # What is said meanwhile may change what a part is about, but not which part it is.
+    """Assign the open tasks, up to three at a time, then request the report."""
+    # Later messages may change the context of a part, but not its text.
     done = {read_task(found.task).text for found in facts.findings}
     tried = [read_task(task).text for task in facts.tried]
     tasks = {read_task(task).text: task for task in _tasks(facts)}
     open_tasks = [tasks[text] for text in tasks if text not in done and tried.count(text) < MOST_REFUSALS]
     calls = [
-        ExtractiveCall(tool_names.RESEARCH_AGENT, {"task": one, "title": one.partition(" (")[0]})
-        for one in open_tasks[:3]
+        ExtractiveCall(tool_names.RESEARCH_AGENT, {"task": task, "title": task.partition(" (")[0]})
+        for task in open_tasks[:3]
     ]
     return calls or [ExtractiveCall(tool_names.GENERATE_REPORT, {})]
 
@@ -134,7 +146,7 @@ def _tasks(facts: Facts) -> list[str]:
 
 
 def next_round(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
-    """Search with every search tool once, open what was cut off, follow names on the web; then write the finding."""
+    """Search once with each search tool, open cut-off pages, follow names on the web, then write the finding."""
     searches = [name for name in SEARCHES if name in tools]
     used = [name for name, _ in facts.used if name in (*SEARCHES, tool_names.OPEN_URL)]
     part = read_task(facts.task)
@@ -150,41 +162,43 @@ def next_round(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
 
 
 def _cut_off(facts: Facts) -> list[str]:
-    """Return the first pages of which only part was shown."""
+    """Return the URLs of the first unopened pages whose excerpts all end in mid-sentence."""
     opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
-    cut = [one for one in facts.documents if not one.is_whole and "://" in one.address and one.address not in opened]
-    return [one.address for one in cut if all(_CUT.search(text) for text in one.texts)][:MOST_OPENED]
+    pages = [page for page in facts.documents if not page.is_whole and "://" in page.address]
+    return [
+        page.address for page in pages if page.address not in opened and all(_CUT.search(text) for text in page.texts)
+    ][:MOST_OPENED]
 
 
 def _leads(facts: Facts, part: Part) -> list[str]:
-    """Return new queries: each a name in what answers best so far, with the words of the question that are open."""
+    """Return new queries: a name from the best answer so far plus the question's words missing from its unit."""
     asked = [query for name, inputs in facts.used if name in SEARCHES for query in inputs]
     chooser = Chooser(facts.documents, part)
     answer, _ = chooser.choose(OF_QUESTION, 0)
-    found = {name: one for one in reversed(answer) for name in chooser.names[one]}
-    queries = [" ".join([name, *chooser.open_words(one)]) for name, one in reversed(found.items())]
+    found = {name: unit for unit in reversed(answer) for name in sorted(chooser.names[unit])}
+    queries = [" ".join([name, *chooser.open_words(unit)]) for name, unit in reversed(found.items())]
     return [query for query in queries if query not in asked][:MOST_QUERIES]
 
 
 def queries_for(part: Part) -> list[str]:
-    """Return what to search for: the part with what it is about, and by itself."""
+    """Return two search queries: the part with its context, and the part alone."""
     whole = part.context if part.text in part.context else f"{part.text} {part.context}"
     return list(dict.fromkeys(" ".join(text.split())[:QUERY_CHARACTERS] for text in (whole, part.text)))
 
 
 def answer_to(facts: Facts) -> tuple[list[QuotableUnit], list[QuotableUnit], list[str]]:
-    """Return the units that answer a task, further units that lead to it, and the names that no document holds."""
+    """Return the units that answer a task, related units, and the names that occur in no document."""
     part = read_task(facts.task)
     chooser, stated = Chooser(facts.documents, part), _LENGTH.search(f"{part.text} {part.context}")
     usual = OF_BRIEF if not part.is_question else OF_QUESTION if part.total == 1 else OF_QUESTIONS
     budget = (int(stated[1]) if stated else usual) // part.total
     answer, further = chooser.choose(budget, FURTHER if part.total == 1 else 0)
-    # Of a topic, what comes nearest is what there is.
+    # A topic counts as answered by the closest units.
     return answer, further, chooser.missing(answer) if part.is_question or not answer else []
 
 
 def write_finding(facts: Facts) -> str:
-    """Quote what answers the task; or say that nothing does, and quote what comes nearest."""
+    """Quote the answer to the task, or say that there is none and quote the closest passages."""
     labels = labels_of_named(facts.language)
     answer, further, absent = answer_to(facts)
     first = _nothing_on(absent, labels) if absent else laid_out(answer, labels.source)
@@ -193,26 +207,26 @@ def write_finding(facts: Facts) -> str:
 
 
 def write_report(facts: Facts) -> str:
-    """Put the findings together: part by part, each thing once, and what was not found named at its place."""
+    """Join the findings part by part, with each quote once and a note for each part that has no answer."""
     labels, findings = labels_of_named(facts.language), facts.findings
     if facts.documents:
         findings = tuple(TaskFinding(task, write_finding(facts._replace(task=task))) for task in _tasks(facts))
-    found = [(read_task(one.task), one.text.split("\n\n")) for one in findings if one.text]
-    found.sort(key=lambda one: one[0].place)
-    firsts = [quotes_in(next((one for one in blocks if one[:1] != "#"), "")) for _, blocks in found]
-    # No part loses its best answer to another one.
-    leads = [(quotes[0], place) for place, quotes in enumerate(firsts) if quotes]
+    found = [(read_task(finding.task), finding.text.split("\n\n")) for finding in findings if finding.text]
+    found.sort(key=lambda part_and_blocks: part_and_blocks[0].position)
+    firsts = [quotes_in(next((block for block in blocks if block[:1] != "#"), "")) for _, blocks in found]
+    # Each part keeps its first quote, even if another part quotes it too.
+    leads = [(quotes[0], index) for index, quotes in enumerate(firsts) if quotes]
     if not leads:
         refusals = dict.fromkeys(blocks[0] for _, blocks in found) or [_nothing_on([facts.request], labels)]
         nearest = next((blocks[1:] for _, blocks in found if blocks[1:]), [])
         return "\n\n".join([f"{labels.unanswered} {' '.join(refusals)}", *nearest])
     report, quoted = list[str](), set[str]()
-    for place, (part, blocks) in enumerate(found):
-        # What comes nearest is shown only where nothing is answered.
-        own, heading = ([], "") if firsts[place] else (blocks[:1], "")
+    for index, (part, blocks) in enumerate(found):
+        # Show the closest passages only if no part is answered.
+        own, heading = ([], "") if firsts[index] else (blocks[:1], "")
         for block in blocks if not own else ():
-            new = [one for one in quotes_in(block) if one not in quoted]
-            new = [one for one in new if next((at for lead, at in leads if one in lead), place) == place]
+            new = [quote for quote in quotes_in(block) if quote not in quoted]
+            new = [quote for quote in new if next((owner for lead, owner in leads if quote in lead), index) == index]
             quoted.update(new)
             own += [heading, with_quotes(block, new)] if new else []
             heading = block if block.startswith("## ") else "" if new else heading
@@ -224,3 +238,60 @@ def write_report(facts: Facts) -> str:
 def _nothing_on(names: Sequence[str], labels: Labels) -> str:
     quotes = (f"“{' '.join(name.translate(_INNER_QUOTES).split()).strip(' ?.!')}”" for name in names)
     return labels.nothing_on.format(names=", ".join(quotes))
+
+
+def laid_out(chosen: Sequence[QuotableUnit], source: str) -> str:
+    """Return Markdown with a citation after each unit; `source` is the header of the citation column in tables."""
+    blocks, quotes = list[str](), _quotes(chosen)
+    for (header, is_item), group in groupby(quotes, key=lambda quote: (quote.header, quote.is_item)):
+        texts = [f"{quote.text} {'| ' if header else ''}[{quote.number}]" for quote in group]
+        if header:
+            rule = f"|{' --- |' * (header.count(' | ') + 2)}"
+            blocks.append("\n".join([f"| {header} | {source} |", rule, *(f"| {text} |" for text in texts)]))
+        else:
+            blocks.append("\n".join(f"- {text}" for text in texts) if is_item and quotes[1:] else " ".join(texts))
+    return "\n\n".join(blocks)
+
+
+def quotes_in(block: str) -> list[str]:
+    """Return the quotes of a block with their citations; empty for headings and notes."""
+    return [piece for piece in _pieces(block) if _QUOTE_END.search(piece)]
+
+
+def with_quotes(block: str, wanted: Collection[str]) -> str:
+    """Return a block with only the wanted quotes; empty if no quotes are wanted."""
+    kept = [piece for piece in _pieces(block) if piece in wanted or not _QUOTE_END.search(piece)]
+    return ("\n" if "\n" in block else " ").join(kept) if wanted else ""
+
+
+def _pieces(block: str) -> list[str]:
+    """Return the lines of a list or table, or the sentences of a paragraph."""
+    return block.split("\n") if "\n" in block else _AFTER_MARKER.split(block)
+
+
+def _quotes(chosen: Sequence[QuotableUnit]) -> list[QuotedUnit]:
+    """Return the units as quotes, each with the context (pronoun, lead, heading) needed to understand it."""
+    found, said = list[QuotedUnit](), set[tuple[int, str]]()
+    for unit in chosen:
+        text, number = unit.text, unit.number
+        if unit.cells:
+            cells = (*unit.cells, *("" for _ in unit.header))[: len(unit.header)]
+            found.append(QuotedUnit(" | ".join(cells), number, " | ".join(unit.header)))
+            continue
+        if (number, text) in said:
+            continue
+        if unit.meant and (number, unit.meant) not in said:
+            found.append(QuotedUnit(unit.meant, number))
+        said |= {(number, unit.meant), (number, text)}
+        is_item = unit.kind != "sentence"
+        if is_item and unit.lead and len(text.split()) <= FEW_WORDS:
+            text = f"{unit.lead} {text}"
+        outer, _, heading = unit.heading.rpartition(" › ")
+        # The innermost heading names a record; for other units it is needed if it has a date.
+        is_dated = any(len(date.iso) > len("2024") for date in dates_in(heading))
+        is_named = (is_dated or (unit.kind == "record" and outer)) and (number, heading) not in said
+        if heading and (is_named or not any(map(str.isalpha, text))):
+            text = f"{heading}: {text}"
+            said.add((number, heading))
+        found.append(QuotedUnit(text, number, is_item=is_item))
+    return found

@@ -1,4 +1,4 @@
-"""The units of a text that can be quoted as they stand: sentences, items of lists, rows of tables, lines of records."""
+"""Splits a text into quotable units: sentences, list items, table rows, record lines."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from ...evidence.text.words import THIRD_PERSONS, date_at, tokens
 
 _OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
 LONGEST = 600
-"""Characters of a unit: what is longer is no sentence that a reader would want to see quoted."""
+"""Maximum characters of a unit; longer quotes are unreadable."""
 FEWEST_WORDS = 2
-"""Words of a sentence: what has fewer is the number of a section, or a heading."""
+"""Minimum words of a sentence; with fewer, it is a section number or a heading."""
 LABEL_WORDS = 3
-"""Words up to which the first sentence of a paragraph is what the others are about, as in "Trading. Sales rose."."""
+"""Maximum words of a first sentence that is a label of its paragraph, as in "Trading. Sales rose."."""
 TITLE_WORDS = 10
-"""Words up to which a line that stands alone, without a full stop, is a heading."""
+"""Maximum words of a separate line without a full stop that counts as a heading."""
 Kind = Literal["sentence", "item", "row", "record"]
 _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>(?P<above>(?:\d{1,3}\.)*)(?P<last>\d{1,3})(?P<end>[.)])))\s+")
 _NOTE = re.compile(r"^\s*(?P<number>)\[\^[^\]\s]+\]:\s+")
-"""What stands before the text of a footnote."""
+"""Label of a footnote."""
 _STAMP = re.compile(
     r"^\s*[\[(]?(?:[\d./-]{6,10}(?:,|T|\s)\s*)?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
     r"(?:\s?[AaPp]\.?[Mm]\.?|Z|[+-]\d{2}:?\d{2})?[\])]?(?:\s|:)"
 )
-"""A time, perhaps with a day, before a message of a chat, a line of a log or of a transcript."""
+"""Time stamp of a chat message, or of a line in a log or transcript."""
 _BULLETS = re.compile(r"[ \t]*[•▪‣◦·\x7f\ue000-\uf8ff][ \t]+")
-"""Signs that programs set before items, even in the middle of a line."""
+"""Bullets as written by programs, even within a line."""
 _FIGURE = re.compile(r"^\W*\d[\d.,:%/\s-]*\W*$")
 _RULE = re.compile(r"^\s*(?:={3,}|\*{5,})\s*$|^\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*$")
 _BAR = re.compile(r"(?<!\\)\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")
-"""A bar between two cells; one in code is none."""
+"""A bar between two cells, outside of code."""
 _FIELD = re.compile(r"^\s*[^\W_][^:|.]{0,40}:\s+\S")
 _QUOTED = re.compile(r"^(?:\s*>)+ ?")
 _CODE_MARK = re.compile(r"^\s*(?:```|~~~|(?:>>>|\.\.\.)\s)")
@@ -43,7 +43,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}")
 _REFERENCES = re.compile(r"\[(?:\d[\d,\s–-]*|\^[^\]\s]+)\]")
 _EMPHASIS = re.compile(r"\*\*|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?!\w)|`")
 _UNDERSCORED = re.compile(r"(?<!\w)(_{1,2})([^\s_][^_]* [^_]*[^\s_]|[^\s_])\1(?!\w)")
-"""Several words between underscores: a single one may be a name in a program."""
+"""Emphasized words between underscores; does not match identifiers."""
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _UNSPACED = re.compile(rf"[{UNSPACED_ENDS}]\W*$")
 _DEBRIS = re.compile(r"::=|\{\{|-{5}|\}\}|</?[a-zA-Z]|�")
@@ -51,66 +51,67 @@ _ENDS = re.compile(rf"[{SENTENCE_ENDS}{UNSPACED_ENDS};:,：；،؛]\W*$")
 
 
 def points_back(sentence: str) -> bool:
-    """Whether a sentence begins with a pronoun, so that alone it does not say of whom or what it speaks."""
+    """Whether a sentence begins with a pronoun and is therefore unclear without the previous sentence."""
     return not THIRD_PERSONS.isdisjoint(tokens(sentence)[:1]) or sentence.startswith(_OPENING)
 
 
 def has_pronoun(text: str) -> bool:
-    """Return whether a text refers to somebody or something by a pronoun."""
+    """Whether a text contains a third-person pronoun."""
     return not THIRD_PERSONS.isdisjoint(tokens(text)) or any(sign in text for sign in _OPENING)
 
 
 class QuotableUnit(NamedTuple):
-    """A sentence, list item, row or record that can be quoted: one line, without markup."""
+    """A sentence, list item, table row or record line that can be quoted: one line, without markup."""
 
     text: str
     kind: Kind = "sentence"
     heading: str = ""
-    """The headings above it."""
+    """The headings above it, outermost first, joined by ` › `."""
     lead: str = ""
-    """What leads in its list, the question that it answers, or the label of its paragraph."""
+    """The sentence that introduces its list, the question that it answers, or the label of its paragraph."""
     before: str = ""
-    """The last sentence before it in its paragraph that speaks of nothing told before."""
+    """The last earlier sentence of its paragraph that does not begin with a pronoun."""
     cells: tuple[str, ...] = ()
-    """Of a row: its cells; `header` names them."""
+    """The cells of a table row; `header` has the names of the columns."""
     header: tuple[str, ...] = ()
     number: int = 0
     """Number of its document."""
-    place: int = 0
-    """Its place among the units of the document."""
+    position: int = 0
+    """Position among the units of its document."""
 
     @property
     def meant(self) -> str:
-        """The sentence that says what the pronoun at its beginning means; empty without one."""
+        """The sentence that explains its initial pronoun; empty if there is none."""
         return self.before if points_back(self.text) else ""
 
     @property
     def words(self) -> int:
-        """How many words a reader sees; a row is shown below its header."""
+        """Number of words as shown; a table row's excludes its header."""
         return len(re.findall(r"\S*\w\S*", " ".join(self.cells) or self.text))
 
 
 @lru_cache(maxsize=2000)
 def units_of(text: str) -> tuple[QuotableUnit, ...]:
-    """Return the units of a text in their order; headings, titles and questions are none of their own."""
+    """Return the units of a text in order; headings, titles and questions are not units."""
     found = _Reader().read(text)
-    # A row of empty cells says nothing.
-    return tuple(one for one in found if one.text.strip() and len(one.text) <= LONGEST and not _DEBRIS.search(one.text))
+    return tuple(
+        unit for unit in found if unit.text.strip() and len(unit.text) <= LONGEST and not _DEBRIS.search(unit.text)
+    )
 
 
 def plain(text: str) -> str:
-    """Return a text in one line without links, emphasis and its own references, which would pass for citations."""
+    """Return a text on one line, without links, emphasis, and reference marks (they would look like citations)."""
     bare = _REFERENCES.sub("", _LINK.sub(r"\1", text))
     return " ".join(_UNDERSCORED.sub(r"\2", _EMPHASIS.sub("", bare)).split())
 
 
 def split_sentences(line: str) -> list[str]:
-    """Return the sentences of a line, what stands behind the last one too."""
+    """Return the sentences of a line, including an unfinished last one."""
     return [line[start:end] for start, end in spans_of(line)]
 
 
 class _Reader:
-    """Goes through the lines of a text; remembers the headings, the table and the block that it is in."""
+    """Reads the lines of a text and keeps track of the current headings, table and block."""
 
     def __init__(self) -> None:
         self._headings: list[str] = []
@@ -124,11 +125,11 @@ class _Reader:
         lines = [_QUOTED.sub("", line) for line in raw]
         numbers = {found["number"] for line in lines if (found := _ITEM.match(line))}
         has_messages, depth = sum(_STAMP.match(line) is not None for line in lines) > 1, 0
-        for place, (line, following) in enumerate(zip_longest(lines, lines[1:], fillvalue="")):
-            before, depth = depth, raw[place].removesuffix(line).count(">")
+        for index, (line, following) in enumerate(zip_longest(lines, lines[1:], fillvalue="")):
+            before, depth = depth, raw[index].removesuffix(line).count(">")
             if depth != before:
                 yield from self._flush()
-                # The line before a quoted letter says who wrote it, and when.
+                # The line before a quoted email states its author and date.
                 self._attribution = self._lead if depth else ""
             if _RULE.match(line):
                 if self._block and "|" not in line:
@@ -140,7 +141,7 @@ class _Reader:
             is_message = has_messages and _STAMP.match(line) is not None
             if heading or cells or item or is_message or not line.strip():
                 yield from self._flush()
-            # Some formats set an empty line between the rows of a table.
+            # Some formats have empty lines between table rows.
             if not cells and (line.strip() or not _cells(following)):
                 self._header = ()
             if heading:
@@ -148,11 +149,14 @@ class _Reader:
                 self._kind = "below heading"
             elif cells:
                 if not self._header or _RULE.match(following):
-                    # A row of figures is no header.
+                    # A row with many figures is not a header.
                     figures = sum(_FIGURE.match(cell) is not None for cell in cells)
                     self._header = cells if figures < max(1, len(cells) / 2 - 1) else ("",) * len(cells)
                 if self._header != cells:
-                    yield self._row(cells)
+                    pairs = zip(self._header, cells, strict=False)
+                    named = [f"{name}: {cell}" if name else cell for name, cell in pairs if cell]
+                    text = "; ".join([*named, *filter(None, cells[len(self._header) :])])
+                    yield QuotableUnit(text, "row", " › ".join(self._headings), cells=cells, header=self._header)
             elif line.strip():
                 self._kind = "message" if is_message else "item" if item else self._kind
                 self._block.append(line[item.end() :] if item and not is_message else line)
@@ -162,24 +166,20 @@ class _Reader:
         self._headings[level - 1 :] = [plain(heading)]
         self._lead = ""
 
-    def _row(self, cells: tuple[str, ...]) -> QuotableUnit:
-        named = [f"{name}: {cell}" if name else cell for name, cell in zip(self._header, cells, strict=False) if cell]
-        text = "; ".join([*named, *filter(None, cells[len(self._header) :])])
-        return QuotableUnit(text, "row", " › ".join(self._headings), cells=cells, header=self._header)
-
     def _flush(self) -> Iterator[QuotableUnit]:
         lines, kind, self._block = self._block, self._kind, []
         if not lines:
             return
         self._kind = ""
         heading, line = " › ".join(self._headings), plain(" ".join(lines))
+        is_title = len(line.split()) <= TITLE_WORDS and not any(sign.search(line) for sign in (_ENDS, _FIELD, _FIGURE))
         if kind == "message":
             yield QuotableUnit(line, "sentence", heading)
         elif kind == "item":
             yield from _sentences(line, QuotableUnit("", "item", heading, self._lead))
         elif len(lines) > 1 and all(map(_FIELD.match, lines)):
-            yield from (QuotableUnit(plain(one), "record", heading, self._lead) for one in lines)
-        elif len(lines) == 1 and _is_title(line) and not (kind == "below heading" and any(map(str.isdigit, line))):
+            yield from (QuotableUnit(plain(record), "record", heading, self._lead) for record in lines)
+        elif len(lines) == 1 and is_title and not (kind == "below heading" and any(map(str.isdigit, line))):
             self._enter(2, line)
         else:
             self._lead = line if line.endswith((":", "：")) else ""
@@ -187,33 +187,28 @@ class _Reader:
 
 
 def _cells(line: str) -> tuple[str, ...]:
-    """Return the cells of a line of a table; none if the line is not one."""
+    """Return the cells of a table line; empty for any other line."""
     inner = line.strip().removeprefix("|").removesuffix("|")
     cells = tuple(map(plain, _BAR.split(inner)))
     return cells if len(cells) > 1 or line.strip().startswith("|") else ()
 
 
 def _item(line: str, numbers: Collection[str]) -> re.Match[str] | None:
-    """Return the mark of an item: a bullet, or a number that another line of the text goes on from or leads to."""
+    """Match the bullet of a list item, or its number if the previous or next number marks another line."""
     found = _ITEM.match(line)
     if not found or not found["number"]:
         return found
-    # A number that counts nothing belongs to its sentence, as a day does.
+    # Any other number, such as the day in a date, belongs to its sentence.
     nearby = {f"{found['above']}{int(found['last']) + step}{found['end']}" for step in (-1, 1)}
     return None if nearby.isdisjoint(numbers) or date_at(line, found.start("number")) else found
 
 
-def _is_title(line: str) -> bool:
-    is_short = len(line.split()) <= TITLE_WORDS
-    return is_short and not (_ENDS.search(line) or _FIELD.match(line) or _FIGURE.match(line))
-
-
 def _sentences(line: str, like: QuotableUnit) -> Iterator[QuotableUnit]:
-    """Yield the sentences of a block; a question, and a first sentence of few words, only lead in the others."""
+    """Yield the sentences of a block; a question or a short first sentence becomes the lead of those after it."""
     before = ""
     found = split_sentences(line)
-    for place, sentence in enumerate(found):
-        is_label = not place and len(sentence.split()) <= LABEL_WORDS and not _UNSPACED.search(sentence)
+    for index, sentence in enumerate(found):
+        is_label = not index and len(sentence.split()) <= LABEL_WORDS and not _UNSPACED.search(sentence)
         if len(found) > 1 and (is_label or sentence.endswith(("?", "？"))):
             like = like._replace(lead=" ".join(filter(None, (like.lead if is_label else "", sentence))))
         elif sentence.endswith((":", "：")) and like.kind == "sentence":

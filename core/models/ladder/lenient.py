@@ -1,4 +1,4 @@
-"""JSON as models write it: found in a text, and repaired if it is broken."""
+"""Parses JSON as models write it: embedded in text, and repaired if broken."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import re
 from typing import Any, NamedTuple
 
 MOST_CHARACTERS = 12_000
-"""Length of a text that is repaired: repairing a hostile text takes time by the square of its length."""
+"""Longest text to repair: repairing a malicious text takes quadratic time."""
 MOST_OPEN = 16
-"""Brackets left open in a text that is repaired; a real call leaves a few."""
+"""Maximum unclosed brackets in a text to repair; a real call has few."""
 _DECODER = json.JSONDecoder(strict=False)
 _OPENING = re.compile(r"\s*(?:```\w*\s*)?(?=[\[{])")
 _GAP = re.compile(r"\n\s*(?:```|\n)|</\w|<[|｜]|\[/?TOOL_CALLS")
-"""Ends a value that never closes: the end of its fence, paragraph or tag."""
+"""Ends an unclosed value: the end of its fence, paragraph or tag."""
 
 
 class Value(NamedTuple):
     """A JSON value in a text."""
 
     value: Any
-    """None if it cannot be read."""
+    """None if it cannot be parsed."""
     end: int
-    """Where it ends in the text."""
+    """Offset of its end in the text."""
     is_sound: bool
-    """Whether it was read as it stands."""
+    """Whether it is valid JSON."""
     is_cut: bool = False
-    """Whether it ends within a string, as a text does that was cut off."""
+    """Whether it ends within a string, that is, the text was cut off."""
 
 
 def value_at(text: str, start: int) -> Value:
-    """Return the object or list that begins at `start`."""
+    """Parse the object or list that starts at offset `start`."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -42,7 +42,7 @@ def value_at(text: str, start: int) -> Value:
 
 
 def value_in(text: str) -> Any:
-    """Return what the whole text says as JSON, objects and lists repaired; None if it is none, or was cut off."""
+    """Parse the whole text as JSON, repairing objects and lists; None if it is not JSON or was cut off."""
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -54,7 +54,7 @@ def value_in(text: str) -> Any:
 
 
 def object_in(text: str) -> dict[str, Any] | None:
-    """Return the object that a text is; it may stand in a JSON string once more."""
+    """Parse a text as a JSON object, which may be wrapped in a JSON string; None if it is not one."""
     value = value_in(text)
     value = value_in(value) if isinstance(value, str) else value
     return value if isinstance(value, dict) else None
@@ -64,11 +64,11 @@ def _repaired(text: str) -> Any:
     excess = sum(text.count(sign) for sign in "[{(") - sum(text.count(sign) for sign in "]})")
     if len(text) > MOST_CHARACTERS or excess > MOST_OPEN:
         return None
-    # Few answers need it, and it takes time to import.
+    # Imported here because it is slow to import and few answers need it.
     import json_repair
 
     try:
         value = json_repair.loads(text, skip_json_loads=True)
-    except Exception:  # noqa: BLE001 - over some texts the repair itself stumbles, even over its own assertions
+    except Exception:  # noqa: BLE001 - some texts crash the repair, even with assertion errors
         return None
     return value if isinstance(value, dict | list) else None

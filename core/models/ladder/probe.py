@@ -1,4 +1,4 @@
-"""Finds out by small calls how a model calls tools, how fast it is, and whether it reads a long prompt whole."""
+"""Trial calls: how a model calls tools, how fast it is, and whether it reads all of a long prompt."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .reply import read_reply, reasoning_of, split
 from .rungs import LADDER, Ability, RungName, prepare
 
 TRIAL_TOKENS = (200, 2000)
-"""Output tokens of the first try, and of a second one where a model has used up those of the first for its thoughts."""
+"""Output limits in tokens of the first try, and of a second one if thoughts used up the first."""
 WORD = "amber"
 TOOL: dict[str, Any] = {
     "type": "function",
@@ -40,46 +40,45 @@ PROMPT: tuple[AnyMessage, ...] = (
     HumanMessage(f"Save the word {WORD}: call save_word with it."),
 )
 WINDOW_TOKENS = 16_000
-"""Tokens of the longest prompt that is tried."""
+"""Tokens of the longest trial prompt."""
 ANSWER_TOKENS = 1000
-"""Tokens of the window that are left free for the answer."""
+"""Tokens of the window that are reserved for the answer."""
 LONGEST_SECONDS = 30.0
-"""Seconds that reading the longest prompt may take; a slower model is not sent it."""
+"""Longest expected time to read the long prompt; slower models do not get it."""
 NEEDLE = "marigold"
 _LINE = "The harbour log of day {} notes calm water, a light wind from the west and two ferries on time.\n"
 _ABOUT_SCHEMA = re.compile(r"response.?format|json.?schema|grammar|guided|structured.?output", re.IGNORECASE)
 _FOUND: dict[RungName, str] = {
-    "native": "Tools are called by the API's own means.",
-    "schema": "No tool calls by the API's own means; they are asked for as JSON held to a schema.",
-    "tags": "No tool calls by the API's own means and no JSON schema; they are asked for as tagged text.",
+    "native": "Tools are called through the API.",
+    "schema": "No tool calls through the API; they are requested as JSON with a schema.",
+    "tags": "No tool calls through the API and no JSON schema; they are requested as tagged text.",
 }
 
 Call = Callable[[Runnable[Any, Any], Sequence[AnyMessage]], Awaitable[AIMessage]]
-"""Makes one call of a bound model; foreign errors come through as they are."""
+"""Makes one call to a bound model; third-party errors pass through."""
 
 
 class Check(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     """`tools`, `speed` or `window`."""
     is_ok: bool
     words: str
-    """What was found, and what to do about it, for the user."""
+    """The result, and what the user can do about it."""
 
 
 class Speed(NamedTuple):
-    """Tokens a second."""
+    """Tokens per second."""
 
     read: float
     written: float
 
 
 async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
-    """Try the rungs from the top until one works, and return it; None if none does.
+    """Return the ability with the best rung that works; None if none does.
 
-    `call` makes each call and lets foreign errors through: those that mean that a server cannot do something are
-    answers here, all others are raised.
+    If `call` fails because the server does not support a rung, the next one is tried; other errors are raised.
     """
     begins_inside = reasons = False
     for rung in LADDER:
@@ -88,8 +87,8 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
         except ToolsUnbound:
             continue
         except Exception as error:
-            # Every provider has errors of its own.
-            if not _speaks_against(rung, error):
+            # Every provider raises its own errors.
+            if not _is_unsupported(rung, error):
                 raise
             continue
         begins_inside |= split(message.text).began_inside
@@ -100,15 +99,15 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
 
 
 def check_rung(ability: Ability | None) -> Check:
-    """Return the check of the tools, which is passed if the model calls one in any way."""
-    words = "The model called a tool in none of the three ways; choose another model (setting models)."
+    """Return the result of the tool calling check, which passes if any rung works."""
+    words = "The model called no tool in any of the three ways; choose another model (setting models)."
     words = f"{_FOUND[ability.rung]} Rung: {ability.rung}." if ability else words
     return Check("tools", is_ok=ability is not None, words=words)
 
 
 async def measure_speed(model: BaseChatModel, caller: Caller) -> Speed | None:
-    """Return how fast a model reads and writes a few hundred tokens; none if its answer comes in one piece."""
-    # A prompt that begins like no other is in no cache.
+    """Measure how fast a model reads and writes a few hundred tokens; None if its answer arrives in one piece."""
+    # A unique beginning keeps the prompt out of caches.
     prompt = [HumanMessage(f"{uuid4()}\n{_LINE.format(1) * 16}Write the numbers from one to twenty as words.")]
     seconds, times = caller.context.clock.seconds, list[float]()
     start = seconds()
@@ -130,7 +129,7 @@ async def _have_called(model: BaseChatModel, call: Call, rung: RungName) -> AIMe
     prepared = prepare(rung, PROMPT, [TOOL], "any")
     for tokens in TRIAL_TOKENS:
         message = await call(bind_call(model, prepared.tools, "any", tokens, "", prepared.settings), prepared.messages)
-        # What begins to answer in the open is no thought that wants more room.
+        # A higher limit only helps a model that was still thinking.
         is_thinking = bool(reasoning_of(message)) or not split(message.text).text.strip()
         if not was_cut_off(message) or not is_thinking or _has_called(rung, message):
             break
@@ -138,25 +137,19 @@ async def _have_called(model: BaseChatModel, call: Call, rung: RungName) -> AIMe
 
 
 def _has_called(rung: RungName, message: AIMessage) -> bool:
-    if rung == "native":
-        calls = message.tool_calls
-    elif rung == "schema" and not _is_json(message.text):
-        return False
-    else:
-        calls = read_reply(message, [TOOL]).tool_calls
+    if rung == "schema":
+        # If the server enforces the schema, the JSON needs no repair.
+        try:
+            if not isinstance(json.loads(split(message.text).text), dict):
+                return False
+        except (ValueError, RecursionError):
+            return False
+    calls = message.tool_calls if rung == "native" else read_reply(message, [TOOL]).tool_calls
     return any(call["name"] == "save_word" and WORD in str(call["args"].get("word", "")).lower() for call in calls)
 
 
-def _is_json(text: str) -> bool:
-    """Whether the text is one JSON object as it stands: where a schema is kept to, nothing has to be repaired."""
-    try:
-        return isinstance(json.loads(split(text).text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _speaks_against(rung: RungName, error: Exception) -> bool:
-    """Whether the error says that the server does not take what the rung needs."""
+def _is_unsupported(rung: RungName, error: Exception) -> bool:
+    """Whether the error says that the server does not support the rung."""
     kind = kind_of(error)
     if rung == "native":
         return kind in ("no_tools", "rejected")
@@ -165,23 +158,26 @@ def _speaks_against(rung: RungName, error: Exception) -> bool:
 
 
 async def check_window(model: BaseChatModel, window: int | None, call: Call, speed: Speed | None = None) -> Check:
-    """Check whether a model reads a long prompt whole, unless that takes long; `window`: input tokens, if known."""
+    """Check whether a model reads all of a long prompt, unless it is slow; `window`: input tokens, if known."""
     tokens = min(window or WINDOW_TOKENS, WINDOW_TOKENS)
     if speed and tokens > speed.read * LONGEST_SECONDS:
-        known = f"the window is {window} tokens" if window else "set window to what its server reads"
+        known = f"the window is {window} tokens" if window else "set window to the limit of its server"
         words = f"No long prompt was tried: reading {tokens} tokens takes {tokens / speed.read:.0f} s; {known}."
         return Check("window", is_ok=True, words=words)
-    prompt = [HumanMessage(_long_prompt(tokens))]
+    characters = max(tokens - ANSWER_TOKENS, ANSWER_TOKENS) * CHARACTERS_PER_TOKEN
+    lines = "".join(_LINE.format(day) for day in range(1, characters // len(_LINE) + 1))
+    question = "What is the word of this log? Answer with the word alone."
+    prompt = [HumanMessage(f"The word of this log is {NEEDLE}.\n\n{lines}\n{question}")]
     try:
         for most in TRIAL_TOKENS:
             message = await call(bind_call(model, [], "auto", most, "", {}), prompt)
             if not was_cut_off(message) or split(message.text).text.strip():
                 break
     except Exception as error:
-        # Every provider has errors of its own.
+        # Every provider raises its own errors.
         if kind_of(error) != "long":
             raise
-        words = f"A prompt of about {tokens} tokens was refused as too long; set window to what the server reads."
+        words = f"A prompt of about {tokens} tokens was refused as too long; set window to the limit of the server."
         return Check("window", is_ok=False, words=words)
     if NEEDLE in split(message.text).text.lower():
         return Check("window", is_ok=True, words=f"A prompt of about {tokens} tokens was read from its beginning.")
@@ -192,10 +188,3 @@ async def check_window(model: BaseChatModel, window: int | None, call: Call, spe
         "OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), or set window to it."
     )
     return Check("window", is_ok=False, words=words)
-
-
-def _long_prompt(tokens: int) -> str:
-    """Return a prompt that leaves room for the answer, with a word at its beginning that is asked for at its end."""
-    characters = max(tokens - ANSWER_TOKENS, ANSWER_TOKENS) * CHARACTERS_PER_TOKEN
-    lines = "".join(_LINE.format(day) for day in range(1, characters // len(_LINE) + 1))
-    return f"The word of this log is {NEEDLE}.\n\n{lines}\nWhat is the word of this log? Answer with the word alone."

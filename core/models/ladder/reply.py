@@ -1,9 +1,9 @@
-"""Reads a model's answer: separates thoughts from words, and finds tool calls wherever the model has put them."""
+"""Parses a model's answer: separates thoughts from text, and finds tool calls wherever the model wrote them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -15,10 +15,10 @@ from ...run.conversation import clean_nested
 from ...run.transcripts import REASONING, UNREAD_FORM, was_cut_off
 from .lenient import object_in
 from .rungs import Offer, coerce, how_to_tag
-from .written_calls import CallInText, Stretch, answer_in, find_calls
+from .written_calls import Stretch, answer_in, find_calls
 
 _BEFORE_MENTION = " \t(\"'“‘`"
-"""What stands before a tag that a sentence only mentions."""
+"""Characters that may precede a tag that a sentence only mentions."""
 _WRAPPING = re.compile(
     r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|</?(?:tool_calls?|tool|function|parameter)>"
 )
@@ -28,47 +28,44 @@ CUT = "cut off at the output limit"
 
 
 def reasoning_of(message: AIMessage) -> str:
-    """Return the thought in a chunk or in a whole message; empty if it has none."""
+    """Return the thought in a chunk or message, or an empty string."""
     kept = message.additional_kwargs.get(REASONING)
     if isinstance(kept, str) and kept:
         return kept
     if isinstance(message.content, str):
         return ""
-    return "".join(_words(block) for block in message.content if isinstance(block, dict))
-
-
-def _words(block: Mapping[str, Any]) -> str:
-    if block.get("type") == "thinking":
-        return _text(block.get("thinking"))
-    if block.get("type") != "reasoning":
-        return ""
-    return _text(block.get("reasoning")) or _summary(block.get("summary") or [])
+    thoughts = list[str]()
+    for block in (block for block in message.content if isinstance(block, dict)):
+        if block.get("type") == "thinking":
+            thoughts.append(_text(block.get("thinking")))
+        elif block.get("type") == "reasoning":
+            parts = block.get("summary") or []
+            summary = "\n\n".join(_text(part.get("text")) for part in parts if isinstance(part, dict))
+            if parts and not summary and parts[0].get("index", 0) > 0:
+                # The next part of a streamed summary begins.
+                summary = "\n\n"
+            thoughts.append(_text(block.get("reasoning")) or summary)
+    return "".join(thoughts)
 
 
 def _text(value: Any) -> str:
-    """Return a text, or the texts of the blocks that stand for one."""
+    """Return a text, or the joined texts of content blocks."""
     if isinstance(value, list):
         return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
     return value if isinstance(value, str) else ""
 
 
-def _summary(parts: list[Any]) -> str:
-    words = "\n\n".join(_text(part.get("text")) for part in parts if isinstance(part, dict))
-    begins_next = bool(parts) and not words and parts[0].get("index", 0) > 0
-    return "\n\n" if begins_next else words
-
-
 class TagPair(NamedTuple):
-    """Tags that enclose something other than the answer."""
+    """Tags around a block that is not part of the answer."""
 
     kind: Literal["thought", "call"]
     openers: tuple[str, ...]
     closers: tuple[str, ...] = ()
-    """Without any, the block goes on to the end of the text."""
+    """If empty, the block extends to the end of the text."""
     noise: tuple[str, ...] = ()
-    """Tags of the same format that close the block too, and mean nothing elsewhere."""
+    """Tags of the same format that also close the block; elsewhere they are dropped."""
     is_special: bool = True
-    """Whether the tags are tokens that nobody would write into a sentence."""
+    """Whether the tags are control tokens, which sentences do not mention."""
 
 
 _THOUGHT = TagPair("thought", (), noise=("<answer>", "</answer>"), is_special=False)
@@ -111,29 +108,33 @@ BLOCKS = (
 
 
 class Piece(NamedTuple):
-    """A part of what a model said."""
+    """A part of an answer."""
 
     kind: Literal["text", "thought"]
     words: str
 
 
 class ThoughtFilter:
-    """Separates thoughts from text; the result does not depend on how the stream was cut.
+    """Separates thoughts from text; the result does not depend on how the stream is chunked.
 
-    Tags in a code fence, and those that a sentence mentions, are text. A block that never closes hides the rest.
+    Tags in a code fence or only mentioned in a sentence are text. An unclosed block hides the rest.
     """
 
     def __init__(self, *, begins_inside: bool = False, hides_calls: bool = False) -> None:
-        """`begins_inside`: the text may begin within a thought; nothing is passed on before a closing tag decides.
+        """`begins_inside`: the text may begin within a thought, so it is buffered until a closing tag decides.
 
-        Without it such a closing tag stays in the text, where `split` finds it. `hides_calls`: calls written as text
-        are left out.
+        Otherwise, such a closing tag stays in the text. `hides_calls`: drop calls that are written as text.
         """
         self.began_inside = False
-        """Whether the text began within a thought, as far as it was read; never without `begins_inside`."""
+        """Whether the text so far began within a thought; always false without `begins_inside`."""
         blocks = [block for block in BLOCKS if hides_calls or block.kind == "thought"]
-        self._tags = {tag.lower(): (role, block) for block in blocks for role, tag in _tags_of(block)}
-        # Where no tag can begin, the many tags are not tried one by one.
+        self._tags = {
+            tag.lower(): (role, block)
+            for block in blocks
+            for role, tags in (("opener", block.openers), ("closer", block.closers), ("noise", block.noise))
+            for tag in tags
+        }
+        # The lookahead avoids trying the many tags at every position.
         starts = re.escape("".join({tag[0] for tag in self._tags}))
         tags = "|".join([*map(re.escape, self._tags), _THOUGHT_TAG])
         self._tag = re.compile(f"(?=[{starts}])(?:{tags})", re.IGNORECASE)
@@ -147,23 +148,23 @@ class ThoughtFilter:
         self._has_block = self._has_words = self._has_thought = self._is_thinking = False
 
     def feed(self, text: str) -> list[Piece]:
-        """Take the next piece of the stream and return what is certain now."""
+        """Read the next piece of the stream and return the pieces that are certain by now."""
         text = self._held + text
-        place = 0
+        position = 0
         for tag in self._tag.finditer(text):
-            self._pass_on(text[place : tag.start()])
+            self._pass_on(text[position : tag.start()])
             self._read(tag.group())
-            place = tag.end()
-        tail = range(max(place, len(text) - self._longest), len(text))
-        begun = _BEGUN_TAG.search(text, place)
+            position = tag.end()
+        tail = range(max(position, len(text) - self._longest), len(text))
+        begun = _BEGUN_TAG.search(text, position)
         end = next((start for start in tail if text[start:].lower() in self._beginnings), len(text))
         end = min(end, begun.start()) if begun else end
         self._held = text[end:]
-        self._pass_on(text[place:end])
+        self._pass_on(text[position:end])
         return self._drain()
 
     def finish(self) -> list[Piece]:
-        """Return the rest, once."""
+        """Return the buffered rest; call it once, at the end."""
         self._pass_on(self._held)
         self._release()
         return self._drain()
@@ -196,7 +197,7 @@ class ThoughtFilter:
             self._say(tag)
 
     def _is_mentioned(self, block: TagPair) -> bool:
-        """Whether a tag that comes next is a word of the sentence on this line."""
+        """Whether the sentence only mentions this tag instead of using it."""
         before = self._line[-1:] if self._line.strip() else ""
         return before == "`" or (before != "" and before in _BEFORE_MENTION and not block.is_special)
 
@@ -207,16 +208,16 @@ class ThoughtFilter:
             self._line = ""
         self._line += last
         if self._undecided is None:
-            self._tell(words)
+            self._emit_text(words)
         else:
             self._undecided.append(words)
 
     def _release(self) -> None:
         undecided, self._undecided = self._undecided, None
-        self._tell("".join(undecided or ()))
+        self._emit_text("".join(undecided or ()))
 
-    def _tell(self, words: str) -> None:
-        # Between a thought and the answer models leave blank lines, which would begin the answer.
+    def _emit_text(self, words: str) -> None:
+        # Models leave blank lines between a thought and the answer.
         if self._has_block and not self._has_words:
             words = words.lstrip()
         self._has_words = self._has_words or bool(words.strip())
@@ -237,53 +238,54 @@ class ThoughtFilter:
         return [Piece(kind, "".join(piece.words for piece in group)) for kind, group in groups]
 
 
-def _tags_of(block: TagPair) -> list[tuple[str, str]]:
-    roles = (("opener", block.openers), ("closer", block.closers), ("noise", block.noise))
-    return [(role, tag) for role, tags in roles for tag in tags]
-
-
 class Split(NamedTuple):
-    """A whole text, taken apart."""
+    """A whole text, split into answer and thought."""
 
     text: str
     thought: str
     began_inside: bool
-    """Whether it began within a thought, without a tag that opens it."""
+    """Whether it began within a thought without an opening tag."""
 
 
-def split(text: str, *, begins_inside: bool = True) -> Split:
-    """Separate the thoughts of a whole text; `begins_inside` as in `ThoughtFilter`."""
-    reader = ThoughtFilter(begins_inside=begins_inside)
+def split(text: str) -> Split:
+    """Separate thoughts from the answer in a whole text, which may begin within a thought."""
+    reader = ThoughtFilter(begins_inside=True)
     pieces = [*reader.feed(text), *reader.finish()]
     words, thought = ("".join(piece.words for piece in pieces if piece.kind == kind) for kind in ("text", "thought"))
     return Split(words, thought, reader.began_inside)
 
 
 def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage:
-    """Return the message with its calls as calls and its other words as content, without thoughts.
+    """Return the message with tool calls parsed, and with calls and thoughts removed from its text.
 
-    `tools` are the schemas that were offered. Calls are looked for in the text where the message has none of its own.
-    What cannot be read, and what was cut off at the output limit, becomes an invalid call; it is never completed. Where
-    its form is not read, its error says how to write it.
+    `tools` are the offered schemas. The text is searched for calls if the message has no native ones. A call that
+    cannot be parsed, or was cut off at the output limit, becomes an invalid call; if its form is not supported, the
+    error says how to write it.
     """
     offer = Offer(tools)
     if not offer.tools:
         return message
     if message.tool_calls or message.invalid_tool_calls:
         return _native(message, offer)
-    # Tags within the arguments of a call are words.
+    # Tags within the arguments of a call are text.
     text = message.text if _BEGINS_AS_CALL.match(message.text) else split(message.text).text
     stretches = find_calls(text, offer)
     is_cut = was_cut_off(message)
     calls = [call for stretch in stretches for call in stretch.calls]
     if not calls and is_cut and _BEGINS_AS_CALL.match(text):
         return message.model_copy(update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, CUT)]})
+    valid, broken = list[ToolCall](), list[InvalidToolCall]()
+    for number, call in enumerate(calls, 1):
+        if is_cut or call.arguments is None:
+            fault = CUT if is_cut else NOT_AN_OBJECT
+            if call.is_form_unread and not is_cut:
+                meant = offer.find(call.name)
+                fault = f"{UNREAD_FORM}\n{how_to_tag([meant] if meant else offer.tools.values())}"
+            broken.append(_invalid(call.name, call.raw, number, fault))
+        else:
+            valid.append(tool_call(name=call.name, args=clean_nested(call.arguments), id=f"call-{number}"))
     return message.model_copy(
-        update={
-            "content": _words_beside(text, stretches),
-            "tool_calls": [] if is_cut else _valid(calls),
-            "invalid_tool_calls": _broken(calls, offer, is_cut),
-        }
+        update={"content": _text_beside(text, stretches), "tool_calls": valid, "invalid_tool_calls": broken}
     )
 
 
@@ -304,35 +306,12 @@ def _native(message: AIMessage, offer: Offer) -> AIMessage:
     return message.model_copy(update={"content": words, "tool_calls": calls, "invalid_tool_calls": broken})
 
 
-def _valid(calls: list[CallInText]) -> list[ToolCall]:
-    return [
-        tool_call(name=call.name, args=clean_nested(call.arguments), id=f"call-{number}")
-        for number, call in enumerate(calls, 1)
-        if call.arguments is not None
-    ]
-
-
-def _broken(calls: list[CallInText], offer: Offer, is_cut: bool) -> list[InvalidToolCall]:
-    return [
-        _invalid(call.name, call.raw, number, CUT if is_cut else _fault_in(call, offer))
-        for number, call in enumerate(calls, 1)
-        if is_cut or call.arguments is None
-    ]
-
-
-def _fault_in(call: CallInText, offer: Offer) -> str:
-    if not call.is_form_unread:
-        return NOT_AN_OBJECT
-    meant = offer.find(call.name)
-    return f"{UNREAD_FORM}\n{how_to_tag([meant] if meant else offer.tools.values())}"
-
-
 def _invalid(name: str, raw: str, number: int, fault: str) -> InvalidToolCall:
     return invalid_tool_call(name=name or None, args=raw, id=f"call-{number}", error=fault)
 
 
-def _words_beside(text: str, stretches: list[Stretch]) -> str:
-    """Return what the text says beside its calls; nothing if only their wrapping is left."""
+def _text_beside(text: str, stretches: list[Stretch]) -> str:
+    """Return the text around the calls; empty if only their wrapper remains."""
     answer = answer_in(text)
     if answer is not None:
         return answer.strip()

@@ -1,4 +1,4 @@
-"""The rungs of the ladder: three ways of offering tools to a model, the most reliable first."""
+"""The rungs of the ladder: three ways to offer tools to a model, most reliable first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .lenient import value_in
 
 RungName = Literal["native", "schema", "tags"]
 LADDER: tuple[RungName, ...] = get_args(RungName)
-"""All rungs in the order in which they are tried."""
+"""The rungs in the order of trial."""
 _PREFIX = re.compile(r"^(?:functions?|tools?|default_api|multi_tool_use)[.:/]", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:<\||:\d+$|\(\)$).*", re.DOTALL)
 _TYPES = {
@@ -27,7 +27,7 @@ _TYPES = {
     "object": "object",
 }
 _KEPT = ("type", "description", "enum", "items")
-"""What is kept of a parameter's schema: servers differ in the rest, and some refuse it."""
+"""Schema keywords to keep: servers treat others differently, and some reject them."""
 _SHAPES: dict[str, type | tuple[type, ...]] = {
     "array": list,
     "object": dict,
@@ -35,38 +35,41 @@ _SHAPES: dict[str, type | tuple[type, ...]] = {
     "number": (int, float),
     "boolean": bool,
 }
-
-
 WordsName = Literal["answer", "question_to_user"]
-"""What the words of a message are called in the JSON that holds its calls, too."""
+"""Key of the message's text in the JSON that also contains its calls."""
 
 
 class Tool(NamedTuple):
-    """A tool that is offered."""
+    """An offered tool."""
 
     name: str
     description: str
     parameters: dict[str, dict[str, Any]]
-    """JSON schemas by name, without nulls."""
+    """JSON schemas by parameter name, without nulls."""
     required: frozenset[str]
 
 
 class Offer:
-    """All tools of one request, from their schemas in the form of the OpenAI API."""
+    """The tools of one request, from schemas in OpenAI's format."""
 
     def __init__(self, schemas: Sequence[dict[str, Any]]) -> None:
-        self.tools = {tool.name: tool for tool in map(_tool, schemas)}
-        """By name, in the order in which they were offered."""
+        self.tools = dict[str, Tool]()
+        """Tools by name, in the order of the schemas."""
+        for function in (schema["function"] for schema in schemas):
+            fields = function.get("parameters", {})
+            required = frozenset(fields.get("required", ()))
+            name, description = function["name"], function.get("description", "")
+            self.tools[name] = Tool(name, description, fields.get("properties", {}), required)
         keys = Counter(map(_key, self.tools))
         self._names = {_key(name): name for name in self.tools if keys[_key(name)] == 1}
 
     def find(self, written: str) -> Tool | None:
-        """Return the tool that is meant by a name with other case, hyphens, spaces, or a prefix like `functions.`."""
+        """Find a tool by name, ignoring case, hyphens, spaces, and a prefix like `functions.`."""
         return self.tools.get(written) or self.tools.get(self._names.get(_key(written), ""))
 
 
 def coerce(arguments: dict[str, Any], tool: Tool | None) -> dict[str, Any]:
-    """Return the arguments in the types of the schema where they came as text, without nulls that mean nothing."""
+    """Convert arguments from text to the schema's types, and drop nulls of optional ones."""
     return arguments if tool is None else _fields(arguments, tool.parameters, tool.required)
 
 
@@ -79,7 +82,7 @@ def _fields(values: dict[str, Any], schemas: dict[str, Any], required: Collectio
 
 
 def _value(value: Any, schema: dict[str, Any]) -> Any:
-    """Return the value in the type of its schema; an object in place of a list of objects is its only entry."""
+    """Convert a value to its schema's type; a single object becomes a list if the schema asks for one."""
     items = schema.get("items", {})
     shape = _SHAPES.get(str(schema.get("type")))
     if shape and isinstance(value, str):
@@ -95,28 +98,21 @@ def _value(value: Any, schema: dict[str, Any]) -> Any:
     return value
 
 
-def _tool(schema: dict[str, Any]) -> Tool:
-    function = schema["function"]
-    parameters = function.get("parameters", {})
-    return Tool(
-        function["name"],
-        function.get("description", ""),
-        parameters.get("properties", {}),
-        frozenset(parameters.get("required", ())),
-    )
-
-
 def _key(name: str) -> str:
     return re.sub(r"[\W_]+", "", _SUFFIX.sub("", _PREFIX.sub("", name.strip()))).casefold()
 
 
 def described(tools: Iterable[Tool]) -> str:
-    """Return the tools, one a line, with their arguments below."""
-    return "\n".join(["Tools:", *map(_line, tools)])
+    """Describe the tools, one per line, each with its arguments below."""
+    lines = ["Tools:"]
+    for tool in tools:
+        lines.append(f"- {tool.name}: {tool.description}" + ("" if tool.parameters else " It takes no arguments."))
+        lines += _field_lines(tool.parameters, tool.required, "  ")
+    return "\n".join(lines)
 
 
 def how_to_tag(tools: Iterable[Tool]) -> str:
-    """Return how to write calls in tags, by the example of one of these tools."""
+    """Return the instructions for calls in tags, with an example."""
     example = as_tags([_example(tools)])
     return (
         f"A call is written like this, its arguments as one JSON object:\n{example}\n"
@@ -125,7 +121,7 @@ def how_to_tag(tools: Iterable[Tool]) -> str:
 
 
 def how_to_call(rung: RungName, tools: Sequence[Tool]) -> str:
-    """Return how to write a call, which is the same for all calls of a conversation: servers keep what begins alike."""
+    """Return instructions for calls; constant within a conversation so that servers can cache the prompt."""
     form = (
         how_to_tag(tools)
         if rung == "tags"
@@ -136,18 +132,18 @@ def how_to_call(rung: RungName, tools: Sequence[Tool]) -> str:
     return f"{form} Every message of yours is such a call and nothing else, unless you are told that it may be words."
 
 
-def _how_to_say(rung: RungName, tool_choice: str, words_name: WordsName) -> str:
-    """Return how words may be written in place of a call."""
-    if tool_choice == "none":
-        return "Now write text, and no call."
-    purpose = "ask" if words_name == "question_to_user" else "answer"
-    form = "plain text." if rung == "tags" else f'{{"calls": [], "{words_name}": "…"}}'
-    return f"To {purpose} in words instead of calling a tool, write: {form}"
-
-
 def response_format(tools: Iterable[Tool], *, is_forced: bool, words_name: WordsName = "answer") -> dict[str, Any]:
-    """Return the setting that makes a server hold the model to calls of these tools, or to words too if not forced."""
-    calls = {"type": "array", "items": {"anyOf": [_call(tool) for tool in tools]}}
+    """Return the setting that limits the output to calls of these tools and, unless `is_forced`, text."""
+    forms = [
+        _object(
+            {
+                "name": {"type": "string", "enum": [tool.name]},
+                "arguments": _object(_strict_fields(tool.parameters, tool.required)),
+            }
+        )
+        for tool in tools
+    ]
+    calls = {"type": "array", "items": {"anyOf": forms}}
     if is_forced:
         schema = _object({"calls": {**calls, "minItems": 1}})
     else:
@@ -155,13 +151,8 @@ def response_format(tools: Iterable[Tool], *, is_forced: bool, words_name: Words
     return {"type": "json_schema", "json_schema": {"name": "calls", "strict": True, "schema": schema}}
 
 
-def _line(tool: Tool) -> str:
-    head = f"- {tool.name}: {tool.description}" + ("" if tool.parameters else " It takes no arguments.")
-    return "\n".join([head, *_field_lines(tool.parameters, tool.required, "  ")])
-
-
 def _field_lines(schemas: dict[str, Any], required: Collection[str], indent: str) -> Iterator[str]:
-    """Yield the arguments, or the fields of an object, one a line, each with the fields of the objects in it below."""
+    """Yield the fields of an object, one per line, each with its nested fields below."""
     for name, schema in schemas.items():
         kind = _type(schema) + ("" if name in required else ", optional")
         yield f"{indent}{name} ({kind}): {schema.get('description', '')}".rstrip(": ")
@@ -179,22 +170,16 @@ def _type(schema: dict[str, Any]) -> str:
     return _TYPES.get(str(schema.get("type")), "any value")
 
 
-def _example(tools: Iterable[Tool]) -> WrittenCall:
-    """Return a call of the first tool that takes arguments; weak models follow examples rather than words."""
+def _example(tools: Iterable[Tool]) -> dict[str, Any]:
+    """Return an example call of the first tool with arguments; weak models follow examples better than rules."""
     offered = list(tools)
     tool = next((tool for tool in offered if tool.parameters), offered[0])
-    return WrittenCall(
-        tool.name,
-        {
-            name: [] if name not in tool.required and _is_plain_list(schema) else _placeholder(schema)
-            for name, schema in tool.parameters.items()
-        },
-    )
-
-
-def _is_plain_list(schema: dict[str, Any]) -> bool:
-    """Whether it holds numbers or words: made-up ones would be taken over, while an empty list is right as well."""
-    return schema.get("type") == "array" and schema.get("items", {}).get("type") != "object"
+    arguments = {}
+    for name, schema in tool.parameters.items():
+        # Models copy invented numbers and words, while an empty list is valid.
+        is_plain_list = schema.get("type") == "array" and schema.get("items", {}).get("type") != "object"
+        arguments[name] = [] if is_plain_list and name not in tool.required else _placeholder(schema)
+    return {"name": tool.name, "arguments": arguments}
 
 
 def _placeholder(schema: dict[str, Any]) -> Any:
@@ -203,15 +188,10 @@ def _placeholder(schema: dict[str, Any]) -> Any:
     if schema.get("type") == "array":
         return [_placeholder(schema.get("items", {}))]
     if "properties" in schema:
-        # What is optional would be taken over as it stands, too.
+        # Models would copy optional fields too.
         shown = schema.get("required") or schema["properties"]
         return {name: _placeholder(schema["properties"][name]) for name in shown}
     return {"integer": 1, "number": 1, "boolean": True, "object": {}}.get(str(schema.get("type")), "…")
-
-
-def _call(tool: Tool) -> dict[str, Any]:
-    arguments = _object(_strict_fields(tool.parameters, tool.required))
-    return _object({"name": {"type": "string", "enum": [tool.name]}, "arguments": arguments})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -219,7 +199,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _strict_fields(schemas: dict[str, Any], required: Collection[str]) -> dict[str, Any]:
-    """Return an object's fields as strict servers take them: all required, optional ones nullable."""
+    """Return an object's fields for strict servers: all are required, and optional ones are nullable."""
     return {
         name: _strict(schema) if name in required else {"anyOf": [_strict(schema), {"type": "null"}]}
         for name, schema in schemas.items()
@@ -227,7 +207,7 @@ def _strict_fields(schemas: dict[str, Any], required: Collection[str]) -> dict[s
 
 
 def _strict(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema in the form that strict servers take."""
+    """Convert a schema to the form that strict servers accept."""
     kept = {key: schema[key] for key in _KEPT if key in schema}
     if "items" in kept:
         kept["items"] = _strict(kept["items"])
@@ -236,82 +216,65 @@ def _strict(schema: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-class WrittenCall(NamedTuple):
-    """A call as it is written."""
-
-    name: str
-    arguments: dict[str, Any]
-
-
-Writer = Callable[[Iterable[WrittenCall]], str]
-
-
-def as_json(calls: Iterable[WrittenCall]) -> str:
+def as_json(calls: Iterable[dict[str, Any]]) -> str:
     """Return `{"calls": [{"name": …, "arguments": {…}}]}`."""
-    return json.dumps({"calls": [call._asdict() for call in calls]}, ensure_ascii=False)
+    return json.dumps({"calls": [*calls]}, ensure_ascii=False)
 
 
-def as_tags(calls: Iterable[WrittenCall]) -> str:
-    """Return `<tool name="…">{…}</tool>`, one a line."""
+def as_tags(calls: Iterable[dict[str, Any]]) -> str:
+    """Return `<tool name="…">{…}</tool>`, one per line."""
     return "\n".join(
-        f'<tool name="{call.name}">{json.dumps(call.arguments, ensure_ascii=False)}</tool>' for call in calls
+        f'<tool name="{call["name"]}">{json.dumps(call["arguments"], ensure_ascii=False)}</tool>' for call in calls
     )
 
 
-def flattened(messages: Sequence[AnyMessage], write: Writer) -> list[AnyMessage]:
-    """Return the same conversation without tool calls and tool results, user and assistant in turn."""
-    labels = _labels(messages)
-    plain: Any = merge_message_runs([_plain(message, labels, write) for message in messages], chunk_separator="\n\n")
-    return [*plain]
-
-
-def _labels(messages: Sequence[AnyMessage]) -> dict[str, str]:
-    """Return how a result says which call it answers, by the call's id."""
-    labels = {}
+def flattened(messages: Sequence[AnyMessage], write: Callable[[Iterable[dict[str, Any]]], str]) -> list[AnyMessage]:
+    """Return the conversation with tool calls and results as text, and with alternating user and assistant."""
+    labels, plain = dict[str, str](), list[AnyMessage]()
     for message in messages:
-        calls = message.tool_calls if isinstance(message, AIMessage) else []
-        for number, call in enumerate(calls, 1):
-            labels[call["id"] or ""] = call["name"] if len(calls) == 1 else f"call {number}, {call['name']}"
-    return labels
-
-
-def _plain(message: AnyMessage, labels: dict[str, str], write: Writer) -> AnyMessage:
-    if isinstance(message, ToolMessage):
-        return HumanMessage(f"Result of {labels.get(message.tool_call_id, 'an earlier call')}:\n{message.text}")
-    if isinstance(message, AIMessage) and message.tool_calls:
-        calls = write(WrittenCall(call["name"], call["args"]) for call in message.tool_calls)
-        return AIMessage(f"{message.text}\n\n{calls}".strip())
-    return message
+        if isinstance(message, ToolMessage):
+            label = labels.get(message.tool_call_id, "an earlier call")
+            plain.append(HumanMessage(f"Result of {label}:\n{message.text}"))
+        elif isinstance(message, AIMessage) and message.tool_calls:
+            calls = message.tool_calls
+            for number, call in enumerate(calls, 1):
+                labels[call["id"] or ""] = call["name"] if len(calls) == 1 else f"call {number}, {call['name']}"
+            written = write({"name": call["name"], "arguments": call["args"]} for call in calls)
+            plain.append(AIMessage(f"{message.text}\n\n{written}".strip()))
+        else:
+            plain.append(message)
+    merged: Any = merge_message_runs(plain, chunk_separator="\n\n")
+    return [*merged]
 
 
 class Ability(NamedTuple):
-    """How a model calls tools, and answers."""
+    """How a model calls tools and answers, learned from trial calls and use."""
 
     rung: RungName = "native"
     begins_inside: bool = False
-    """Whether its answers begin within a thought, without a tag that opens it."""
+    """Whether its answers begin within a thought without an opening tag."""
     reasons: bool = False
-    """Whether it showed a thought of its own when it was tried."""
+    """Whether it showed a thought in its trial."""
     quirks: tuple[str, ...] = ()
-    """What its server takes otherwise than OpenAI; see `models.quirks`."""
+    """How its server differs from OpenAI; see `models.quirks`."""
     output_tokens: int | None = None
-    """The most tokens of an answer that its server takes; none: not known."""
+    """The largest output limit that its server accepts; None: not known."""
     judges: bool | None = None
-    """Whether it tells right from wrong as a verifier; none: not tried."""
+    """Whether it passed its trial as a verifier; None: not tried."""
     window: int | None = None
-    """Input tokens that its server said last that it reads; none: it does not say."""
+    """Window in tokens that its server last stated; None: not stated."""
     calls_tools: bool = True
-    """Whether it calls tools in any way; else the rung says how it is shown the results of tools."""
+    """Whether it can call tools at all; if not, the rung only decides how it is shown results."""
 
 
 class Prepared(NamedTuple):
-    """A request as the model is given it."""
+    """A request converted to the form of a rung."""
 
     messages: list[AnyMessage]
     tools: list[dict[str, Any]]
-    """Tools to bind; none unless the model calls them by the API's own means."""
+    """Tools to bind; empty below the rung `native`."""
     settings: dict[str, Any]
-    """What else to bind."""
+    """Other settings to bind."""
 
 
 def prepare(
@@ -321,10 +284,10 @@ def prepare(
     tool_choice: str,
     words_name: WordsName = "answer",
 ) -> Prepared:
-    """Return the request in the form of this rung; `tool_choice` and `words_name` are those of a `Request`.
+    """Convert a request to the form of this rung; for `tool_choice` and `words_name`, see `Request`.
 
-    Below `native` the tools are described at the end of the system prompt, which depends on nothing else, and earlier
-    calls and results are shown as text. Whether words may be written stands in the last message.
+    Below `native`, the system prompt ends with a description of the tools, and earlier calls and results become text.
+    The last message says whether the model may write text instead of a call.
     """
     if rung == "native":
         return Prepared(list(messages), list(tools), {})
@@ -337,7 +300,11 @@ def prepare(
     system = "\n\n".join([*(message.text for message in plain[:1] if message.type == "system"), *how_to])
     rest = [message for message in plain if message.type != "system"]
     if not is_forced and rest and rest[-1].type == "human":
-        rest[-1] = HumanMessage(f"{_how_to_say(rung, tool_choice, words_name)}\n\n{rest[-1].text}")
+        purpose = "ask" if words_name == "question_to_user" else "answer"
+        form = "plain text." if rung == "tags" else f'{{"calls": [], "{words_name}": "…"}}'
+        how_to_say = f"To {purpose} in words instead of calling a tool, write: {form}"
+        how_to_say = "Now write text, and no call." if tool_choice == "none" else how_to_say
+        rest[-1] = HumanMessage(f"{how_to_say}\n\n{rest[-1].text}")
     is_held = rung == "schema" and tool_choice != "none"
     held_to = response_format(offered, is_forced=is_forced, words_name=words_name)
     return Prepared([SystemMessage(system), *rest], [], {"response_format": held_to} if is_held else {})

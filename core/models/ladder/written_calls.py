@@ -1,15 +1,15 @@
-"""Finds the calls that a model has written into its text instead of calling tools by the API.
+"""Finds tool calls that a model wrote as text instead of using the API.
 
-Two forms are those that we ask for: `{"calls": [{"name": …, "arguments": {…}}]}` and `<tool name="…">{…}</tool>`. The
-others are read because current servers let them through as text:
+We ask models for two forms: `{"calls": [{"name": …, "arguments": {…}}]}` and `<tool name="…">{…}</tool>`. Other forms
+are parsed because current servers pass them through as text:
 
-- JSON that names a tool and its arguments, bare, in a fence or in `<tool_call>` tags: Qwen 2.5 and its coders on Ollama
-  0.33 and vLLM (ollama/ollama#12174, vllm-project/vllm#32926), Qwen 3 on MLX (cubist38/mlx-openai-server#83);
+- JSON that names a tool and its arguments, bare, in a fence or in `<tool_call>` tags: Qwen 2.5 and its Coder models on
+  Ollama 0.33 and vLLM (ollama/ollama#12174, vllm-project/vllm#32926), Qwen 3 on MLX (cubist38/mlx-openai-server#83);
 - `<function=…><parameter=…>…`: Qwen 3 Coder on Ollama 0.32 and vLLM (continuedev/continue#13057,
   vllm-project/vllm#22975);
 - `<|channel|>commentary to=functions.… <|message|>{…}`: gpt-oss on vllm-mlx 0.4 (waybarrios/vllm-mlx#562).
 
-Any other form is recognised by its marks, and the model is told to write the call in tags.
+All other forms are only recognised, not parsed, and the model is asked to write the call in tags.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .lenient import object_in, value_at
 from .rungs import Offer, Tool, WordsName, coerce
 
 MOST_ATTEMPTS = 200
-"""Values in one text that are looked at and hold no call."""
+"""Number of JSON values without a call after which the search stops."""
 MOST_BROKEN = 10
-"""Values in one text that are repaired and hold no call."""
+"""Number of repaired JSON values without a call after which the search stops."""
 HELD_CHARACTERS = 200
-"""Beginning of an answer in prose within which a written call shows itself."""
+"""Number of characters at the beginning of a prose answer within which a written call must be recognisable."""
 _NAMES = ("name", "tool", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _LISTS = ("calls", "tool_calls")
@@ -52,7 +52,7 @@ _MARKS = (
     r"|(?<!`)\[TOOL_CALLS\](?=[\w\[{])|^\s*\[TOOL_CALLS\]"
     r"|(?<!`)<\|channel\|>\w*\s+to="
 )
-"""Tags and tokens that begin a call in one dialect or another."""
+"""Matches tags and tokens that start a call in the formats of various models."""
 _OUR_NAMES = tuple(name for key, name in vars(tool_names).items() if key.isupper() and isinstance(name, str))
 _ANY_OF_OURS = "|".join(_OUR_NAMES)
 _PREFIXES = ("print(", "default_api.", "functions.")
@@ -67,20 +67,20 @@ _MAY_BE_CALL = re.compile(rf"{_OBJECT}|\[?\s*\Z|`{{1,3}}\w*\Z")
 
 
 class CallInText(NamedTuple):
-    """A tool call that was found in a text."""
+    """A tool call found in a text."""
 
     name: str
-    """Name of the tool as offered; as written where there is no such tool."""
+    """Name of the offered tool; as written by the model if there is no such tool."""
     arguments: dict[str, Any] | None
-    """None if they cannot be read."""
+    """None if they cannot be parsed."""
     raw: str
     """The arguments as written."""
     is_form_unread: bool = False
-    """Whether it is written in a form that is recognised only."""
+    """Whether its form is recognised but cannot be parsed."""
 
 
 class Stretch(NamedTuple):
-    """A stretch of a text that consists of calls."""
+    """A part of a text that consists of calls."""
 
     start: int
     end: int
@@ -88,13 +88,13 @@ class Stretch(NamedTuple):
 
 
 def find_calls(text: str, offer: Offer) -> list[Stretch]:
-    """Return the calls in a text, all of one kind: tags within the arguments of JSON are words, and the other way."""
+    """Return the calls in a text: only those in JSON or only those in tags, since one may contain the other."""
     readers = [_in_json, _tagged] if _VALUE.match(unfenced(text)) else [_tagged, _in_json]
     return next((found for read in readers if (found := [*read(text, offer)])), None) or _unread(text, offer)
 
 
 def answer_in(text: str) -> str | None:
-    """Return the words in `{"answer": "…", "calls": […]}`, whatever they are called; None if it is anything else."""
+    """Return the text in `{"answer": "…", "calls": […]}` under any `WordsName`; None for any other text."""
     try:
         value = json.loads(unfenced(text), strict=False)
     except (ValueError, RecursionError):
@@ -107,63 +107,58 @@ def answer_in(text: str) -> str | None:
 
 
 def unfenced(text: str) -> str:
-    """Return the text without the code fence that may be around all of it."""
+    """Return the text without a code fence that encloses all of it."""
     fenced = re.fullmatch(r"\s*```\w*\s(.*)```\s*", text, re.DOTALL)
     return (fenced[1] if fenced else text).strip()
 
 
 def _tagged(text: str, offer: Offer) -> Iterator[Stretch]:
-    """Yield the calls that are a name with an object or with tagged parameters behind it."""
-    place = 0
-    while head := _HEAD.search(text, place):
-        name, place = head["name"], head.end()
+    """Yield calls in the form of a name followed by an object or tagged parameters."""
+    end = 0
+    while head := _HEAD.search(text, end):
+        name, end = head["name"], head.end()
         tool = offer.find(name)
-        if to_object := _TO_OBJECT.match(text, place):
+        if to_object := _TO_OBJECT.match(text, end):
             value = value_at(text, to_object.end())
-            place, raw = value.end, text[to_object.end() : value.end]
+            end, raw = value.end, text[to_object.end() : value.end]
             call = CallInText(name, None, raw) if value.is_cut else _written(tool, name, value.value)
-        elif to_parameters := _TO_PARAMETERS.match(text, place):
-            place, arguments = to_parameters.end(), dict[str, Any]()
-            while parameter := _PARAMETER.match(text, place):
+        elif to_parameters := _TO_PARAMETERS.match(text, end):
+            end, arguments = to_parameters.end(), dict[str, Any]()
+            while parameter := _PARAMETER.match(text, end):
                 arguments[parameter["name"]] = parameter["value"].strip()
-                place = parameter.end()
+                end = parameter.end()
             call = _written(tool, name, arguments)
-        elif nothing := _NO_ARGUMENTS.match(text, place):
-            place, call = nothing.end(), _written(tool, name, {})
+        elif no_arguments := _NO_ARGUMENTS.match(text, end):
+            end, call = no_arguments.end(), _written(tool, name, {})
         else:
-            end = text.find("\n", place)
-            start, place = place, end if end >= 0 else len(text)
-            call = CallInText(name, None, text[start:place])
-        yield Stretch(head.start(), place, [call])
+            start, newline = end, text.find("\n", end)
+            end = newline if newline >= 0 else len(text)
+            call = CallInText(name, None, text[start:end])
+        yield Stretch(head.start(), end, [call])
 
 
 def _in_json(text: str, offer: Offer) -> Iterator[Stretch]:
-    """Yield the calls that are JSON values."""
-    place = attempts = broken = 0
+    """Yield calls in the form of JSON values."""
+    position = attempts = broken = 0
     whole = len(unfenced(text))
-    while attempts < MOST_ATTEMPTS and broken < MOST_BROKEN and (start := _VALUE.search(text, place)):
-        value = value_at(text, start.start())
-        is_all = value.is_sound and value.end - start.start() == whole
-        # Elsewhere a tool that was not offered is an example.
-        is_marked = is_all or bool(_MARK_BEFORE.search(text, max(0, start.start() - HELD_CHARACTERS), start.start()))
-        calls = _calls_of(value.value, offer, is_marked=is_marked, is_all=is_all)
+    while attempts < MOST_ATTEMPTS and broken < MOST_BROKEN and (opening := _VALUE.search(text, position)):
+        start = opening.start()
+        value = value_at(text, start)
+        is_all = value.is_sound and value.end - start == whole
+        # Elsewhere, a tool that was not offered is only an example.
+        is_marked = is_all or bool(_MARK_BEFORE.search(text, max(0, start - HELD_CHARACTERS), start))
+        found = value.value
+        if isinstance(found, dict):
+            found = next((found[key] for key in _LISTS if isinstance(found.get(key), list | dict)), found)
+        entries = [entry for entry in (found if isinstance(found, list) else [found]) if isinstance(entry, dict)]
+        calls = [call for entry in entries if (call := _entry(entry, offer, is_marked, is_all))]
         if calls:
-            raw = text[start.start() : value.end]
-            is_lost = value.is_cut
-            yield Stretch(
-                start.start(), value.end, [c._replace(arguments=None, raw=raw) if is_lost else c for c in calls]
-            )
-        place = value.end if calls else start.end()
+            if value.is_cut:
+                calls = [call._replace(arguments=None, raw=text[start : value.end]) for call in calls]
+            yield Stretch(start, value.end, calls)
+        position = value.end if calls else opening.end()
         attempts += not calls
         broken += not (calls or value.is_sound)
-
-
-def _calls_of(value: Any, offer: Offer, *, is_marked: bool, is_all: bool) -> list[CallInText]:
-    if isinstance(value, dict):
-        value = next((value[key] for key in _LISTS if isinstance(value.get(key), list | dict)), value)
-    entries = value if isinstance(value, list) else [value]
-    calls = (_entry(entry, offer, is_marked, is_all) for entry in entries if isinstance(entry, dict))
-    return [call for call in calls if call]
 
 
 def _entry(entry: dict[str, Any], offer: Offer, is_marked: bool, is_all: bool) -> CallInText | None:
@@ -173,7 +168,7 @@ def _entry(entry: dict[str, Any], offer: Offer, is_marked: bool, is_all: bool) -
     given = next((key for key in _ARGUMENTS if key in entry), "")
     tool = offer.find(name) if name else None
     if "description" in entry and given != "arguments":
-        # The schema of a tool.
+        # A tool's schema, not a call.
         return None
     if tool and (given or entry.keys() <= _BESIDE_NAME):
         return _written(tool, name, entry.get(given))
@@ -186,7 +181,7 @@ def _entry(entry: dict[str, Any], offer: Offer, is_marked: bool, is_all: bool) -
 
 
 def _written(tool: Tool | None, name: str, arguments: Any) -> CallInText:
-    """Return a call by any name; `arguments` are an object, or a text that should hold one."""
+    """Return a call; `arguments` is an object, or a text that should contain one."""
     if isinstance(arguments, str):
         read, raw = object_in(arguments) if arguments.strip() else {}, arguments
     else:
@@ -196,14 +191,14 @@ def _written(tool: Tool | None, name: str, arguments: Any) -> CallInText:
 
 
 def _unread(text: str, offer: Offer) -> list[Stretch]:
-    """Return a call in a form that is not read, as far as marks or the name of a tool show that there is one."""
+    """Return a list with the call in an unsupported form, recognised by tags or a tool's name; else empty."""
     names = "|".join(map(re.escape, offer.tools))
     sign = re.compile(
         rf"{_MARKS}"
-        # An expression of Python, or a name before its arguments.
+        # A Python expression, or a name before its arguments.
         rf"|^[ \t>*`\[-]*+(?:print\()?`?(?:\w+\.)*(?:{names})(?::\d+)?`?(?:\(|\s*+(?:```\w*\s*)?\{{)"
         rf"|^[ \t*]*Action:[ \t*`]*(?:{names})\b"
-        # Nothing but the name, or JSON with the name in another place than we read it.
+        # The name alone, or JSON with the name in an unsupported field.
         rf"|\A[\s`]*(?:{names})[\s`()]*\Z|\A\s*(?:```\w*\s*)?[\[{{](?s:.*)\"(?:{names})\"",
         re.MULTILINE,
     )
@@ -215,15 +210,15 @@ def _unread(text: str, offer: Offer) -> list[Stretch]:
 
 
 class CallGuard:
-    """Withholds an answer that should be prose and begins as a call of a tool, in JSON or as an expression."""
+    """Withholds an answer that should be prose but begins like a tool call (JSON or an expression)."""
 
     def __init__(self) -> None:
         self._held = ""
         self._is_call: bool | None = None
-        """None: not known yet."""
+        """None: undecided."""
 
     def feed(self, words: str) -> str:
-        """Take the next words and return those that are prose for certain."""
+        """Read the next words and return those that are certain to be prose."""
         if self._is_call is None:
             self._held += words
             self._is_call = self._decided()
@@ -231,7 +226,7 @@ class CallGuard:
         return "" if self._is_call else words
 
     def finish(self) -> str:
-        """Return what is still held back, at the end of the answer."""
+        """Return the text that is still buffered at the end of the answer."""
         is_call = self._is_call or self._held.strip("`() \n") in _OUR_NAMES
         return "" if is_call else self._held
 

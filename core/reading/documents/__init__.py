@@ -1,4 +1,4 @@
-"""Bytes of files and pages to text, in child processes; one module for each format.
+"""Parsers that turn the bytes of files and pages into text, in child processes; one `parse_<kind>` module per format.
 
-Begin with `pool`, which parses in children, and `worker`, which chooses the parser inside one.
+Start with `pool`, which sends files to child processes, and `worker`, which chooses the parser in the child.
 """

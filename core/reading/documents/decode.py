@@ -1,4 +1,4 @@
-"""Bytes to clean text, whatever their charset."""
+"""Decodes bytes in any charset, and removes invisible characters from text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from ..records import TEXT_CHARACTERS, Unreadable
 SAMPLE_BYTES = 65_536
 TEXT_BYTES = 6 * TEXT_CHARACTERS
 NOT_IN_TEXT = r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]"
-"""Characters, or bytes, of which a text holds few. Escape is not among them: logs with terminal colours are text, and
-Japanese in seven bits is full of it."""
+"""Control characters or bytes that are rare in text. ESC is allowed, for coloured logs and ISO-2022-JP."""
 CONTROL_SHARE = 0.02
-"""More of them than this share makes it no text."""
+"""Maximum share of these in a text."""
 FEW_CONTROLS = 8
 NUL_SHARE = 0.2
 REPLACEMENT = "\ufffd"
 SLIPS = 4
-"""Characters beyond ASCII, replaced ones among them, for each byte that does not fit."""
+"""Minimum number of non-ASCII characters per invalid byte for a text to still count as UTF-8."""
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -30,38 +29,24 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BINARY = (
-    b"PK\x03\x04",
-    b"\x89PNG",
-    b"\xff\xd8\xff",
-    b"GIF8",
-    b"\x1f\x8b",
-    b"7z\xbc\xaf",
-    b"\x7fELF",
-    b"SQLite format 3",
+    *(b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b"),
+    *(b"7z\xbc\xaf", b"\x7fELF", b"SQLite format 3"),
 )
 _CANDIDATES = [
     *("cp1252", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251"),
     *("koi8_r", "cp1250", "cp1253", "cp1255", "cp1256", "cp1254"),
 ]
-# Pages name the small set and use the large one that their browsers take for it.
+# Pages declare the smaller charset but use the larger one, as browsers assume.
 _AS_MEANT = {
-    "iso-8859-1": "cp1252",
-    "latin-1": "cp1252",
-    "latin1": "cp1252",
-    "us-ascii": "cp1252",
-    "ascii": "cp1252",
+    **dict.fromkeys(("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii"), "cp1252"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "x-sjis"), "cp932"),
+    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
     "iso-8859-9": "cp1254",
-    "shift_jis": "cp932",
-    "shift-jis": "cp932",
-    "x-sjis": "cp932",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "euc-kr": "cp949",
-    "ks_c_5601-1987": "cp949",
 }
 _CONTROL = re.compile(NOT_IN_TEXT)
-# Zero-width joiners stay: Persian, Indic scripts and emoji need them. So do the marks that make an emoji of a symbol;
-# symbols that composition replaces are left out, so that clean text stays as it is.
+# Zero-width joiners stay: Persian, Indic scripts and emoji need them. So do variation selectors after symbols that may
+# be emoji, except symbols that NFC replaces, so that cleaning twice changes nothing.
 _UNWANTED = re.compile(
     r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     r"\u202a-\u202e\u2060-\u206f\u3164\ufe01-\ufe0d\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U0001d173-\U0001d17a"
@@ -77,14 +62,19 @@ _ALL_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
-    """Return the text of `data`: byte order mark first, then UTF-8, then the declared charset, then what fits best.
+    """Decode at most `most` bytes using the byte order mark, UTF-8, the declared charset, or the best guess.
 
-    At most `most` bytes are looked at.
+    Raises `Unreadable` if it is not text.
     """
     if data.startswith(_BINARY):
         raise Unreadable("not text", "it is not a text file")
     head = data[:most]
-    text = _marked(head) or _without_mark(head, declared, is_whole=len(data) <= most)
+    for mark, encoding in _BOMS:
+        if head.startswith(mark):
+            text = head.removeprefix(mark).decode(encoding, errors="replace")
+            break
+    else:
+        text = _without_bom(head, declared, is_whole=len(data) <= most)
     sample = text[:SAMPLE_BYTES]
     if len(_CONTROL.findall(sample)) > max(FEW_CONTROLS, CONTROL_SHARE * len(sample)):
         raise Unreadable("not text", "it is not a text file")
@@ -92,7 +82,7 @@ def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
 
 
 def clean(text: str) -> str:
-    """Return the text in composed form, without control, invisible and broken characters, with plain line ends."""
+    """Return the text in NFC with `\\n` line ends, without control, invisible and broken characters."""
     text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", text))
     if any(selector in text for selector in _SELECTORS):
         text = _LONE_SELECTOR.sub("", text)
@@ -100,45 +90,35 @@ def clean(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Return the text with a space for each control character, line ends among them, and for each broken one."""
+    """Replace each control character (including line ends) and each lone surrogate with a space."""
     return _ALL_CONTROLS.sub(" ", text)
 
 
-def _marked(data: bytes) -> str:
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, errors="replace")
-    return ""
-
-
-def _without_mark(data: bytes, declared: str, is_whole: bool) -> str:
-    # UTF-8 before the declaration: what decodes as UTF-8 by chance is rare, a wrong declaration is not.
+def _without_bom(data: bytes, declared: str, is_whole: bool) -> str:
+    # UTF-8 before the declaration: text rarely decodes as UTF-8 by chance, but declarations are often wrong.
     names = ["iso2022_jp", "utf-8"] if b"\x1b$" in data else ["utf-8"]
-    # A stray NUL is an accident; every second byte NUL is UTF-16.
-    if data[:SAMPLE_BYTES].count(0) > NUL_SHARE * len(data[:SAMPLE_BYTES]):
-        sample = data[:SAMPLE_BYTES]
+    sample = data[:SAMPLE_BYTES]
+    # A stray NUL is an accident; NUL in every second byte means UTF-16.
+    if sample.count(0) > NUL_SHARE * len(sample):
         names = ["utf-16-le" if sample[1::2].count(0) > sample[0::2].count(0) else "utf-16-be"]
     for name in [*names, _AS_MEANT.get(declared.lower(), declared)]:
-        # A cut may fall inside a character.
+        # The data may be cut within a character.
         with suppress(LookupError, UnicodeError):
             return codecs.getincrementaldecoder(name)().decode(data, final=is_whole)
-    return _with_slips(data) or data.decode(_best_guess(data), errors="replace")
-
-
-def _with_slips(data: bytes) -> str:
-    """Return the text of UTF-8 into which a few bytes of something else were pasted; empty if it is none."""
+    # UTF-8 with a few pasted bytes of another charset.
     text = data.decode("utf-8", errors="replace")
-    slips = text.count(REPLACEMENT)
-    return text if slips * SLIPS < sum(1 for character in text if character > "\x7f") else ""
-
-
-def _best_guess(data: bytes) -> str:
+    if text.count(REPLACEMENT) * SLIPS < sum(1 for character in text if character > "\x7f"):
+        return text
     from charset_normalizer import from_bytes
 
-    matches = from_bytes(data[:SAMPLE_BYTES], cp_isolation=_CANDIDATES)
+    matches = from_bytes(sample, cp_isolation=_CANDIDATES)
     best = matches.best()
-    if best is None:
-        return "cp1252"
-    # Short western texts fit Central Europe's table equally well, and are far more common.
-    western = any(match.encoding == "cp1252" and match.chaos <= best.chaos for match in matches)
-    return "cp1252" if best.encoding == "cp1250" and western else best.encoding
+    guess = best.encoding if best else "cp1252"
+    # Short Western texts fit the Central European charset equally well, but are far more common.
+    if (
+        best
+        and guess == "cp1250"
+        and any(match.encoding == "cp1252" and match.chaos <= best.chaos for match in matches)
+    ):
+        guess = "cp1252"
+    return data.decode(guess, errors="replace")

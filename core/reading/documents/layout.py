@@ -1,4 +1,4 @@
-"""Text fragments with positions to text in reading order: columns, tables and paragraphs."""
+"""Converts positioned text fragments to text in reading order: columns, tables and paragraphs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from .parse_csv import table_of
 from .raised import END, LOWERED, RAISED
+from .tables import table_of
 
 LONG_LINE = 8
-"""Minimum ratio of width to height of a line of running text; table cells are shorter."""
+"""Minimum ratio of width to height for a line of running text; table cells are shorter."""
 COLUMN_LINES = 4
-"""Minimum number of lines of a column."""
+"""Minimum number of lines in a column."""
 GAP = 1.7
-"""A paragraph ends if the distance to the next line exceeds the usual one by this factor."""
+"""A paragraph ends if the distance to the next line exceeds the usual distance by this factor."""
 NARROW = 0.5
-"""Minimum width of a column gutter, in letter heights."""
+"""Minimum width of the gutter between columns, in letter heights."""
 FAR = 2.6
 """Line distance, in letter heights, that always separates two paragraphs."""
 OTHER_SIZE = 1.25
@@ -27,44 +27,44 @@ OTHER_SIZE = 1.25
 ROW_GAP = 4
 """Maximum distance between two rows of a table, in letter heights."""
 PADDED = 1.25
-"""Minimum ratio of the distance between two rows to the distance between two lines of a cell."""
+"""Minimum ratio of the distance between rows to the distance between lines within a cell."""
 COVERED = 0.8
-"""Share of a column that a spanning cell must cover to belong to that column too."""
+"""Minimum share of a column that a spanning cell must cover to count as part of it."""
 SURE_GUTTER = 2
-"""Minimum width, in letter heights, of a gutter that only two rows share."""
+"""Minimum width, in letter heights, of a gutter shared by only two rows."""
 MOST_GUTTERS = 30
-"""Maximum number of gutter candidates tried, starting with those that the fewest lines cross."""
+"""Maximum number of gutter candidates to try, starting with those crossed by the fewest lines."""
 FILLED = 0.5
-"""Minimum share of grid cells that hold text; diagrams have fewer."""
+"""Minimum share of grid cells that contain text; diagrams have fewer."""
 HEADER_ROWS = 3
 TABLE = "| "
 
 SHORT_LINE = 0.6
 """A line shorter than this share of the page width ends its paragraph."""
 ROOM = 0.85
-"""The same for a line together with the next word, unless that starts with a lower-case letter."""
+"""The same for a line plus the next word, unless that word starts with a lower-case letter."""
 
 _SECTION = re.compile(r"(?:\d{1,2}[.)]|\d{1,2}\.\d{1,2}\.?|\([a-z\d]{1,2}\)|[•▪‣◦·\x7f\ue000-\uf8ff])\s+[^\W\d_]")
-"""Starts a list item or a section."""
+"""Start of a list item or section."""
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 _LIGATURE = re.compile(f"[{''.join(_LIGATURES)}]")
 _FIGURE = re.compile(
     r"(?!(?:19|20)\d\d\b)[^\w]*(?:[A-Z]{0,3}[$€£¥]|[A-Z]{3}\b)?[^\w]*\d[\d\s.,'’/:%()–−-]*[^\W\d_]{0,3}\W*"
 )
-"""A cell with a figure. Years do not count, because they head columns."""
+"""A cell with a number. Years do not count, because they occur as column headers."""
 _FIGURES = re.compile(r"(?:(?:^|\s)[^\w\s]*(?:\d[\d.,'’]*[.,'’]\d+|(?<=\()\d+)[^\w\s]*){2,}$")
-"""Consecutive figures with a separator or in brackets; in others, a space may be a thousands separator."""
+"""Consecutive numbers with a separator or in brackets; in others, a space may be a thousands separator."""
 _SCRIPT = re.compile(rf"[{RAISED}{LOWERED}][^{END}]*{END}")
 _MARKER = re.compile(
     r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]|[•▪‣◦·–—*\x7f\ue000-\uf8ff-]|\d{1,2}(?:\.\d{1,2})+\.?", re.IGNORECASE
 )
-"""The marker of a list item or the number of a heading."""
+"""A list item's marker or a heading's number."""
 
 Cells = list[str]
 
 
 class Line(NamedTuple):
-    """A line of text or a table cell, with its position on an upright page."""
+    """A line of text or a table cell, with its position on the upright page."""
 
     left: float
     top: float
@@ -72,7 +72,7 @@ class Line(NamedTuple):
     bottom: float
     text: str = ""
     gaps: tuple[tuple[int, tuple[float, float]], ...] = ()
-    """Gaps between its words: the offset of the next word, and the left and right edge of the gap."""
+    """Gaps between its words: (offset of the next word, (left edge, right edge))."""
 
     @property
     def height(self) -> float:
@@ -81,25 +81,25 @@ class Line(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Halfway between top and bottom."""
+        """Vertical centre."""
         return (self.top + self.bottom) / 2
 
     def cut(self, left: float, right: float, width: float = 0.0) -> list[Line]:
-        """Split at the first gap of at least this width between two positions; the whole line if there is none."""
-        for place, (start, (begin, end)) in enumerate(self.gaps):
+        """Split at the first gap of at least `width` between `left` and `right`; the whole line if there is none."""
+        for index, (start, (begin, end)) in enumerate(self.gaps):
             if begin < right and left < end and end - begin > width * self.height:
-                gaps = tuple((offset - start, ends) for offset, ends in self.gaps[place + 1 :])
-                before = self._replace(right=begin, text=self.text[:start].rstrip(), gaps=self.gaps[:place])
+                gaps = tuple((offset - start, ends) for offset, ends in self.gaps[index + 1 :])
+                before = self._replace(right=begin, text=self.text[:start].rstrip(), gaps=self.gaps[:index])
                 return [before, self._replace(left=end, text=self.text[start:], gaps=gaps)]
         return [self]
 
     def stands_over(self, other: Line) -> bool:
-        """Whether the two overlap horizontally."""
+        """Whether the two lines overlap horizontally."""
         return self.left < other.right and other.left < self.right
 
 
 def in_order(lines: Sequence[Line]) -> str:
-    """Return the text of the lines in reading order, with paragraphs and Markdown tables."""
+    """Return the text of the lines in reading order, as paragraphs and Markdown tables."""
     text = "\f".join("\n\n".join(_parts(rows_of(block))) for block in _blocks(lines))
     # Text that starts with a lower-case letter continues the previous column or a widely spaced line.
     text = re.sub(r"(?<=[^\W\d_])-(?:\f|\n\n)(?=[a-zß-ÿ])", "", text)
@@ -107,7 +107,7 @@ def in_order(lines: Sequence[Line]) -> str:
 
 
 def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[float]) -> list[Line]:
-    """Replace the lines inside a ruled table by one line that holds its Markdown.
+    """Replace the lines inside a ruled table with one line that contains its Markdown.
 
     The lines stay unchanged if the rules do not divide them into cells.
     """
@@ -120,8 +120,8 @@ def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[fl
             for rule in columns[1:-1]:
                 parts = [*parts[:-1], *parts[-1].cut(rule - 1, rule + 1)]
             for part in parts:
-                place = bisect_right(rows, part.middle) - 1, bisect_right(columns, (part.left + part.right) / 2) - 1
-                cells.setdefault(place, []).append(part.text)
+                cell = bisect_right(rows, part.middle) - 1, bisect_right(columns, (part.left + part.right) / 2) - 1
+                cells.setdefault(cell, []).append(part.text)
     width, height = len(columns) - 1, len(rows) - 1
     is_plain = any(sum(map(_is_figure, texts)) > 1 for texts in cells.values())
     if is_plain or len(cells) < FILLED * width * height or any(not 0 <= column < width for _, column in cells):
@@ -132,7 +132,7 @@ def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[fl
 
 
 def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
-    """Group lines into rows, from top to bottom and from left to right."""
+    """Group lines into rows, ordered from top to bottom and from left to right."""
     rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: line.middle):
         if rows and line.middle - rows[-1][0].middle < rows[-1][0].height / 2:
@@ -143,7 +143,7 @@ def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
-    """Yield groups of lines that are read from top to bottom; tables and full-width lines separate columns."""
+    """Yield groups of lines to read from top to bottom; tables and full-width lines end columns."""
     gutter = _gutter(lines)
     if gutter is None:
         yield lines
@@ -173,7 +173,7 @@ def _is_long(line: Line) -> bool:
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
-    """Return the position between two columns of running text; none for a single column or a table."""
+    """Return the position between two columns of running text; None for a single column or a table."""
     lefts, rights = sorted(line.left for line in lines), sorted(line.right for line in lines)
     found: list[tuple[int, float]] = []
     for right in sorted(set(rights)):
@@ -184,13 +184,13 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     for _, gutter in sorted(found)[:MOST_GUTTERS]:
         cut = [part for line in lines for part in line.cut(gutter, gutter + 1, NARROW)]
         columns = [line for line in cut if line.right <= gutter], [line for line in cut if line.left >= gutter]
-        if all(len(one) >= COLUMN_LINES and sum(map(_is_long, one)) * 2 >= len(one) for one in columns):
+        if all(len(column) >= COLUMN_LINES and sum(map(_is_long, column)) * 2 >= len(column) for column in columns):
             return gutter
     return None
 
 
 def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
-    """Yield the tables of a block and the paragraphs between them."""
+    """Yield the tables in a block and the paragraphs between them."""
     rows = [_figures_apart(_with_marker(row)) for row in rows]
     start = plain = 0
     while start < len(rows):
@@ -203,8 +203,8 @@ def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
         columns = _columns(rows[start:stop])
         if len(columns) > 1:
             yield from filter(None, [_text(rows[plain:start])])
-            placed = [_placed(row, columns) for row in rows[start:stop]]
-            yield from _markdown(_joined(rows[start:stop], placed))
+            cells = [_cells(row, columns) for row in rows[start:stop]]
+            yield from _markdown(_joined(rows[start:stop], cells))
             start = plain = stop
         else:
             start += 1
@@ -220,7 +220,7 @@ def _with_marker(row: list[Line]) -> list[Line]:
 
 
 def _figures_apart(row: list[Line]) -> list[Line]:
-    """Make each trailing figure of a line a cell if there are at least two; sentences do not end in several figures."""
+    """Make each trailing number of a line a cell if there are at least two, since sentences do not end that way."""
     parts = list[Line]()
     for line in row:
         if found := _FIGURES.search(line.text):
@@ -233,20 +233,20 @@ def _figures_apart(row: list[Line]) -> list[Line]:
 
 
 def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
-    """Return the index after the last row of a table that starts at `start`; `start` itself if there is none."""
+    """Return the index after the last row of the table that starts at `start`; `start` if there is no table."""
     if len(rows[start]) < 2:
         return start
     stop = start + 1
-    for place in range(start + 1, len(rows)):
-        row, above = rows[place], rows[place - 1]
+    for index in range(start + 1, len(rows)):
+        row, above = rows[index], rows[index - 1]
         step, height = row[0].middle - above[0].middle, max(row[0].height, above[0].height)
         if row[0].text.startswith(TABLE) or step > ROW_GAP * height:
             break
         if len(row) > 1:
-            stop = place + 1
-        elif place - stop > 1 or sum(map(row[0].stands_over, rows[stop - 1])) > 1:
+            stop = index + 1
+        elif index - stop > 1 or sum(map(row[0].stands_over, rows[stop - 1])) > 1:
             break
-    # Cells of the last row may have more lines.
+    # Cells of the last row may have further lines.
     while stop < len(rows) and stop - start > 1 and _goes_on(rows[stop - 1], rows[stop]):
         stop += 1
     return stop
@@ -272,7 +272,7 @@ def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
             else:
                 columns.append((line.left, line.right))
         gutter = min((begin - end for (_, end), (begin, _) in pairwise(columns)), default=0)
-        # In two justified lines, gaps can be aligned by chance.
+        # In two justified lines, gaps may align by chance.
         is_sure = (
             len(full) > 2
             or gutter > SURE_GUTTER * full[0][0].height
@@ -294,40 +294,40 @@ def _markdown(cells: Sequence[Cells]) -> Iterator[str]:
     yield from table_of([header or [""] * width, *cells[count:]])
 
 
-def _placed(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cells:
-    """Return the cells of a row; a cell that spans columns is repeated in each."""
+def _cells(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cells:
+    """Return the cells of a row; a cell that spans several columns is repeated in each."""
     cells = [""] * len(columns)
     for line in row:
-        below = [place for place, (left, right) in enumerate(columns) if line.left < right and left < line.right]
+        below = [index for index, (left, right) in enumerate(columns) if line.left < right and left < line.right]
         parts = [line]
-        for place, following in pairwise(below):
-            # The gap before a wide figure can be as narrow as a space.
+        for index, following in pairwise(below):
+            # The gap before a wide number can be as narrow as a space.
             *before, last = parts
-            pair = last.cut(columns[place][1] - 1, columns[following][0] + 1)
+            pair = last.cut(columns[index][1] - 1, columns[following][0] + 1)
             is_cell = any(part.text.isdigit() or _is_figure(part.text) for part in pair)
             parts = [*before, *pair] if is_cell else parts
         for part in parts:
             overlaps = [min(part.right, right) - max(part.left, left) for left, right in columns]
             most = max(overlaps)
-            for place, overlap in enumerate(overlaps):
-                left, right = columns[place]
+            for index, overlap in enumerate(overlaps):
+                left, right = columns[index]
                 if overlap == most or overlap > COVERED * (right - left):
-                    cells[place] = f"{cells[place]} {part.text}".strip()
+                    cells[index] = f"{cells[index]} {part.text}".strip()
     return cells
 
 
-def _joined(rows: Sequence[list[Line]], placed: Sequence[Cells]) -> list[Cells]:
+def _joined(rows: Sequence[list[Line]], cell_rows: Sequence[Cells]) -> list[Cells]:
     """Merge rows that are lines of the same cells."""
     steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)]
     close = PADDED * min(steps, default=0)
-    has_figures = [any(map(_is_figure, cells)) for cells in placed]
+    has_figures = [any(map(_is_figure, cells)) for cells in cell_rows]
     pairs = list(zip(steps, pairwise(has_figures), strict=True))
     if max(steps, default=0) <= close or any(step < close and all(both) for step, both in pairs):
-        # The distances do not show where a row starts.
+        # The line distances do not show where rows start.
         close = 0
-    joined = [placed[0]]
-    for place, (step, both) in enumerate(pairs, 1):
-        cells, height = placed[place], rows[place][0].height
+    joined = [cell_rows[0]]
+    for index, (step, both) in enumerate(pairs, 1):
+        cells, height = cell_rows[index], rows[index][0].height
         first = next(filter(None, cells), " ")
         is_partial = any(above and not cell for above, cell in zip(joined[-1], cells, strict=True))
         is_same = step < 0.8 * height or (step < close and (is_partial or not any(both)))
@@ -340,7 +340,7 @@ def _joined(rows: Sequence[list[Line]], placed: Sequence[Cells]) -> list[Cells]:
 
 
 def _header_rows(rows: Sequence[Cells]) -> int:
-    """Return the number of header rows; 0 if the first row holds figures or a label with a colon."""
+    """Return the number of header rows; 0 if the first row has numbers or a label with a colon."""
     if any(map(_is_figure, rows[0][1:])) or rows[0][0].endswith(":"):
         return 0
     count = 1
@@ -358,7 +358,7 @@ def _is_figure(cell: str) -> bool:
 
 
 def _text(rows: Sequence[list[Line]]) -> str:
-    """Return the text of rows as paragraphs."""
+    """Return the text of these rows as paragraphs."""
     steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)] or [0.0]
     usual = median(steps)
     text = ""
@@ -382,7 +382,7 @@ def _paragraphs(page: str) -> str:
 
 
 def _ends_paragraph(line: str, following: str, width: int) -> bool:
-    """Whether the next word would have fitted on the line, or starts an item or a section."""
+    """Whether the next word would have fitted on the line, or starts a list item or section."""
     if not line or not following or len(line) < SHORT_LINE * width:
         return True
     if _SECTION.match(following):

@@ -1,10 +1,11 @@
-"""Groups the letters of a PDF page into lines and cells by their positions."""
+"""Reads the letters and ruled lines of a PDF page: letters become lines and cells, ruled lines become table grids."""
 
 from __future__ import annotations
 
 import math
 import re
-from ctypes import POINTER, byref, c_double, c_ushort, cast, create_string_buffer
+from collections.abc import Iterable, Sequence
+from ctypes import POINTER, byref, c_double, c_float, c_ushort, cast, create_string_buffer
 from typing import Any, NamedTuple
 
 import pypdfium2
@@ -17,10 +18,14 @@ CELL_GAP = 0.9
 """Minimum gap, in letter heights, between two cells on the same line."""
 WORD_GAP = 0.2
 SAME_BASE = 0.12
-"""Maximum difference of base lines, in letter heights, within a line."""
+"""Maximum difference between baselines within a line, in letter heights."""
 MOST_RAISED = 0.75
 SKEWED = 0.05
-"""Tolerance of the text angle in radians."""
+"""Tolerance for the text angle, in radians."""
+THICK = 3.0
+"""Maximum thickness of a ruled line and maximum gap between the lines of a grid, in points."""
+MOST_OBJECTS = 20_000
+"""Maximum number of objects to inspect on a page; maps have more, but no tables."""
 
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}|.", re.DOTALL)
 _HYPHENS = re.compile("[\x02\xad\ufffe]")
@@ -31,27 +36,27 @@ class Letters(NamedTuple):
     """The letters of a page."""
 
     lines: list[list[Line]]
-    """Four lists: upright lines, and those rotated by 90, 180 and 270 degrees."""
+    """Four lists: upright lines, and lines rotated by 90, 180 and 270 degrees."""
     skewed: str
     """Text at any other angle, such as a watermark."""
     unknown: int
-    """Number of letters that the fonts do not map to a character."""
+    """Number of letters that the fonts do not map to characters."""
 
 
 class _Run:
-    """Consecutive letters on one base line without a wide gap."""
+    """Consecutive letters on one baseline without a wide gap."""
 
     def __init__(self, turned: int, base: float, size: float, left: float) -> None:
         self.turned, self.base, self.size, self.left, self.right = turned, base, size, left, left
         self.text = ""
         self.shift = 0.0
-        """How far the last letters are above the base line; negative if below."""
+        """Height of the last letters above the baseline; negative if below."""
         self.apart = 0
         """Offset of a superscript that follows a space; 0 if there is none."""
         self.gaps = list[tuple[int, tuple[float, float]]]()
 
     def add(self, text: str, left: float, right: float, shift: float, is_spaced: bool) -> None:
-        """Append a letter or a word; `shift` is its height above the base line."""
+        """Append a letter or word; `shift` is its height above the baseline."""
         if shift != self.shift and self.shift:
             self.text += END
             if self.apart and not is_spaced:
@@ -59,7 +64,7 @@ class _Run:
                 self.text = f"{self.text[: self.apart]} {self.text[self.apart :]}"
             self.apart = 0
         if is_spaced and shift > 0 and not self.shift:
-            # It is a footnote mark if a space follows.
+            # A superscript before a space is a footnote mark.
             self.apart = len(self.text)
         elif is_spaced and self.text:
             self.text += " "
@@ -71,7 +76,7 @@ class _Run:
         self.left, self.right = min(self.left, left), max(self.right, right)
 
     def line(self) -> Line:
-        """Return the run as a line; a quarter of its height is below the base line."""
+        """Return the run as a line; a quarter of its height is below the baseline."""
         bottom = 0.25 * self.size - self.base
         text = self.text + (END if self.shift else "")
         return Line(self.left, bottom - self.size, self.right, bottom, text, tuple(self.gaps))
@@ -88,7 +93,7 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
     known = turned = None
     base = size = last_left = last_right = 0.0
     is_spaced = is_broken = False
-    # Querying every letter takes three times as long; the first and the last letter of a word are enough.
+    # The first and last letter of a word are enough; querying every letter takes three times as long.
     rest = [found.span() for found in _WORD.finditer(characters)][::-1]
     while rest:
         start, stop = rest.pop()
@@ -108,7 +113,7 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
         if stop - start > 1:
             pdfium.FPDFText_GetLooseCharBox(raw, stop - 1, at_box)
             if turned != 0 or (box.bottom, box.top) != bounds:
-                rest += [(place, place + 1) for place in range(start, stop)][::-1]
+                rest += [(index, index + 1) for index in range(start, stop)][::-1]
                 continue
             left, right = min(left, box.left), max(right, box.right)
         if turned is None:
@@ -126,7 +131,7 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
             run = _Run(turned, base, size, left)
             runs.append(run)
         elif shift and size > run.size:
-            # The line began with a superscript.
+            # The line started with a superscript.
             run.text, run.shift = f"{RAISED}{run.text}", -shift
             run.base, run.size = base, size
         run.add(word, left, right, shift if shift and size <= run.size and base != run.base else 0.0, is_spaced)
@@ -148,12 +153,12 @@ def _characters(raw: Any, count: int) -> str:
     characters = buffer.raw[: 2 * count].decode("utf-16-le", "replace").rstrip("\0")
     if len(characters) != count:
         # The text omits letters that have no character.
-        characters = "".join(chr(pdfium.FPDFText_GetUnicode(raw, place)) for place in range(count))
+        characters = "".join(chr(pdfium.FPDFText_GetUnicode(raw, index)) for index in range(count))
     return _HYPHENS.sub("-", characters)
 
 
 def _shift(run: _Run, base: float, size: float, gap: float) -> float | None:
-    """Return how far a letter is above the base line of a run; none if it does not continue the run."""
+    """Return the height of a letter above the baseline of a run; None if it does not continue the run."""
     larger, shift = max(size, run.size), base - run.base
     if abs(shift) < SAME_BASE * larger:
         return 0.0
@@ -161,16 +166,59 @@ def _shift(run: _Run, base: float, size: float, gap: float) -> float | None:
     return shift if is_raised and gap < 2 * WORD_GAP * larger else None
 
 
-def _turned_box(raw: Any, place: int, turned: int) -> tuple[float, float, float, float]:
-    """Return left, right, base line and size of a rotated letter in the coordinates of the rotated page."""
+def _turned_box(raw: Any, index: int, turned: int) -> tuple[float, float, float, float]:
+    """Return left, right, baseline and size of a rotated letter in the coordinates of the rotated page."""
     left, right, bottom, top, x, y = (c_double() for _ in range(6))
-    pdfium.FPDFText_GetCharBox(raw, place, byref(left), byref(right), byref(bottom), byref(top))
-    pdfium.FPDFText_GetCharOrigin(raw, place, byref(x), byref(y))
+    pdfium.FPDFText_GetCharBox(raw, index, byref(left), byref(right), byref(bottom), byref(top))
+    pdfium.FPDFText_GetCharOrigin(raw, index, byref(x), byref(y))
     matrix = pdfium.FS_MATRIX()
-    pdfium.FPDFText_GetMatrix(raw, place, byref(matrix))
-    size = pdfium.FPDFText_GetFontSize(raw, place) * math.hypot(matrix.a, matrix.b)
+    pdfium.FPDFText_GetMatrix(raw, index, byref(matrix))
+    size = pdfium.FPDFText_GetFontSize(raw, index) * math.hypot(matrix.a, matrix.b)
     if turned == 3:
         return bottom.value, top.value, -x.value, size
     if turned == 2:
         return -right.value, -left.value, -y.value, size
     return -top.value, -bottom.value, x.value, size
+
+
+def grids_of(page: pypdfium2.PdfPage) -> list[tuple[Sequence[float], Sequence[float]]]:
+    """Return the ruled tables of a page, from top to bottom: positions of the vertical and the horizontal lines."""
+    upright, level = _rules(page)
+    groups = list[list[tuple[float, float, float]]]()
+    bottom = -math.inf
+    for rule in sorted(upright):
+        if not groups or rule[0] > bottom + THICK:
+            groups.append([])
+        groups[-1].append(rule)
+        bottom = max(bottom, rule[1])
+    grids = list[tuple[Sequence[float], Sequence[float]]]()
+    for group in groups:
+        top, bottom = group[0][0] - THICK, max(rule[1] for rule in group) + THICK
+        grid = _distinct(rule[2] for rule in group), _distinct(rule for rule in level if top < rule < bottom)
+        if min(map(len, grid)) > 2:
+            grids.append(grid)
+    return grids
+
+
+def _rules(page: pypdfium2.PdfPage) -> tuple[list[tuple[float, float, float]], list[float]]:
+    """Return vertical ruled lines as (top, bottom, x), and horizontal ones as y; a box gives two of each."""
+    upright, level = list[tuple[float, float, float]](), list[float]()
+    left, bottom, right, top = (c_float() for _ in range(4))
+    bounds = byref(left), byref(bottom), byref(right), byref(top)
+    for index in range(min(pdfium.FPDFPage_CountObjects(page), MOST_OBJECTS)):
+        drawn = pdfium.FPDFPage_GetObject(page, index)
+        if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH:
+            pdfium.FPDFPageObj_GetBounds(drawn, *bounds)
+            if top.value - bottom.value > THICK:
+                upright += [(-top.value, -bottom.value, x) for x in (left.value, right.value)]
+            if right.value - left.value > THICK:
+                level += [-top.value, -bottom.value]
+    return upright, level
+
+
+def _distinct(values: Iterable[float]) -> list[float]:
+    distinct = list[float]()
+    for value in sorted(values):
+        if not distinct or value > distinct[-1] + THICK:
+            distinct.append(value)
+    return distinct

@@ -1,4 +1,4 @@
-"""Extracts the main content of a page, without blocks that class names or link density mark as boilerplate."""
+"""Extracts the main content of a page; drops blocks that class names or link density mark as boilerplate."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import lxml.html
 from lxml import etree
 
 LITTLE_TEXT = 250
-"""A page with fewer characters is kept whole."""
+"""A page with fewer characters than this is kept whole."""
 LEAST_SHARE = 0.2
 """Minimum share of the page's text that must remain; otherwise the whole page is kept."""
 MAIN_SHARE = 0.3
-"""Minimum share of the text inside `<main>` or `<article>`."""
+"""Minimum share of the page's text inside `<main>` or `<article>`."""
 LINKED_SHARE = 0.6
 """A block with a higher share of link text is navigation."""
 LINKS = 2
@@ -31,11 +31,11 @@ _NAMES = re.compile(
     r"|copyright|rating|toc)(?=$|[\s_-])",
     re.IGNORECASE,
 )
-"""Class names and ids of boilerplate. Measured in docs/decisions/pages.md."""
+"""Class names and ids of boilerplate. Measured in docs/decisions/parsing.md."""
 
 
 class _Size(NamedTuple):
-    """Number of characters, of characters inside links, and of links of an element."""
+    """An element's number of characters, of characters in links, and of links."""
 
     text: int = 0
     linked: int = 0
@@ -43,15 +43,15 @@ class _Size(NamedTuple):
 
 
 def drop_around(root: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
-    """Return the element with the main content, without boilerplate around and inside it.
+    """Return the element with the main content, removing boilerplate around and inside it.
 
-    Where that leaves little, the page is an index or a thread, and stays whole.
+    A page that would lose almost everything is an index or a thread, and is kept whole.
     """
     sizes = _sizes(root)
     main, around = _main(root, sizes), list[lxml.html.HtmlElement]()
     walk = etree.iterwalk(main, events=("start",))
     for _, element in walk:
-        if element is not main and _is_around(element, sizes[element], sizes[main].text):
+        if element is not main and _is_boilerplate(element, sizes[element], sizes[main].text):
             around.append(element)
             walk.skip_subtree()
     rest = sizes[main].text - sum(sizes[element].text for element in around)
@@ -83,10 +83,10 @@ def _main(root: lxml.html.HtmlElement, sizes: dict[etree._Element, _Size]) -> lx
     return root
 
 
-def _is_around(element: lxml.html.HtmlElement, size: _Size, of_main: int) -> bool:
+def _is_boilerplate(element: lxml.html.HtmlElement, size: _Size, main_text: int) -> bool:
     if element.tag not in _BLOCKS or not size.text:
         return False
     is_named = _NAMES.search(f"{element.get('class', '')} {element.get('id', '')}") is not None
-    if is_named and 2 * size.text < of_main:
+    if is_named and 2 * size.text < main_text:
         return element.find(".//th") is None
     return element.tag in _LISTS and size.links >= LINKS and size.linked > LINKED_SHARE * size.text

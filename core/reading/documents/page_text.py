@@ -7,18 +7,18 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from .grid import Cell, cell_text, tables_of_cells
 from .raised import END, LOWERED, NOTE, RAISED
+from .tables import Cell, cell_text, tables_of_cells
 
 LONG_CELL = 1000
-"""A table with a longer cell, in characters, is page layout."""
+"""A table with a cell longer than this, in characters, is page layout."""
 
 _BLOCKS = (
     "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
     "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "table", "tr", "ul",
 )  # fmt: skip
 _LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6, "summary": 6}
-"""Heading levels by tag; the summary of a foldable section is a heading too."""
+"""Heading levels by tag; the summary of a collapsible section counts as a heading."""
 _CELLS = ("td", "th")
 _IN_LAYOUT = (*_LEVELS, "table", "form", "article", "section")
 _PARAGRAPH, _LINE, _ITEM = "\u2029", "\ufdd4", "\ufdd5"
@@ -32,7 +32,7 @@ _NOTE_WORDS = re.compile(r"\s*[\[(]?(?:\d{1,3}|[a-z]|[*†‡§]{1,3})[\])]?\s*"
 
 
 def write_links(root: etree._Element) -> None:
-    """Write the links of a tree as Markdown into its text; a link or button that is a number becomes `[n]`."""
+    """Replace the links of a tree with Markdown text; a link or button whose text is a number becomes `[n]`."""
     for link in list(root.iter("a", "button")):
         words, address = " ".join("".join(link.itertext()).split()), link.get("href", "")
         bare, is_web = words.strip("[]"), address.startswith(("http://", "https://"))
@@ -65,13 +65,13 @@ def _sign(element: etree._Element) -> str:
         names = f"{element.get('class', '')} {element.get('role', '')}"
         is_note = bool(_NOTE_NAMES.search(names)) or any("#" in link.get("href", "") for link in element.iter("a"))
         return NOTE if is_note else RAISED
-    # Such a link is usually a superscript by its style sheet.
+    # Style sheets usually show such a link as a superscript.
     is_local = element.get("href", "").startswith("#")
     return NOTE if is_local and _NOTE_WORDS.fullmatch("".join(element.itertext())) else ""
 
 
 def enclose(element: etree._Element, sign: str, end: str = END) -> None:
-    """Surround the content of an element with two strings."""
+    """Put `sign` before and `end` after the content of an element."""
     element.text = f"{sign}{element.text or ''}"
     if len(element):
         element[-1].tail = f"{element[-1].tail or ''}{end}"
@@ -102,7 +102,7 @@ def text_of(root: etree._Element) -> str:
 
 
 def _joined(parts: list[str]) -> Iterator[str]:
-    """Yield the paragraphs with their separators; list items have no blank line between them."""
+    """Yield the paragraphs with separators; there is no blank line between list items."""
     was_item = False
     for part in parts:
         is_item = _ITEM in part
@@ -126,7 +126,7 @@ def _mark_items(items: etree._Element) -> None:
 
 
 def _write_table(table: etree._Element) -> None:
-    """Replace a table by its text; layout tables become blocks."""
+    """Replace a table with its text; layout tables become blocks."""
     rows = [[cell for cell in row if cell.tag in _CELLS] for row in table.xpath("./tr | ./*/tr")]
     heads = set(table.xpath("./thead//td"))
     if _is_layout(table, rows):
@@ -158,7 +158,7 @@ def _cell(cell: etree._Element, is_heading: bool) -> Cell:
 
 
 def _lines(cell: etree._Element) -> str:
-    """Return the text of a cell, one line for each block."""
+    """Return the text of a cell, one line per block."""
     for element in cell.iter(*_BLOCKS, "br"):
         element.text = f"\n{element.text or ''}"
         element.tail = f"\n{element.tail or ''}" if element is not cell else element.tail

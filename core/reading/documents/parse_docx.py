@@ -1,10 +1,9 @@
-"""Parses Word documents: renames their elements to HTML and converts that to text; headers and comments come last."""
+"""Parses Word documents: renames their elements to HTML, then converts that to text, headers and comments last."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from docx import Document
@@ -18,9 +17,9 @@ from .page_text import enclose, text_of, write_links
 from .parse_text import first_heading
 from .raised import LOWERED, RAISED
 
-_UNSEEN = ("del", "moveFrom", "Fallback")
+_UNSEEN = ("{*}del", "{*}moveFrom", "{*}Fallback")
 """Tracked deletions and moves, and fallback content for older programs."""
-_WRAPPERS = ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag")
+_WRAPPERS = ("{*}sdt", "{*}sdtContent", "{*}ins", "{*}moveTo", "{*}customXml", "{*}smartTag")
 _NAMES = {"p": "p", "tbl": "table", "tr": "tr", "tc": "td", "br": "br", "cr": "br", "hyperlink": "a"}
 _BLOCKS = ("body", "hdr", "ftr", "footnote", "endnote", "comment", "txbxContent")
 _SIGNS = {"tab": " ", "noBreakHyphen": "-"}
@@ -46,7 +45,7 @@ Styles = dict[str, Style]
 
 
 def style_of(style: object) -> Style:
-    """Return the effect of a python-docx style, including the styles it is based on."""
+    """Return the properties of a python-docx style, including inherited ones."""
     name = str(getattr(style, "name", "")).lower()
     if name == "title":
         return Style(1, is_list=False)
@@ -60,7 +59,7 @@ def style_of(style: object) -> Style:
 
 
 def own_style(element: etree._Element | None) -> Style:
-    """Return the direct properties of a paragraph or a style."""
+    """Return the direct properties of a paragraph or style."""
     properties = element.find(qn("w:pPr")) if element is not None else None
     if properties is None:
         return Style(0, is_list=False)
@@ -69,7 +68,7 @@ def own_style(element: etree._Element | None) -> Style:
 
 
 def _value(element: etree._Element, *path: str) -> str | None:
-    """Return the value of a property: empty if it has none, `None` if the property is missing."""
+    """Return the value of a property: "" if it has no value, None if the property is missing."""
     found = element.find("/".join(qn(f"w:{name}") for name in path))
     return None if found is None else found.get(qn("w:val"), "")
 
@@ -79,27 +78,33 @@ def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
     office = open_office(data)
     document = Document(office.file)
     styles = {style.style_id: style_of(style) for style in document.styles}
-    parts = [(one.reltype, one.target_part.blob) for one in document.part.rels.values()]
+    parts = [(relation.reltype, relation.target_part.blob) for relation in document.part.rels.values()]
     texts = [_text(etree.fromstring(document.part.blob), styles, _targets(data) if keeps_links else None)]
     texts += [_text(etree.fromstring(part), styles) for kind, part in parts if kind in _NOTES]
     # Headers and footers repeat on each page.
     blocks = dict.fromkeys(block for kind, part in parts if kind in _AROUND for block in _around(part, styles))
     texts += [block for block in blocks if block not in texts[0]]
-    texts += [one for kind, part in parts if kind == RELATIONSHIP_TYPE.COMMENTS for one in _comments(part, styles)]
+    for kind, part in parts:
+        for comment in etree.fromstring(part) if kind == RELATIONSHIP_TYPE.COMMENTS else ():
+            author, day = comment.get(qn("w:author"), ""), comment.get(qn("w:date"), "")[:10]
+            named = " ".join(filter(None, ("Comment", author and f"by {author}", day and f"on {day}")))
+            texts.append(f"{named}: {_text(comment, styles)}")
     text = "\n\n".join(filter(None, texts))
     return Extract(office.title or first_heading(text), text, changed=office.changed)
 
 
 def _targets(data: bytes) -> dict[str, str]:
-    """Return where the links of the main part lead, by the ids of their relations."""
-    with suppress(KeyError):
+    """Return the external link targets of the main part, by relation id."""
+    try:
         relations = read_xml(open_archive(data), _RELATIONS)
-        return {one.get("Id", ""): one.get("Target", "") for one in relations if one.get("TargetMode") == "External"}
-    return {}
+    except KeyError:
+        return {}
+    outer = (relation for relation in relations if relation.get("TargetMode") == "External")
+    return {relation.get("Id", ""): relation.get("Target", "") for relation in outer}
 
 
 def _around(part: bytes, styles: Styles) -> list[str]:
-    """Return the blocks of a header or footer, without lines that hold a page number."""
+    """Return the blocks of a header or footer, except lines with a page number."""
     root = etree.fromstring(part)
     for paragraph in root.iter(qn("w:p")):
         fields = (field.text or field.get(qn("w:instr"), "") for field in paragraph.iter(*_FIELDS))
@@ -108,18 +113,11 @@ def _around(part: bytes, styles: Styles) -> list[str]:
     return _text(root, styles).split("\n\n")
 
 
-def _comments(part: bytes, styles: Styles) -> Iterator[str]:
-    for comment in etree.fromstring(part):
-        author, day = comment.get(qn("w:author"), ""), comment.get(qn("w:date"), "")[:10]
-        named = " ".join(filter(None, ("Comment", author and f"by {author}", day and f"on {day}")))
-        yield f"{named}: {_text(comment, styles)}"
-
-
 def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | None = None) -> str:
-    """Return the text of a part, which is modified; its links are kept if their `targets` are given."""
-    etree.strip_elements(root, *map(_tag, _UNSEEN), with_tail=False)
-    etree.strip_tags(root, *map(_tag, _WRAPPERS))
-    for box in list(root.iter(_tag("txbxContent"))):
+    """Return the text of a part, modifying the part; links are kept if `targets` is given."""
+    etree.strip_elements(root, *_UNSEEN, with_tail=False)
+    etree.strip_tags(root, *_WRAPPERS)
+    for box in list(root.iter("{*}txbxContent")):
         next(box.iterancestors(qn("w:p"))).addnext(box)
     elements = list(root.iter(etree.Element))
     for element in elements:
@@ -132,10 +130,6 @@ def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | Non
             link.set("href", targets.get(link.get(qn("r:id"), ""), ""))
         write_links(root)
     return text_of(root)
-
-
-def _tag(name: str) -> str:
-    return f"{{*}}{name}"
 
 
 def _rename(element: etree._Element, name: str, styles: Styles) -> None:
@@ -153,12 +147,14 @@ def _rename(element: etree._Element, name: str, styles: Styles) -> None:
     if not level and (own.is_list or named.is_list):
         element.text = "- "
     row = element.getparent() if name == "tc" else None
-    is_head = row is not None and _value(row, "trPr", "tblHeader") is not None
-    element.tag = f"h{level}" if level else "th" if is_head else _NAMES.get(name, "div" if name in _BLOCKS else "span")
+    is_header = row is not None and _value(row, "trPr", "tblHeader") is not None
+    element.tag = (
+        f"h{level}" if level else "th" if is_header else _NAMES.get(name, "div" if name in _BLOCKS else "span")
+    )
 
 
 def _merge(rows: Iterable[list[etree._Element]]) -> None:
-    """Set HTML spans on the cells of a table and remove cells that continue the one above."""
+    """Set HTML spans on the cells of a table, and remove cells that continue the cell above."""
     above = dict[int, etree._Element]()
     for row in rows:
         start, current = 0, dict[int, etree._Element]()

@@ -1,4 +1,4 @@
-"""E-mails to text: who wrote to whom and when, and the words; what is attached is named."""
+"""Parses e-mails: main headers, body, and the names of attachments."""
 
 from __future__ import annotations
 
@@ -15,56 +15,54 @@ from .decode import clean, decode
 from .parse_html import whole_text
 
 SHOWN = ("From", "To", "Cc", "Date")
-# What the standard library raises on headers that nobody should have sent.
+# Errors that the standard library raises on malformed headers.
 _MALFORMED = (MessageError, ValueError, LookupError, AttributeError, TypeError)
 
 
 def parse_email(data: bytes) -> Extract:
-    """Return the subject as title, the day on which it was sent, and the text: the plain one if there is one."""
+    """Return subject, date and text of an e-mail, preferably its plain text."""
     message = message_from_bytes(data, policy=default)
     subject = _header(message, "Subject")
-    head = [f"{name}: {words}" for name in SHOWN if (words := _header(message, name))]
-    if not head and not subject:
-        raise Unreadable("broken", "it is no e-mail")
-    named = ", ".join(_attached(message))
-    blocks = [f"# {subject}" if subject else "", "\n".join(head), _body(message), named and f"Attached: {named}"]
+    headers = [f"{name}: {value}" for name in SHOWN if (value := _header(message, name))]
+    if not headers and not subject:
+        raise Unreadable("broken", "it is not an e-mail")
+    attached = ", ".join(_attached(message))
+    blocks = [f"# {subject}" if subject else "", "\n".join(headers), _body(message)]
+    blocks += [f"Attached: {attached}"] if attached else []
     sender = parseaddr(_header(message, "From"))[1].rpartition("@")[2]
-    return Extract(subject, "\n\n".join(filter(None, blocks)), _date(message), publisher=sender)
+    try:
+        date = parsedate_to_datetime(_header(message, "Date")).date().isoformat()
+    except _MALFORMED:
+        date = ""
+    return Extract(subject, "\n\n".join(filter(None, blocks)), date, publisher=sender)
 
 
 def _header(message: EmailMessage, name: str) -> str:
     try:
-        words = str(message.get(name, ""))
+        value = str(message.get(name, ""))
     except _MALFORMED:
-        words = str(dict(message.raw_items()).get(name, ""))
-    return " ".join(clean(words).split())
-
-
-def _date(message: EmailMessage) -> str:
-    try:
-        return parsedate_to_datetime(_header(message, "Date")).date().isoformat()
-    except _MALFORMED:
-        return ""
+        value = str(dict(message.raw_items()).get(name, ""))
+    return " ".join(clean(value).split())
 
 
 def _body(message: EmailMessage) -> str:
-    """Return what a reader sees as the letter: its plain text, else what its page shows."""
-    # A part that should have parts and has none is a text.
-    shown = [part for part in _parts(message) if part.get_content_maintype() in ("text", "multipart")]
-    texts = {part: _text(part) for part in shown if not _is_attached(part)}
-    plain = [text for part, text in texts.items() if text and part.get_content_subtype() != "html"]
-    return "\n\n".join(plain or filter(None, texts.values()))
-
-
-def _text(part: EmailMessage) -> str:
-    data = cast("bytes | None", part.get_payload(decode=True)) or b""
-    charset = part.get_content_charset("")
-    text = whole_text(data, charset) if part.get_content_subtype() == "html" else clean(decode(data, charset))
-    return text.strip()
+    """Return the plain text of an e-mail, else its HTML as text."""
+    # A multipart message without parts is a text.
+    plain, html = list[str](), list[str]()
+    for part in _parts(message):
+        if part.get_content_maintype() not in ("text", "multipart") or _is_attached(part):
+            continue
+        data = cast("bytes | None", part.get_payload(decode=True)) or b""
+        charset = part.get_content_charset("")
+        if part.get_content_subtype() == "html":
+            html.append(whole_text(data, charset).strip())
+        else:
+            plain.append(clean(decode(data, charset)).strip())
+    return "\n\n".join(filter(None, plain if any(plain) else html))
 
 
 def _attached(message: EmailMessage) -> Iterator[str]:
-    """Return the names of the attachments; a whole letter is named by its subject."""
+    """Yield the names of the attachments; an attached e-mail is named by its subject."""
     for part in _parts(message):
         if part.get_content_type() == "message/rfc822":
             inner = cast("list[EmailMessage]", part.get_payload())
@@ -74,7 +72,7 @@ def _attached(message: EmailMessage) -> Iterator[str]:
 
 
 def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
-    """Yield all parts but those of letters inside the letter."""
+    """Yield all parts, except those inside attached e-mails."""
     inner = message.get_payload()
     if message.get_content_maintype() == "multipart" and isinstance(inner, list):
         for part in cast("list[EmailMessage]", inner):

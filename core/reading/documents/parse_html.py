@@ -1,11 +1,11 @@
-"""Web pages to text: the main part and the links, without what a reader does not see."""
+"""Parses web pages: visible main text, links, and what the page states about itself."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -30,11 +30,7 @@ _UNSEEN = (
     "meter",
 )  # fmt: skip
 _HIDING_ATTRIBUTES = ("hidden", "popover", "inert")
-_HIDING_VALUES = {
-    "aria-hidden": ("true",),
-    "type": ("hidden",),
-    "role": ("navigation", "contentinfo", "dialog"),
-}
+_HIDING_VALUES = {"aria-hidden": ("true",), "type": ("hidden",), "role": ("navigation", "contentinfo", "dialog")}
 _HIDING_STYLE = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:font-size|opacity)\s*:\s*0*\.?0+(?:%|[a-z]+)?)"
     r"\s*(?:!\s*important\s*)?(?:;|$)",
@@ -61,22 +57,22 @@ MOST_LINKS = 200
 LOOKED_AT = 5000
 LINK_CHARACTERS = 200
 NAME_CHARACTERS = 80
-"""Of a publisher's name."""
+"""Maximum length of a publisher's name."""
 _VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
 _AFTER_ADDRESS = ".,;:!?)]*_"
 SEARCHED_BYTES = 4096
 PAGE_BYTES = 20_000_000
 STATED_TIMES = 2
-"""Text from script data replaces the visible text if it is longer by this factor."""
+"""Text from script data replaces the visible text if it is at least this many times as long."""
 SENTENCE_WORDS = 8
-"""A string in script data with at least this many words is content, whatever its key."""
+"""A string in script data with at least this many words counts as content, whatever its key."""
 _CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
 _NAMING = ("name", "property", "itemprop")
 _PUBLISHED = ("article:published.time", "citation.publication.date", "citation.date", "citation.online.date", "date",
     "dc.date.issued", "dcterms.issued", "datepublished", "dc.date", "dcterms.date", "dcterms.created",
 )  # fmt: skip
 _CHANGED = ("article:modified.time", "datemodified", "dcterms.modified", "last-modified")
-"""Names of what a page says of itself, the surest first."""
+"""Names of meta fields, most reliable first."""
 _DOIS = ("citation.doi", "prism.doi", "dc.identifier", "bepress.citation.doi")
 _TIMES = "//time[@itemprop='datePublished' or @pubdate]/@datetime"
 _LINKED_DATA = "//script[@type='application/ld+json']/text()"
@@ -94,31 +90,35 @@ _TYPES: dict[str, Origin] = {
     "corporation": "company",
     "product": "company",
 }
-"""What types of schema.org and of Open Graph say of who published a page."""
+"""Kinds of publisher by schema.org and Open Graph type."""
 _LIVING = 2
-"""Years after which a page that was changed since it was published is of its change: an entry of an encyclopedia."""
+"""A page changed more than this many years after publication gets the date of the change, as in an encyclopedia."""
 _TITLES = "//meta[@name='citation_title']/@content"
-# Characters that a tree cannot hold, and references to them.
+# Characters that a tree cannot contain, and character references to them.
 _NOT_XML = re.compile(
     r"[\x00-\x08\x0b-\x0c\x0e-\x1f\ufdd0-\ufdd5\ufffe\uffff]"
     r"|&#(?:0*(?:[12]?[0-9]|3[01])(?![0-9])|[xX]0*1?[0-9a-fA-F](?![0-9a-fA-F]));?"
 )
-# Books write empty elements so, as XML allows; in a page this is the beginning of one that never ends.
+# Books close empty elements as in XML, which HTML parsers read as unclosed.
 _DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
 
 
-def drop_unseen(root: lxml.html.HtmlElement) -> None:
-    """Remove hidden elements, and those around the content such as navigation, from a page.
+_LinkedData = list[dict[str, Any]]
+_Meta = dict[str, list[str]]
 
-    Content that a click reveals is kept, and so is the text of its button.
+
+def drop_unseen(root: lxml.html.HtmlElement) -> None:
+    """Remove hidden elements from a page, and elements around the content such as navigation.
+
+    Content that a click reveals is kept, with the text of its button.
     """
     openers = root.xpath(_OPENS)
     opening = ("aria-controls", "data-bs-target", "data-target", "href")
-    named = (value for one in openers for attribute in opening for value in one.get(attribute, "").split())
+    named = (value for opener in openers for attribute in opening for value in opener.get(attribute, "").split())
     opened = {name.removeprefix("#") for name in named}
     unseen = [*root.iter(*_UNSEEN), *(button for button in root.iter("button") if button not in openers)]
-    unseen += (one for one in root.xpath(_ATTRIBUTES) if one.get("id") not in opened and _is_hidden(one))
+    unseen += (item for item in root.xpath(_ATTRIBUTES) if item.get("id") not in opened and _is_hidden(item))
     for element in unseen:
         if element.getparent() is not None and element.tag != "body":
             element.drop_tree()
@@ -133,9 +133,9 @@ def _is_hidden(element: lxml.html.HtmlElement) -> bool:
 
 
 def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
-    """Return the signs that a page is a challenge, behind a paywall or made by scripts."""
-    words = " ".join(" ".join(map(str, islice(root.xpath(_TEXTS), PIECES))).split())[:SIGNS_CHARACTERS].lower()
-    # Plain words are found much faster than patterns.
+    """Return the signs that a page is a bot challenge, behind a paywall, or built by scripts."""
+    words = _line(" ".join(map(str, islice(root.xpath(_TEXTS), PIECES))))[:SIGNS_CHARACTERS].lower()
+    # Substring search is much faster than patterns.
     source = html.lower()
     found: dict[Sign, bool] = {sign: bool(re.search(pattern, words)) for sign, pattern in _IN_WORDS.items()}
     found["challenge script"] = any(name in source for name in _CHALLENGES)
@@ -144,7 +144,7 @@ def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
 
 
 def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[PageLink]:
-    """Return the first links of a page that have words, absolute."""
+    """Yield the first links of a page, those that have text, as absolute addresses."""
     for element in islice(root.iter("a"), LOOKED_AT):
         words = _link_words(element)
         there = _address(base, element.get("href", "").partition("#")[0])
@@ -153,11 +153,8 @@ def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[PageLink]:
 
 
 def ordered_links(links: Iterable[PageLink], text: str, address: str) -> tuple[PageLink, ...]:
-    """Return these links, first those whose words stand in the text, and the addresses that are written out there.
-
-    Each leads to another page than `address`, and no two lead to the same.
-    """
-    # Lists of links are often no part of the text, and all that a page is for.
+    """Return distinct links to pages other than `address`, those in the text first, then addresses written in it."""
+    # Links outside the main text count too: some pages are only lists of links.
     line = _line(text)
     shown = sorted(links, key=lambda link: link.words not in line)
     written = (
@@ -179,27 +176,29 @@ def _address(base: str, reference: str) -> str:
 
 def _link_words(element: lxml.html.HtmlElement) -> str:
     text = ""
-    # Cards hold a title and further paragraphs in one link.
+    # Cards are links that contain a title and more paragraphs.
     joint = " " if len(element) and next(element.iter("div", "p", "li", *_HEADINGS), None) is not None else ""
     for part in element.itertext():
         text += part + joint
-        # Links inside links, thousands of them, would each hold the rest of the page.
+        # Each of thousands of nested links would contain the rest of the page.
         if len(text) > 2 * LINK_CHARACTERS:
             break
     return _line(settle(clean(text), ()))[:LINK_CHARACTERS].rstrip()
 
 
 def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links: bool = False) -> Extract:
-    """Return title, main text and stated date of a page; for one of the web also its links and signs."""
+    """Return title, main text and stated date of a page; if `address` is given, also its links and signs."""
     html = _source(data, charset)
     root = _tree(html)
     if keeps_links:
         write_links(root)
     sign_raised(root)
-    title, date, (origin, publisher) = _title(root), _date(root), _publisher(root)
-    doi = next(filter(None, map(doi_in, _named(_meta(root), _DOIS))), "")
+    linked, meta = list(_linked_data(root)), _meta(root)
+    title, date, (origin, publisher) = _title(root), _date(root, linked, meta), _publisher(linked, meta)
+    doi = next(filter(None, map(doi_in, _named(meta, _DOIS))), "")
     signs = signs_of(html, root) if address else ()
-    base, stated = _base(root, address), _stated_text(root)
+    base = next((_address(address, str(found)) for found in root.xpath("//base/@href")), "") or address
+    stated = _stated_text(root, linked)
     drop_unseen(root)
     links = tuple(anchors(root, base)) if address else ()
     text = text_of(drop_around(root))
@@ -211,7 +210,7 @@ def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links
 
 
 def whole_text(data: bytes, charset: str = "") -> str:
-    """Return all that a reader sees of a page which is nothing but content: a chapter of a book, or a letter."""
+    """Return the visible text of HTML without boilerplate: a book chapter or an e-mail."""
     html = _source(data, charset)
     if not html.strip():
         return ""
@@ -221,14 +220,14 @@ def whole_text(data: bytes, charset: str = "") -> str:
     return text_of(root)
 
 
-def _stated_text(root: lxml.html.HtmlElement) -> str:
+def _stated_text(root: lxml.html.HtmlElement, linked: _LinkedData) -> str:
     """Return the article in the JSON-LD or Next.js data of a page."""
-    bodies = [str(node.get("articleBody") or "") for node in _linked_data(root)]
-    texts = dict.fromkeys(text for script in root.xpath(_SCRIPT_DATA) for text in _texts_in(_json(str(script))))
+    bodies = [str(node.get("articleBody") or "") for node in linked]
+    texts = dict.fromkeys(text for script in root.xpath(_SCRIPT_DATA) for text in _texts_in(_from_json(str(script))))
     return max([*map(_shown, bodies), "\n\n".join(map(_shown, texts))], key=len, default="")
 
 
-def _json(script: str) -> Any:
+def _from_json(script: str) -> Any:
     try:
         return json.loads(script)
     except (ValueError, RecursionError):
@@ -236,7 +235,7 @@ def _json(script: str) -> Any:
 
 
 def _texts_in(value: Any, name: str = "") -> Iterator[str]:
-    """Yield the content in script data: strings with a content key, and sentences."""
+    """Yield the content strings in script data: those with a content key, and sentences."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _texts_in(inner, key)
@@ -254,18 +253,17 @@ def _shown(text: str) -> str:
 def _source(data: bytes, charset: str) -> str:
     declared = _CHARSET.search(data[:SEARCHED_BYTES])
     text = decode(data, charset or (declared.group(1).decode("ascii") if declared else ""), PAGE_BYTES)
-    # What else is unwanted is removed from the text: the source of a page is ten times as long.
+    # Other unwanted characters are removed later from the text, which is only a tenth of the source.
     return _NOT_XML.sub(" ", text)
 
 
 def _tree(html: str) -> lxml.html.HtmlElement:
     parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
-        # As bytes, because lxml refuses text that declares an encoding.
-        root = lxml.html.document_fromstring(html.encode(), parser=parser)
+        # As bytes, because lxml refuses strings that declare an encoding.
+        return lxml.html.document_fromstring(html.encode(), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError) as error:
         raise Unreadable("empty", "there is no text in it") from error
-    return root
 
 
 def _title(root: lxml.html.HtmlElement) -> str:
@@ -279,40 +277,36 @@ def _title(root: lxml.html.HtmlElement) -> str:
     return headings[0] if len(headings) == 1 else named or "".join(headings[:1])
 
 
-def _date(root: lxml.html.HtmlElement) -> str:
-    """Return when the page says that it was published; if it was changed long after that, when it was."""
-    linked, meta = list(_linked_data(root)), _meta(root)
-    published = [*_named(meta, _PUBLISHED), *(one.get("datePublished") for one in linked), *root.xpath(_TIMES)]
-    changed = [*_named(meta, _CHANGED), *(one.get("dateModified") for one in linked)]
+def _date(root: lxml.html.HtmlElement, linked: _LinkedData, meta: _Meta) -> str:
+    """Return the stated publication date of a page, or the date of a much later change."""
+    published = [*_named(meta, _PUBLISHED), *(node.get("datePublished") for node in linked), *root.xpath(_TIMES)]
+    changed = [*_named(meta, _CHANGED), *(node.get("dateModified") for node in linked)]
     first, last = (next(filter(None, map(_day, values)), "") for values in (published, changed))
     stated = last if not first or (last and int(last[:4]) - int(first[:4]) > _LIVING) else first
-    return stated or _below(root)
+    if stated:
+        return stated
+    # The footer of a page often gives the date of its last change.
+    feet = (statements(_line(foot.text_content()), of_page=True) for foot in root.iter("footer"))
+    return next((statement.date for found in feet for statement in found), "")
 
 
-def _publisher(root: lxml.html.HtmlElement) -> tuple[Origin, str]:
-    """Return what kind of publisher a page says that it has, and its name."""
-    linked, meta = list(_linked_data(root)), _meta(root)
-    types = str([*(one.get("@type") for one in linked), *_named(meta, ("og:type",))]).lower()
+def _publisher(linked: _LinkedData, meta: _Meta) -> tuple[Origin, str]:
+    """Return kind and name of a page's publisher, as stated."""
+    types = str([*(node.get("@type") for node in linked), *_named(meta, ("og:type",))]).lower()
     is_paper = any(name.startswith("citation.") for name in meta)
     found = (kind for mark, kind in _TYPES.items() if mark in types)
     origin: Origin = "scholarly" if is_paper else next(found, "other")
-    named = (one["publisher"].get("name") for one in linked if isinstance(one.get("publisher"), dict))
+    named = (node["publisher"].get("name") for node in linked if isinstance(node.get("publisher"), dict))
     names = [*_named(meta, ("citation.publisher", "dc.publisher", "dcterms.publisher", "og:site.name")), *named]
     return origin, next((_line(str(name)) for name in names if name), "")[:NAME_CHARACTERS]
 
 
-def _below(root: lxml.html.HtmlElement) -> str:
-    """Return the day that the foot of a page gives as that of its last change."""
-    feet = (statements(_line(foot.text_content()), of_page=True) for foot in root.iter("footer"))
-    return next((one.date for found in feet for one in found), "")
-
-
-def _named(fields: Mapping[str, list[str]], names: Iterable[str]) -> list[str]:
+def _named(fields: _Meta, names: Iterable[str]) -> list[str]:
     return [value for name in names for value in fields.get(name, ())]
 
 
-def _meta(root: lxml.html.HtmlElement) -> dict[str, list[str]]:
-    """Return what a page says of itself, by names in small letters with dots."""
+def _meta(root: lxml.html.HtmlElement) -> _Meta:
+    """Return the meta fields of a page, by lower-case names with dots."""
     fields = defaultdict[str, list[str]](list)
     for element in root.iter("meta"):
         for name in filter(None, map(element.get, _NAMING)):
@@ -321,16 +315,16 @@ def _meta(root: lxml.html.HtmlElement) -> dict[str, list[str]]:
 
 
 def _linked_data(root: lxml.html.HtmlElement) -> Iterator[dict[str, Any]]:
-    """Yield what the page says of itself as a whole (JSON-LD): not of its parts, nor of reviews of what it sells."""
+    """Yield the top-level JSON-LD nodes of a page, which describe the whole page."""
     for script in root.xpath(_LINKED_DATA):
-        found = _json(str(script))
+        found = _from_json(str(script))
         nodes = found if isinstance(found, list) else [found]
-        nodes += [one for node in nodes if isinstance(node, dict) for one in node.get("@graph") or ()]
+        nodes += [inner for node in nodes if isinstance(node, dict) for inner in node.get("@graph") or ()]
         yield from (node for node in nodes if isinstance(node, dict))
 
 
 def _day(stated: object) -> str:
-    """Return the day, month or year that a field begins with (ISO 8601); empty if it is none."""
+    """Return the date at the start of a field in ISO 8601 (day, month or year); empty if there is none."""
     found = _STATED.match(str(stated or "").strip())
     if not found:
         return ""
@@ -340,14 +334,6 @@ def _day(stated: object) -> str:
     except ValueError:
         return ""
     return "-".join([f"{year:04}", *(f"{part:02}" for part in (month, day) if part)])
-
-
-def _base(root: lxml.html.HtmlElement, address: str) -> str:
-    stated = next((str(found) for found in root.xpath("//base/@href")), "")
-    try:
-        return str(join_address(address, stated)) if stated else address
-    except Unread:
-        return address
 
 
 def _line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of pages to text: scans, photographs and screenshots; a TIFF file may hold several pages."""
+"""Recognises the text of pictures: scans, photographs and screenshots; a TIFF file may contain several pages."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .parse_text import first_line
 from .recognition import Recogniser
 
 SMALLEST = 100
-"""Pixels of the shorter side of a picture that may show more than a sign."""
-# What Pillow raises on broken files besides its own errors.
+"""Minimum pixels of the shorter side for a picture to be searched for text."""
+# Errors that Pillow raises on broken files.
 _BROKEN = (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError, EOFError)
 
 
 def parse_image(data: bytes, recogniser: Recogniser) -> Extract:
-    """Text of a picture, page by page."""
+    """Return the text of a picture, page by page."""
     try:
         picture = Image.open(io.BytesIO(data))
     except _BROKEN as error:
         raise Unreadable("broken", "it is a broken picture") from error
     if min(picture.size) < SMALLEST:
-        raise Unreadable("picture", "it is too small a picture to hold text")
+        raise Unreadable("picture", "it is too small a picture for text")
     frames = ImageSequence.Iterator(picture) if picture.format == "TIFF" else iter([picture])
     pages = list[str]()
     try:

@@ -1,4 +1,4 @@
-"""Files of JSON to text: one record, a list of records, or one record a line."""
+"""Parses JSON (a record, or a list of records), JSON Lines, and Jupyter notebooks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import chain
 from typing import Any
 
 from ..records import Extract, Unreadable
-from .parse_csv import tables_of, up_to_limit
-from .parse_text import stated_date
+from .parse_text import first_heading, stated_date
+from .tables import tables_of, up_to_limit
 
 TITLES = ("title", "headline", "subject", "name", "question", "label", "heading")
 BODIES = ("text", "content", "body", "abstract", "summary", "description", "answer", "message")
@@ -17,8 +17,47 @@ TITLE_CHARACTERS = 200
 SHORT = 120
 
 
+def parse_json(text: str) -> Extract:
+    """Return the text of a JSON value; for a single record, also title and date."""
+    value = _loaded(text)
+    if value is None:
+        raise Unreadable("broken", "it is not JSON")
+    records = value[0] if isinstance(value[0], list) else value
+    blocks = up_to_limit(_all_blocks(records))
+    record = value[0] if isinstance(value[0], dict) else {}
+    date, kind = stated_date(record)
+    title = _title_field(record)
+    return Extract(record[title] if title else "", "\n\n".join(blocks), date, date_kind=kind)
+
+
+def parse_jsonl(text: str) -> Extract:
+    """Return the text of records, one per line; lines that are not JSON are kept."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    values = map(_loaded, lines)
+    records = [line if value is None else value[0] for line, value in zip(lines, values, strict=True)]
+    return Extract("", "\n\n".join(up_to_limit(_all_blocks(records))))
+
+
+def parse_notebook(text: str) -> Extract:
+    """Return title and text of a Jupyter notebook: text, code and printed output."""
+    try:
+        cells = json.loads(text)["cells"]
+        written = "\n\n".join(block for cell in cells for block in _cell_blocks(cell))
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise Unreadable("broken", "it is not a notebook") from error
+    return Extract(first_heading(written), written)
+
+
+def _loaded(text: str) -> list[Any] | None:
+    """Return the parsed value in a list, since it may be null; None if the text is not JSON."""
+    try:
+        return [json.loads(text)]
+    except (ValueError, RecursionError):
+        return None
+
+
 def _blocks(record: Any) -> Iterator[str]:
-    """Return one record as Markdown: under its title what it says of itself, then its texts."""
+    """Yield a record as Markdown: title, short fields, then long texts."""
     if not isinstance(record, dict):
         yield "\n".join(_lines("", record))
         return
@@ -26,7 +65,7 @@ def _blocks(record: Any) -> Iterator[str]:
     if title is not None:
         yield f"## {' '.join(record[title].split())}"
     rest = {name: value for name, value in record.items() if name != title}
-    texts = {name: value.strip() for name, value in rest.items() if isinstance(value, str) and _is_text(name, value)}
+    texts = {name: value.strip() for name, value in rest.items() if _is_text(name, value)}
     lines = [line for name, value in rest.items() if name not in texts for line in _lines(name, value)]
     if lines:
         yield "\n".join(lines)
@@ -35,7 +74,7 @@ def _blocks(record: Any) -> Iterator[str]:
 
 
 def _all_blocks(records: Sequence[Any]) -> Iterator[str]:
-    """Return records as a table if they have nothing but short fields, else one after the other."""
+    """Yield records as a table if all their fields are short, otherwise one after another."""
     if len(records) > 1 and all(isinstance(record, dict) and _is_row(record) for record in records):
         header = list(dict.fromkeys(name for record in records for name in record))
         rows = ([_shown(record.get(name)) for name in header] for record in records)
@@ -44,10 +83,7 @@ def _all_blocks(records: Sequence[Any]) -> Iterator[str]:
 
 
 def _is_row(record: dict[str, Any]) -> bool:
-    return not any(
-        isinstance(value, dict | list) or (isinstance(value, str) and _is_text(name, value))
-        for name, value in record.items()
-    )
+    return not any(isinstance(value, dict | list) or _is_text(name, value) for name, value in record.items())
 
 
 def _title_field(record: dict[str, Any]) -> str | None:
@@ -56,18 +92,20 @@ def _title_field(record: dict[str, Any]) -> str | None:
     return next((name for name in named if len(record[name]) <= TITLE_CHARACTERS), None)
 
 
-def _is_text(name: str, value: str) -> bool:
-    return bool(value.strip()) and (name.lower() in BODIES or len(value) > SHORT or "\n" in value.strip())
+def _is_text(name: str, value: object) -> bool:
+    if not isinstance(value, str) or not value.strip():
+        return False
+    return name.lower() in BODIES or len(value) > SHORT or "\n" in value.strip()
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:
-    """Return a field as lines; one inside another bears the names of both."""
+    """Yield a field as lines; nested fields have dotted names."""
     if isinstance(value, dict):
-        for inner, one in value.items():
-            yield from _lines(f"{name}.{inner}" if name else inner, one)
-    elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
-        for one in value:
-            yield from _lines(name, one)
+        for key, inner in value.items():
+            yield from _lines(f"{name}.{key}" if name else key, inner)
+    elif isinstance(value, list) and any(isinstance(inner, dict | list) for inner in value):
+        for inner in value:
+            yield from _lines(name, inner)
     elif shown := ", ".join(map(_shown, value if isinstance(value, list) else [value])):
         yield f"{name}: {shown}" if name else shown
 
@@ -78,30 +116,16 @@ def _shown(value: object) -> str:
     return " ".join(str(value).split())
 
 
-def parse_json(text: str) -> Extract:
-    """Return the text of one JSON value; if it is one record, with its title and date."""
-    value = _loaded(text)
-    if value is None:
-        raise Unreadable("broken", "it is no JSON")
-    records = value[0] if isinstance(value[0], list) else value
-    blocks = up_to_limit(_all_blocks(records))
-    record = value[0] if isinstance(value[0], dict) else {}
-    date, kind = stated_date(record)
-    title = _title_field(record)
-    return Extract(record[title] if title else "", "\n\n".join(blocks), date, date_kind=kind)
+def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
+    from .parse_html import whole_text
+
+    source = _cell_text(cell.get("source"))
+    yield f"```\n{source}\n```" if cell.get("cell_type") == "code" and source else source
+    for output in cell.get("outputs") or ():
+        data = output.get("data") or {}
+        html = _cell_text(data.get("text/html"))
+        yield whole_text(html.encode()) if html else _cell_text(data.get("text/plain") or output.get("text"))
 
 
-def parse_jsonl(text: str) -> Extract:
-    """Return the text of records, each on a line of its own; lines that are none stay as they are."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    values = map(_loaded, lines)
-    records = [line if value is None else value[0] for line, value in zip(lines, values, strict=True)]
-    return Extract("", "\n\n".join(up_to_limit(_all_blocks(records))))
-
-
-def _loaded(text: str) -> list[Any] | None:
-    """Return the value in a list, because it may be null; none if the text is not JSON."""
-    try:
-        return [json.loads(text)]
-    except (ValueError, RecursionError):
-        return None
+def _cell_text(lines: str | list[str] | None) -> str:
+    return "".join(lines or "").strip()

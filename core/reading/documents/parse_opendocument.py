@@ -1,4 +1,4 @@
-"""Parses OpenDocument texts, sheets and slides: renames their elements to HTML and converts that to text."""
+"""Parses OpenDocument texts, sheets and slides: renames their elements to HTML, then converts that to text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .parse_text import first_heading, informative_title, iso_date
 from .raised import LOWERED, RAISED
 
 MOST_COPIES = 64
-"""Maximum repetitions of a cell or row; empty ones are repeated to the end of a sheet."""
+"""Maximum repetitions of a cell or row, since empty ones are repeated to the end of a sheet."""
 _NAMES = {
     "p": "p", "list": "ul", "list-item": "li", "table": "table", "table-row": "tr", "table-cell": "td",
     "table-header-rows": "thead", "line-break": "br", "page": "section",
@@ -58,6 +58,7 @@ def _rename(element: etree._Element, shifts: dict[str, dict[str, str]]) -> None:
     level = values.get("outline-level", "1")
     element.tag = f"h{min(int(level), 6) if level.isdecimal() else 1}" if name == "h" else _NAMES.get(name, "span")
     element.tag = "span" if is_inner else element.tag
-    copies = next((int(one) for key, one in values.items() if key.endswith("repeated") and one.isdecimal()), 1)
+    repeated = (value for key, value in values.items() if key.endswith("repeated") and value.isdecimal())
+    copies = int(next(repeated, "1"))
     for _ in range(min(copies, MOST_COPIES) - 1):
         element.addnext(deepcopy(element))

@@ -16,29 +16,28 @@ import pypdfium2.raw as pdfium
 from ...evidence.text.sentences import PAGE_END, PRINTED_NUMBERS
 from ..records import Extract, Unreadable
 from .layout import Line, in_order, rows_of, with_grid
-from .letters import letters_of
+from .letters import grids_of, letters_of
 from .parse_text import first_line, informative_title, iso_date
 from .raised import END, RAISED
 from .recognition import SIDE, Recogniser
-from .rules import grids_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 SCANNED_SHARE = 0.25
-"""Minimum share of a scanned page that its images cover."""
+"""Minimum share of a page that images must cover for it to count as scanned."""
 SCANNED_LETTERS = 40
-"""A page with fewer letters may be a scan; a stamp or a page number is not its text."""
+"""A page with fewer letters may be a scan; they may be only a stamp or page number."""
 TIMED_PAGES = 100
-"""Pages for which the time of one file is meant; a longer one asks for more, each time as for a page of a scan."""
+"""Number of pages per request for more time."""
 MARGIN_ROWS = 3
-"""Maximum number of rows of a running head or foot."""
+"""Maximum number of rows of a page header or footer."""
 MARGIN_GAP = 0.9
-"""Minimum gap between a running head and the text, in letter heights."""
+"""Minimum gap between a page header and the text, in letter heights."""
 NEAR_PAGES = 2
-"""Number of pages before and after a page on which its running heads are searched; left and right pages differ."""
+"""Number of pages before and after to search for the same page header; left and right pages differ."""
 PROSE_WORDS = 6
-"""Minimum number of words of a paragraph that may continue on the next page."""
+"""Minimum number of words for a paragraph that may continue on the next page."""
 TICKED = "☒"
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _PASSWORD = (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
@@ -59,13 +58,13 @@ _STAMP = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(?:\d\d)?(\d\d)?")
 
 
 class _Margin(NamedTuple):
-    """A candidate for a running head or a page number."""
+    """A line that may be a page header or footer, or a page number."""
 
     line: Line
     words: str
-    """Its text without the number."""
+    """Its text without the page number."""
     number: int
-    """-1 if there is none."""
+    """Page number; -1 if there is none."""
     printed: str
 
 
@@ -94,19 +93,15 @@ def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
             raise recogniser.unread() or Unreadable("no text", "there is no text in it")
         title = informative_title(document.get_metadata_value("Title")) or first_line(text)
         text += _printed(label for _, label in pages) if len(pages) > 1 else ""
-        return Extract(title, text, is_cut=recogniser.misses, changed=_changed(document), note=recogniser.note())
-
-
-def _changed(document: pypdfium2.PdfDocument) -> str:
-    """Return the modification date (ISO 8601); empty if it is missing or a placeholder."""
-    stamp = _STAMP.match(document.get_metadata_value("ModDate"))
-    year, *parts = map(int, stamp.groups("0")) if stamp else (0,)
-    # Programs with reproducible output write the first second of a year.
-    return iso_date(f"{year:04}-{parts[0]:02}-{parts[1]:02}") if parts and tuple(parts) != (1, 1, 0, 0) else ""
+        stamp, changed = _STAMP.match(document.get_metadata_value("ModDate")), ""
+        # For reproducible output, programs write the first second of a year.
+        if stamp and tuple(map(int, stamp.groups("0")[1:])) != (1, 1, 0, 0):
+            changed = iso_date("-".join(stamp.groups("00")[:3]))
+        return Extract(title, text, is_cut=recogniser.misses, changed=changed, note=recogniser.note())
 
 
 def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[tuple[str, str]]:
-    """Yield text and printed page number of each page; a running head is kept on its first page only."""
+    """Yield text and printed page number of each page; a page header is kept only on its first page."""
     if document.get_formtype() != pdfium.FORMTYPE_NONE:
         document.init_forms()
     seen: set[str] = set()
@@ -119,7 +114,7 @@ def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[
             page = near[-1 - NEAR_PAGES]
             others = [other for other in near if other is not page]
             heads, lines, printed = _without_margin(page, others, seen)
-            # At the end, they would split a sentence that continues on the next page.
+            # At the end of a page, they would split a sentence that continues on the next one.
             text = "\n\n".join(filter(None, [*heads, in_order(lines), *page.others]))
             yield text, document.get_page_label(page.number - 1) or printed
 
@@ -137,7 +132,7 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
             if known < SCANNED_LETTERS or letters.unknown > known:
                 scan = _scan_of(page, is_drawn=letters.unknown > known)
                 recognised = recogniser.page(number, scan) if scan else ""
-                # Recognition also finds the text of the page, unless a picture hides it.
+                # OCR also finds the page's own text, unless a picture hides it.
                 lines = [] if in_order(lines) in recognised else lines
                 others.append(recognised)
     except pypdfium2.PdfiumError as error:
@@ -149,7 +144,7 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
 
 
 def _scan_of(page: pypdfium2.PdfPage, is_drawn: bool = False) -> Callable[[], Image] | None:
-    """Return a function that renders a page; none if it is not a scan and not `is_drawn` by unmapped letters."""
+    """Return a function that renders a page; None unless the page is a scan or `is_drawn` (unmapped letters)."""
     width, height = page.get_size()
     images = [image.get_bounds() for image in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE])]
     covered = sum((right - left) * (top - bottom) for left, bottom, right, top in images)
@@ -159,10 +154,10 @@ def _scan_of(page: pypdfium2.PdfPage, is_drawn: bool = False) -> Callable[[], Im
 
 
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[Line]:
-    """Yield the values of the form fields of a page at their positions; a ticked box is a mark."""
+    """Yield a page's form field values at their positions; a ticked box gives a mark."""
     form, rectangle = document.formenv, pdfium.FS_RECTF()
-    for place in range(pdfium.FPDFPage_GetAnnotCount(page) if form else 0):
-        field = pdfium.FPDFPage_GetAnnot(page, place)
+    for index in range(pdfium.FPDFPage_GetAnnotCount(page) if form else 0):
+        field = pdfium.FPDFPage_GetAnnot(page, index)
         kind = pdfium.FPDFAnnot_GetFormFieldType(form, field)
         value = ""
         if kind in _VALUES:
@@ -179,7 +174,7 @@ def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterato
 
 
 def _with_values(lines: Sequence[Line], fields: Sequence[Line]) -> list[Line]:
-    """Append field values to their labels, and put ticks before theirs."""
+    """Append field values to their labels, and put ticks before their labels."""
     labelled = list(lines)
     for field in sorted(fields):
         is_tick = field.text == TICKED
@@ -197,7 +192,7 @@ def _with_values(lines: Sequence[Line], fields: Sequence[Line]) -> list[Line]:
 
 
 def _margin(lines: Sequence[Line]) -> Iterator[_Margin]:
-    """Yield the lines at the top and bottom of a page that a gap separates from its text."""
+    """Yield the lines at the top and bottom of a page that are separated from its text by a gap."""
     rows = rows_of(lines)
     for row in {**_outermost(rows), **_outermost(rows[::-1])}.values():
         for line in row:
@@ -209,12 +204,12 @@ def _margin(lines: Sequence[Line]) -> Iterator[_Margin]:
 
 
 def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
-    """Return the first rows up to the last wide gap, by their top, without the header of a table."""
+    """Return the rows above the last wide gap, keyed by top position, without any table header."""
     count = 0
-    for place, (row, following) in enumerate(pairwise(rows[: MARGIN_ROWS + 1]), 1):
+    for index, (row, following) in enumerate(pairwise(rows[: MARGIN_ROWS + 1]), 1):
         blank = max(following[0].top, row[0].top) - min(following[0].bottom, row[0].bottom)
         if blank > MARGIN_GAP * row[0].height:
-            count = place
+            count = index
     if count and count < len(rows):
         cells = rows[count]
         heads = [head for head in rows[count - 1] if any(map(head.stands_over, cells))]
@@ -223,7 +218,7 @@ def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
 
 
 def _value(number: str) -> int:
-    """Return the value of an Arabic or Roman page number; -1 for an empty one."""
+    """Return the value of an Arabic or Roman page number; -1 if empty."""
     if number.isdigit():
         return int(number)
     digits = [_ROMAN[letter] for letter in number.lower()]
@@ -231,7 +226,7 @@ def _value(number: str) -> int:
 
 
 def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tuple[list[str], list[Line], str]:
-    """Return the new running heads of a page, its remaining lines, and its printed number."""
+    """Return a page's new headers and footers, its remaining lines, and its printed number."""
     heads, kept, printed = list[str](), dict.fromkeys(page.lines), ""
     for head in page.margin:
         same = [
@@ -253,18 +248,18 @@ def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tup
 
 
 def _printed(labels: Iterable[str]) -> str:
-    """Return a last line that lists printed page numbers; empty if they all equal the index."""
+    """Return the last line of the text, which lists printed page numbers; empty if all equal the index."""
     named, expected = list[str](), "1"
     for page, label in enumerate(labels, 1):
-        bears = label or expected
-        named += [f"{page} = {bears}"] if bears != expected else []
-        figures = re.search(r"\d+$", bears)
-        expected = f"{bears[: figures.start()]}{int(figures[0]) + 1}" if figures else ""
+        printed = label or expected
+        named += [f"{page} = {printed}"] if printed != expected else []
+        figures = re.search(r"\d+$", printed)
+        expected = f"{printed[: figures.start()]}{int(figures[0]) + 1}" if figures else ""
     return f"\n\n{PRINTED_NUMBERS}{', '.join(named)}" if named else ""
 
 
 def _joined(pages: Iterable[str]) -> str:
-    """Join pages; no blank line interrupts a sentence that continues on the next page."""
+    """Join pages, without a blank line in a sentence that continues on the next page."""
     parts = list[str]()
     for page in pages:
         last, first = parts[-1].rpartition("\n\n")[2] if parts else "", page.partition("\n\n")[0]
@@ -273,19 +268,19 @@ def _joined(pages: Iterable[str]) -> str:
             parts[-1] = f"{parts[-1][:-1]}{word}"
             parts += [PAGE_END, page]
         elif parts:
-            parts += [PAGE_END if _is_one_sentence(last, first) else f"\n\n{PAGE_END}", page]
+            parts += [PAGE_END if _continues(last, first) else f"\n\n{PAGE_END}", page]
         else:
             parts.append(page)
     return "".join(parts)
 
 
-def _is_one_sentence(last: str, first: str) -> bool:
-    """Whether the last paragraph of a page continues in the first one of the next page."""
+def _continues(last: str, first: str) -> bool:
+    """Whether the last paragraph of a page continues in the first of the next page."""
     words, following = len(last.split()), len(first.split())
     if last.startswith("|") or first.startswith("|") or not _RUNS_ON.search(last) or words < PROSE_WORDS:
         return False
     if _GOES_ON.match(first):
         return True
-    # The next page starts with a figure, a name or a heading.
+    # The next page starts with a number, name or heading.
     is_prose = following >= PROSE_WORDS and bool(_SENTENCE_END.search(first)) and not _ITEM.match(first)
     return is_prose and (first[0].isdigit() or words >= 2 * PROSE_WORDS)

@@ -1,8 +1,9 @@
-"""PowerPoint documents to text: a heading for each slide, then its text, tables, figures of charts, and notes."""
+"""Parses PowerPoint documents: for each slide a heading, text, tables, chart data and notes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -11,17 +12,16 @@ from pptx import Presentation
 
 from ...evidence.text.sentences import CLOSERS, SENTENCE_ENDS, UNSPACED_ENDS
 from ..records import Extract
-from .grid import Cell, cell_text, tables_of_cells
 from .office import local_name, open_office
-from .parse_csv import shown_number, table_of, up_to_limit
 from .raised import END, LOWERED, RAISED
+from .tables import Cell, cell_text, shown_number, table_of, tables_of_cells, up_to_limit
 
 _EMU_PER_LINE = 200_000
 _ENDS = (*SENTENCE_ENDS, *UNSPACED_ENDS, ":", "：")
 
 
 def parse_pptx(data: bytes) -> Extract:
-    """Title, text and last change of a presentation; without a title of its own it has that of its first slide."""
+    """Return title (or else that of the first slide), text and modification date of a presentation."""
     office = open_office(data)
     slides = Presentation(office.file).slides
     blocks = chain.from_iterable(_slide(slide, number) for number, slide in enumerate(slides, 1))
@@ -45,7 +45,7 @@ def _title(slide: Any) -> str:
 
 
 def _as_read(shapes: Iterable[Any]) -> list[Any]:
-    """Return the sort key of a shape: from top to bottom, then left to right; one without a place comes first."""
+    """Sort shapes from top to bottom, then from left to right; shapes without a position come first."""
     return sorted(shapes, key=lambda shape: ((shape.top or 0) // _EMU_PER_LINE, shape.left or 0))
 
 
@@ -55,9 +55,8 @@ def _shape(shape: Any) -> Iterator[str]:
     elif shape.has_text_frame:
         yield from _paragraphs(shape.text_frame)
     elif getattr(shape, "has_table", False):
-        yield from tables_of_cells(
-            [[_cell(one) for one in row.cells if not one.is_spanned] for row in shape.table.rows]
-        )
+        rows = [[cell for cell in row.cells if not cell.is_spanned] for row in shape.table.rows]
+        yield from tables_of_cells([list(map(_cell, row)) for row in rows])
     elif getattr(shape, "has_chart", False):
         yield from _chart(shape.chart.element)
 
@@ -80,50 +79,45 @@ def _text(paragraph: Any) -> str:
 def _paragraphs(frame: Any) -> Iterator[str]:
     for paragraph in frame.paragraphs:
         if text := " ".join(_text(paragraph).split()):
-            # What is no sentence is a point of a list, at whatever level.
+            # Anything but a sentence is a list item, at any level.
             is_sentence = text.rstrip(CLOSERS).endswith(_ENDS)
             yield text if is_sentence and not paragraph.level else f"- {text}"
 
 
 def _chart(chart: etree._Element) -> Iterator[str]:
-    """Return its title, and a table with a column for each series, for any kind of chart."""
+    """Yield the title of a chart of any kind, and tables with a column per series."""
     # Axes have titles too.
-    title = next((one for one in _all(chart, "title") if local_name(one.getparent()) == "chart"), None)
+    titles = (title for title in chart.iter("{*}title") if local_name(title.getparent()) == "chart")
+    title = next(titles, None)
     if title is not None and (words := _words(title, "t")):
         yield words
-    series = [{local_name(part): part for part in one} for one in _all(chart, "ser")]
+    series = [{local_name(part): part for part in element} for element in chart.iter("{*}ser")]
     labels = [_points(parts.get("cat", parts.get("xVal"))) for parts in series]
     values = [_points(parts.get("val", parts.get("yVal"))) for parts in series]
     names = [_words(parts["tx"], "v") if "tx" in parts else "" for parts in series]
-    for each in {tuple(of.items()): of for of in labels}.values():
-        alike = [place for place, of in enumerate(labels) if of == each]
-        places = sorted({*each, *chain.from_iterable(values[one] for one in alike)})
-        rows = [[each.get(place, ""), *(values[one].get(place, "") for one in alike)] for place in places]
+    for shared in {tuple(points.items()): points for points in labels}.values():
+        columns = [index for index, points in enumerate(labels) if points == shared]
+        positions = sorted({*shared, *chain.from_iterable(values[index] for index in columns)})
+        rows = [
+            [shared.get(position, ""), *(values[index].get(position, "") for index in columns)]
+            for position in positions
+        ]
         if rows:
-            yield from table_of([["", *(names[one] for one in alike)], *rows])
+            yield from table_of([["", *(names[index] for index in columns)], *rows])
 
 
 def _points(part: etree._Element | None) -> dict[int, str]:
-    """Return what is kept for each place; of labels on several levels the lowest."""
+    """Return the values or labels of a series by index; for multi-level labels, the lowest level."""
     found: dict[int, str] = {}
-    for point in _all(part, "pt") if part is not None else ():
+    for point in part.iter("{*}pt") if part is not None else ():
         words = _words(point, "v")
         is_number = local_name(point.getparent()).startswith("num")
-        found.setdefault(int(point.get("idx", "0")), _number(words) if is_number else words)
+        # Sheets write "#N/A" for missing numbers.
+        with suppress(ValueError):
+            words = shown_number(float(words)) if is_number else words
+        found.setdefault(int(point.get("idx", "0")), words)
     return found
 
 
-def _number(words: str) -> str:
-    try:
-        return shown_number(float(words))
-    except ValueError:
-        # Sheets write "#N/A" where there is none.
-        return words
-
-
 def _words(parent: etree._Element, name: str) -> str:
-    return " ".join("".join(one.text or "" for one in _all(parent, name)).split())
-
-
-def _all(parent: etree._Element, name: str) -> Iterator[etree._Element]:
-    return (one for one in parent.iter() if local_name(one) == name)
+    return " ".join("".join(element.text or "" for element in parent.iter(f"{{*}}{name}")).split())

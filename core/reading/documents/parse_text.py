@@ -1,21 +1,24 @@
-"""Plain text, Markdown and reStructuredText; and titles and dates as people write them in files of any kind."""
+"""Parses plain text, Markdown, reStructuredText and CSV; finds titles and dates in files of any kind."""
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal
 
 from ...evidence.text.sentences import UNSPACED_ENDS
 from ...evidence.text.words import date_at
 from ..records import Extract
+from .tables import tables_of, up_to_limit
 
 if TYPE_CHECKING:
     from ...records.sources import DateKind
 
 TITLE_CHARACTERS = 200
 LINE_CHARACTERS = 150
-"""Longest first line that is taken for a title."""
+"""Maximum length of a first line that counts as the title."""
 
 _PROGRAM_TITLES = re.compile(
     r"^(?:untitled|unbenannt|ohne titel|sans titre|sin t[íi]tulo|microsoft (?:word|powerpoint|excel)\b|power ?point[- ]"
@@ -28,8 +31,8 @@ _PROGRAM_TITLES = re.compile(
 # "… is closed.", "Dear members," and "the lubri-", but not "… Brewing Co." and "… U.S.A."
 _SENTENCE_END = re.compile(rf"(?:[,;{UNSPACED_ENDS}]|\w[-\u00ad‐]|(?:^|\s)[^\sA-Z]\S*\.)$")
 _FARTHEST = 1000
-"""Characters within which a title ends; of a whole file in one line no more is looked at."""
-# What stands behind a bar; a first word alone may be the name of the site.
+"""Maximum number of characters to search for the end of a title."""
+# The part after a bar is dropped, unless the part before is a single word, which may be the site's name.
 _SECOND_PART = re.compile(r"^(\S+\s.*?\S)\s\|\s.*$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _EMPHASIS = re.compile(
@@ -39,7 +42,7 @@ _EMPHASIS = re.compile(
 _SIGNS_BEFORE = re.compile(r"^(?:#{1,6}\s+|[|>]\s)+")
 _ENDS = re.compile(r"^[*_]{2,}|\s+\{#[^{}]*\}$|\s*(?:[*_]{2,}|\s#+|\|)$")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-# The first day of a clock that was never set, and the day on which the template of a program was made.
+# Dates from unset clocks and programs' templates.
 _PROGRAM_DATES = {
     "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01", "1999-11-30", "2000-01-01",
     "2013-01-27", "2013-12-23",
@@ -48,9 +51,14 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^([^\n]+)\n(?:=+|-+|~+|\*+)[ \t]*$", re.MULTILINE)
 _DATES = ("updated", "lastmod", "last_modified_at", "modified", "date", "published", "pubdate", "created")
+CELL_CHARACTERS = 100_000
+"""Maximum length of a CSV cell; a longer one means an unclosed quotation mark."""
+DELIMITERS = ",;\t|"
+SAMPLED_LINES = 50
+_DECLARED = re.compile(r"sep=(.)\n", re.IGNORECASE)
 SHORT_LINE = 4
-"""Signs below a heading, unless it is shorter itself."""
-# A line of words after an empty one, and below it, perhaps above it too, a line of one sign that is as long.
+"""Minimum length of a heading's underline, unless the heading is shorter."""
+# A line after an empty line, with a line of repeated punctuation below or on both sides.
 _ADORNED = re.compile(
     r"(?:^(?P<over>(?P<upper>[!-/:-@[-`{-~])(?P=upper){3,})[ \t]*\n[ \t]*(?P<title>\S[^\n]*)\n(?P=over)[ \t]*$"
     r"|(?:\A|(?<=\n\n))(?P<words>[^\W_][^\n]*)\n(?P<under>(?P<lower>[!-/:-@[-`{-~])(?P=lower)+)[ \t]*$)\n?",
@@ -59,7 +67,7 @@ _ADORNED = re.compile(
 
 
 def plain_title(title: str) -> str:
-    """Return the title in one line without Markdown's markup."""
+    """Return the title in one line, without Markdown."""
     first = _SIGNS_BEFORE.sub("", " ".join(title[:_FARTHEST].split()))
     words = _LINK.sub(r"\1", _SECOND_PART.sub(r"\1", first))
     words = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[6], words)
@@ -68,26 +76,26 @@ def plain_title(title: str) -> str:
 
 
 def informative_title(title: str) -> str:
-    """Return the title in one line, or nothing if it says nothing of what the file is about."""
+    """Return the title in one line; empty if it is a program's default or says nothing about the content."""
     line = " ".join(title.split())
     return line if any(map(str.isalpha, line)) and not _PROGRAM_TITLES.search(line) else ""
 
 
 def first_line(text: str) -> str:
-    """Return the first line as a title, if it is short enough, made of words, and not a sentence; empty otherwise."""
+    """Return the first line as a title; empty if it is too long, has no words, or is a sentence."""
     line = plain_title(re.split(r"[\n\f]", text.lstrip(), maxsplit=1)[0])
     is_title = len(line) <= LINE_CHARACTERS and not _SENTENCE_END.search(line)
     return line if is_title and any(map(str.isalpha, line)) else ""
 
 
-def iso_date(words: str) -> str:
-    """Return the date that a field begins with; empty if there is none, or one that a program put there by itself."""
-    found = date_at(words.strip(), 0)
+def iso_date(field: str) -> str:
+    """Return the date at the start of a field (ISO 8601); empty if there is none or it is a program's default."""
+    found = date_at(field.strip(), 0)
     return found.iso if found and found.iso not in _PROGRAM_DATES else ""
 
 
 def stated_date(fields: Mapping[str, object]) -> tuple[str, DateKind]:
-    """Return the date among the fields of a file, and its kind; both empty if they hold none."""
+    """Return the date in the fields of a file and its kind; both empty if there is none."""
     for name in _DATES:
         if date := iso_date(str(fields.get(name) or "")):
             return date, "document" if name in ("date", "created") else "publication"
@@ -95,20 +103,20 @@ def stated_date(fields: Mapping[str, object]) -> tuple[str, DateKind]:
 
 
 def parse_markdown(text: str) -> Extract:
-    """Return title and date from the front matter; without a title there, that of the first heading."""
+    """Return the text, with title and date from the front matter; the first heading replaces a missing title."""
     found = _FRONT_MATTER.match(text)
     pairs = (line.partition(":") for line in (found.group(1) if found else "").splitlines())
     fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
     body = text[found.end() :] if found else text
     date, kind = stated_date(fields)
-    # A file of nothing but front matter still has that to say.
+    # If there is only front matter, it is the text.
     shown = body if body.strip() else text
     title, publisher = fields.get("title") or first_heading(body), fields.get("publisher", "")
     return Extract(title, shown, date, date_kind=kind, publisher=publisher)
 
 
 def parse_text(text: str) -> Extract:
-    """Return the text, with its first line as title if that stands apart from the rest."""
+    """Return the text; its first line is the title if a blank line or underline follows."""
     _, _, rest = text.lstrip().partition("\n")
     second = rest.partition("\n")[0].strip()
     is_apart = bool(rest) and not second.strip("=-~*#")
@@ -116,10 +124,7 @@ def parse_text(text: str) -> Extract:
 
 
 def parse_rst(text: str) -> Extract:
-    """Return the text with its headings marked as in Markdown, their levels in the order in which their lines appear.
-
-    Directives are words; none of them is carried out.
-    """
+    """Return the text with Markdown headings, with levels in order of style; directives are kept as text."""
     levels: list[str] = []
 
     def heading(found: re.Match[str]) -> str:
@@ -134,7 +139,36 @@ def parse_rst(text: str) -> Extract:
     return Extract(stated.group(1) if stated else first_heading(shown) if levels else "", shown)
 
 
+def parse_csv(text: str) -> Extract:
+    """Return the text of a CSV file, which has neither title nor date."""
+    text = text.lstrip("\n")
+    declared = _DECLARED.match(text)
+    text = text[declared.end() :] if declared else text
+    lines = text.split("\n", SAMPLED_LINES)[:SAMPLED_LINES]
+    # Use the delimiter that leaves no quotation marks and splits most lines into the same number of cells.
+    delimiter = declared.group(1) if declared else max(DELIMITERS, key=lambda delimiter: _evenness(lines, delimiter))
+    try:
+        blocks = list(up_to_limit(tables_of(_rows(text, delimiter, csv.QUOTE_MINIMAL))))
+    except csv.Error:
+        # The quotation mark is unclosed, so read it as a plain character.
+        blocks = list(up_to_limit(tables_of(_rows(text, delimiter, csv.QUOTE_NONE))))
+    return Extract("", "\n\n".join(blocks))
+
+
 def first_heading(text: str) -> str:
     """Return the first heading of a Markdown text; empty if there is none."""
     heading = _HEADING.search(text) or _UNDERLINED.search(text)
     return heading.group(1).rstrip() if heading else ""
+
+
+def _rows(text: str, delimiter: str, quoting: Literal[0, 3]) -> Iterator[list[str]]:
+    csv.field_size_limit(CELL_CHARACTERS)
+    return csv.reader(text.splitlines(keepends=True), delimiter=delimiter, quoting=quoting, skipinitialspace=True)
+
+
+def _evenness(lines: list[str], delimiter: str) -> tuple[int, int, int]:
+    rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+    marks = sum(cell.count('"') for row in rows for cell in row)
+    widths = Counter(len(row) for row in rows if len(row) > 1)
+    width, rows_of_it = widths.most_common(1)[0] if widths else (0, 0)
+    return -marks, rows_of_it, width

@@ -1,10 +1,11 @@
-"""Excel documents to text: a heading for each sheet, and its tables with the values that were last computed."""
+"""Parses Excel documents: for each sheet a heading, and its tables with the last computed values."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, time
 from io import BytesIO
 from itertools import chain
@@ -15,8 +16,8 @@ from openpyxl import load_workbook
 
 from ..records import Extract
 from .office import SMALL_BYTES, open_office, put_in
-from .parse_csv import shown_number, tables_of, up_to_limit
 from .raised import END, LOWERED, RAISED
+from .tables import shown_number, tables_of, up_to_limit
 
 _SHIFTED = re.compile(rb'(<vertAlign val="(super|sub)script"/>(?:(?!</?r>).)*?<t[^>]*>)([^<]*)', re.DOTALL)
 _TEXTS = ("xl/sharedStrings.xml", "xl/worksheets/")
@@ -30,11 +31,11 @@ _BARE = {
 
 
 def parse_xlsx(data: bytes) -> Extract:
-    """Return title, text and last change of an Excel document."""
+    """Return title, text and modification date of an Excel document."""
     office = open_office(data)
     _sign_raised(office.file)
     with warnings.catch_warnings():
-        # The library warns of looks that it does not know.
+        # The library warns about unknown formatting.
         warnings.simplefilter("ignore")
         blocks = chain.from_iterable(map(_sheet, _book(office.file).worksheets))
         text = "\n\n".join(up_to_limit(blocks))
@@ -42,22 +43,21 @@ def parse_xlsx(data: bytes) -> Extract:
 
 
 def _sign_raised(file: BytesIO) -> None:
-    """Put the signs of raised and lowered text into the texts of cells: the library joins their parts."""
+    """Mark superscripts and subscripts in the XML, since the library drops formatting inside cells."""
     signs = {b"super": RAISED.encode(), b"sub": LOWERED.encode()}
     with ZipFile(file) as archive:
-        members = [one for one in archive.infolist() if one.filename.startswith(_TEXTS) and one.file_size < SMALL_BYTES]
-        parts = {one.filename: archive.read(one) for one in members}
-    shifted = {name: part for name, part in parts.items() if b"vertAlign" in part}
-    for name, part in shifted.items():
-        shifted[name] = _SHIFTED.sub(lambda found: found[1] + signs[found[2]] + found[3] + END.encode(), part)
-    put_in(file, shifted)
+        infos = [info for info in archive.infolist() if info.filename.startswith(_TEXTS)]
+        parts = {info.filename: archive.read(info) for info in infos if info.file_size < SMALL_BYTES}
+    for name, part in parts.items():
+        parts[name] = _SHIFTED.sub(lambda found: found[1] + signs[found[2]] + found[3] + END.encode(), part)
+    put_in(file, {name: part for name, part in parts.items() if b"vertAlign" in part})
 
 
 def _book(file: BytesIO) -> Any:
     try:
         return load_workbook(file, read_only=True, data_only=True, keep_links=False)
     except (ValueError, TypeError):
-        # The library is strict about looks and properties, which other programs write as they like.
+        # The library rejects styles and properties that other programs accept.
         with ZipFile(file) as archive:
             names = set(archive.namelist())
         put_in(file, {name: part for name, part in _BARE.items() if name in names})
@@ -65,31 +65,18 @@ def _book(file: BytesIO) -> Any:
 
 
 def _sheet(sheet: Any) -> Iterator[str]:
-    # What a sheet says of its own size is often wrong.
+    # The stated size of a sheet is often wrong.
     sheet.reset_dimensions()
-    name = f"# {' '.join(sheet.title.split())}"
-    for block in tables_of(_rows(sheet.iter_rows())):
-        if name:
-            # An empty sheet is not worth its heading.
-            yield name
-            name = ""
-        yield block
+    blocks = tables_of(list(map(_shown, row)) for row in sheet.iter_rows())
+    # An empty sheet gets no heading.
+    if (first := next(blocks, None)) is not None:
+        yield from (f"# {' '.join(sheet.title.split())}", first)
+        yield from blocks
 
 
-def _rows(rows: Iterable[Iterable[Any]]) -> Iterator[list[str]]:
-    for row in rows:
-        yield [_shown(cell.value, _is_share(cell)) for cell in row]
-
-
-def _is_share(cell: Any) -> bool:
-    try:
-        return "%" in (getattr(cell, "number_format", "") or "")
-    except LookupError:
-        return False
-
-
-def _shown(value: object, is_share: bool) -> str:
-    """Return a value nearly as its sheet shows it."""
+def _shown(cell: Any) -> str:
+    """Format the value of a cell approximately as the sheet shows it."""
+    value = cell.value
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -97,5 +84,9 @@ def _shown(value: object, is_share: bool) -> str:
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "minutes")
     if isinstance(value, (int, float)):
-        return f"{shown_number(100 * value)}%" if is_share else shown_number(value)
+        # Unknown styles raise `LookupError`.
+        with suppress(LookupError):
+            if "%" in (getattr(cell, "number_format", "") or ""):
+                return f"{shown_number(100 * value)}%"
+        return shown_number(value)
     return str(value)

@@ -1,7 +1,7 @@
-"""Writes superscripts and subscripts as plain text: exponents as `^n`, footnote marks dropped, numbers never joined.
+"""Converts superscripts and subscripts to plain text: exponents become `^n`, footnote marks go, numbers stay apart.
 
-Parsers put such text between `RAISED`, `LOWERED` or `NOTE` and `END`; the worker settles the whole text at once, as a
-raised figure may be the mark of a note of the document.
+Parsers put such text between `RAISED`, `LOWERED` or `NOTE` and `END`. The worker resolves the whole text at once,
+because a superscript number may refer to a footnote of the document.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Collection
 from itertools import pairwise
 
 RAISED, LOWERED, NOTE, END = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
-"""Control characters (Unicode noncharacters). `NOTE` starts a certain reference to a note."""
+"""Control characters (Unicode noncharacters). `NOTE` starts a definite reference to a note."""
 
 NEAR = 60
 """Number of characters of context before and after."""
 
 _SIGNS = re.compile(f"([{RAISED}{LOWERED}{NOTE}{END}])")
 _LABEL = re.compile(rf"(?:^|(?<=\s))[{RAISED}{NOTE}]\s*([^{RAISED}{LOWERED}{NOTE}{END}]{{1,5}}?)\s*{END}", re.MULTILINE)
-_ONE_MARK = r"(?:(?:note|nb|fn|anm\.?)\s*)?(?:[1-9]\d{0,2}|[a-zA-Z]|[*†‡§¶#]{1,3})"
-_MARK = re.compile(rf"[\[(]?{_ONE_MARK}(?:\s*(?:[,;–-]|\]\s*\[)\s*{_ONE_MARK})*[\])]?", re.IGNORECASE)
+_SINGLE_MARK = r"(?:(?:note|nb|fn|anm\.?)\s*)?(?:[1-9]\d{0,2}|[a-zA-Z]|[*†‡§¶#]{1,3})"
+_MARK = re.compile(rf"[\[(]?{_SINGLE_MARK}(?:\s*(?:[,;–-]|\]\s*\[)\s*{_SINGLE_MARK})*[\])]?", re.IGNORECASE)
 _SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,]\d+)?|[-−–]\w|\d?[+−–-]")
-"""An exponent with a sign, or the charge of an ion."""
+"""A signed exponent, or an ion's charge."""
 _POWER = re.compile(r"\d{1,3}(?:[.,]\d+)?|[a-z](?:\s?[+−-]\s?\d)?")
 _TEN_OR_UNIT = re.compile(r"(?<![\d.,])10$|(?:[\d/·*]|\bper)\s?(?:[kcdmnµμ]?m|ft|in|yd|mi|sec|min|[kmµμ]?[gs]|h|K)$")
 _TERM = re.compile(
@@ -35,7 +35,7 @@ _ROMAN = re.compile(r"(?<![^\W_])[IVXLCDM]+$")
 
 
 def settle(text: str, notes: Collection[str]) -> str:
-    """Resolve all control characters of a text; `notes` are the footnote marks of the document."""
+    """Resolve all control characters of a text; `notes` are the document's footnote marks."""
     if END not in text:
         return text
     written, before = list[str](), ""
@@ -52,7 +52,7 @@ def notes_of(text: str) -> frozenset[str]:
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:
-    """Split a text into (control character, words); nested and adjacent superscripts are merged."""
+    """Split a text into (control character, words) pairs; nested and adjacent superscripts are merged."""
     pieces, sign, depth = list[tuple[str, str]](), "", 0
     for part in filter(None, _SIGNS.split(text)):
         if part == END:
@@ -71,18 +71,17 @@ def _pieces(text: str) -> list[tuple[str, str]]:
 def _written(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
     if not words:
         return ""
-    shown = _lowered(words, before) if sign == LOWERED else _raised(sign, words, before, behind, notes)
+    if sign == LOWERED:
+        shown = f"_{words}" if before[-1:].isdigit() and words[0].isdigit() else words
+    else:
+        shown = _raised(sign, words, before, behind, notes)
     last = (shown or before)[-1:]
     return f"{shown} " if last.isdigit() and behind[:1].isdigit() else shown
 
 
-def _lowered(words: str, before: str) -> str:
-    return f"_{words}" if before[-1:].isdigit() and words[0].isdigit() else words
-
-
 def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
     if not before[-1:].strip():
-        # The label of a footnote or the mass number of an isotope.
+        # A footnote's label or an isotope's mass number.
         return f"{words} " if behind[:1].isalpha() else words
     if sign == NOTE and _MARK.fullmatch(words):
         return ""

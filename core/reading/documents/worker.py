@@ -1,4 +1,4 @@
-"""The child process that parses foreign bytes under limits: it reads requests from its input and answers each."""
+"""The child process that parses untrusted bytes within limits: it answers requests from standard input."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from .recognition import PAGES, WEB_PAGES, Recogniser
 
 MEMORY_BYTES = 1_000_000_000
 SCAN_BYTES = 2_500_000_000
-"""Memory of a process that has loaded the models that recognise text."""
+"""Memory limit of a process with OCR models."""
 JSON_BYTES = 20_000_000
-"""Larger than other texts, since JSON cannot be parsed from its beginning alone."""
+"""Size limit of JSON, which cannot be truncated like other texts."""
 WHOLE: frozenset[Kind] = frozenset({"json", "notebook"})
 BINARY: frozenset[Kind] = frozenset({"docx", "pptx", "xlsx", "epub", "email", "opendocument"})
 SCANNED: frozenset[Kind] = frozenset({"pdf", "image"})
-"""Kinds of which text may have to be recognised."""
+"""Kinds that may need OCR."""
 RECORDS: frozenset[Kind] = frozenset({"json", "jsonl"})
 TABLES: frozenset[Kind] = frozenset({"csv", "xlsx"})
-"""Kinds of which a row with a date dates itself, not the file; what stands above a table is said of the file."""
+"""Kinds in which a date in a row is not the file's date; text above a table is about the file."""
 
-_MODULES: dict[Kind, str] = {"jsonl": "json", "markdown": "text", "rst": "text"}
-"""Where the parser of a kind stands that has no module of its own."""
+_MODULES: dict[Kind, str] = {"csv": "text", "jsonl": "json", "markdown": "text", "notebook": "json", "rst": "text"}
+"""Parser modules of kinds that have no module of their own."""
 _LENGTHS = struct.Struct(">IQ")
 SCANS = "scans"
-"""What the child says before each page whose text it recognises: there will be more to come."""
+"""Key of the message sent before each page with OCR; the response follows later."""
 
 
 def parse(
@@ -55,32 +55,38 @@ def parse(
     keeps_links: bool = False,
     on_scan: Callable[[], None] = lambda: None,
 ) -> Extract:
-    """Parse a file or, if it has an address, a web page, whose links and signs are returned too.
+    """Parse a file or, if `address` is given, a web page, for which links and signs are returned too.
 
-    The kind follows from the name unless it is given; `today` is an ISO date. With `keeps_links`, the links of pages
-    and Word documents stand in the text as Markdown. `on_scan` is called before the text of a page is recognised.
-    Raises `Unreadable`.
+    The default kind depends on the name; `today` is an ISO date. With `keeps_links`, the text of pages and
+    Word documents contains links as Markdown. `on_scan` is called before each page with OCR. Raises `Unreadable`.
     """
     if not data.strip():
         raise Unreadable("empty", "it is empty")
     kind = kind or kind_of_file(name)
-    if kind != "registered":
-        kind = _kind_of_bytes(data) or kind
+    if kind != "registered" and data.startswith(b"PK\x03\x04"):
+        from .office import kind_of_archive
+
+        kind = kind_of_archive(data) or kind
+    elif kind != "registered" and data.startswith(b"%PDF-"):
+        kind = "pdf"
     if kind is None:
         raise Unreadable("unknown format", "its format is not known")
     try:
         extract = _parse_kind(data, name, kind, charset, address, on_scan, keeps_links=keeps_links)
     except Unreadable as error:
         if error.reason == "not text" and not (address or PurePath(name).suffix):
-            # Programs and other files without an ending are no documents that could not be read.
+            # Programs and other files without an extension do not count as unreadable documents.
             raise Unreadable("unknown format", "its format is not known") from error
         raise
     notes = notes_of(extract.text)
     extract = extract._replace(title=settle(extract.title, notes), text=settle(extract.text, notes))
-    # Cleaning would take the end of a page for that of a line; a sentence may go on behind it.
-    pages = extract.text.split(PAGE_END)
-    text = PAGE_END.join(_plain(page) + "\n\n" * page.endswith("\n\n") for page in pages).rstrip()
-    # A page of which there are signs says by them why it has no text.
+    # Clean page by page: cleaning turns page breaks into line ends, but a sentence may continue on the next page.
+    pages = [
+        re.sub(r"\n{3,}", "\n\n", clean(page)).strip() + "\n\n" * page.endswith("\n\n")
+        for page in extract.text.split(PAGE_END)
+    ]
+    text = PAGE_END.join(pages).rstrip()
+    # The page's signs explain why it has no text.
     if not any(character.isalnum() for character in text) and not extract.signs:
         raise Unreadable("empty", "there is no text in it")
     is_cut = extract.is_cut or len(text) > TEXT_CHARACTERS
@@ -94,7 +100,7 @@ def parse(
     if extract.date:
         found = found._replace(date=extract.date, date_kind=extract.date_kind or "document")
     elif not found.date and extract.changed != today:
-        # The last change says when the file was written, unless that was today.
+        # A modification date of today says nothing about the content.
         found = found._replace(date=extract.changed, date_kind="changed" if extract.changed else "")
     return shown._replace(title=title or _name_in_words(name), **found._asdict())
 
@@ -103,9 +109,9 @@ def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
     from .parse_html import ordered_links
 
     title = " ".join(clean(extract.title).split())[:TITLE_CHARACTERS]
-    # Today does not count, as portals greet with it.
-    said = (one.date for one in statements(extract.text, of_page=True) if len(one.date) == DAY)
-    date = extract.date or next((day for day in said if day < (today or "9999")), "")
+    # Today's date does not count, because portals show the current date.
+    days = (found.date for found in statements(extract.text, of_page=True) if len(found.date) == DAY)
+    date = extract.date or next((day for day in days if day < (today or "9999")), "")
     return extract._replace(
         title=title or _name_in_words(name),
         date=date,
@@ -120,7 +126,7 @@ def _parse_kind(
 ) -> Extract:
     if kind == "registered":
         return Extract("", load_registered(PARSERS, PurePath(name).suffix.lower()[1:])(data))
-    # A parser is loaded by the first file of its kind, so that a child starts fast.
+    # Parsers are loaded on demand, so that a child process starts fast.
     module = import_module(f".parse_{_MODULES.get(kind, kind)}", __package__)
     parser: Callable[..., Extract] = getattr(module, f"parse_{kind}")
     if kind == "html":
@@ -137,24 +143,12 @@ def _parse_kind(
     return parser(clean(decode(data, charset, most)))._replace(is_cut=len(data) > most)
 
 
-def _kind_of_bytes(data: bytes) -> Kind | None:
-    if data.startswith(b"PK\x03\x04"):
-        from .office import kind_of_archive
-
-        return kind_of_archive(data)
-    return "pdf" if data.startswith(b"%PDF-") else None
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\n{3,}", "\n\n", clean(text)).strip()
-
-
 def _name_in_words(name: str) -> str:
     return (re.sub(r"[-_\s]+", " ", PurePath(name).stem).strip() or name)[:TITLE_CHARACTERS]
 
 
 def send(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
-    """Write one message: a JSON header and bytes, both with their lengths."""
+    """Write a message: a JSON header and bytes, each with its length."""
     encoded = json.dumps(header).encode("ascii")
     stream.write(_LENGTHS.pack(len(encoded), len(body)))
     stream.write(encoded)
@@ -163,7 +157,7 @@ def send(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
 
 
 def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
-    """Read one message; none if the other side has ended."""
+    """Read a message; None if the other side has closed the stream."""
     lengths = stream.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
         return None
@@ -175,20 +169,27 @@ def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
 
 
 def main() -> None:
-    """Answer requests from standard input until it ends, or until none has come for a while."""
-    # An interrupt at the terminal reaches the whole group; the parent decides when this process ends.
+    """Answer requests from standard input until it is closed or idle for too long."""
+    # Ctrl-C reaches the whole process group, but the parent decides when this process stops.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = sys.stdin.buffer
-    # Whatever a library prints must not get among the answers.
+    # Keep libraries' output out of the responses.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    # Windows and macOS have no such limit; the parent's clock still holds.
+    # Windows and macOS have no such limit; the parent's timeout still applies.
     with suppress(ImportError, ValueError, OSError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, SCAN_BYTES))
     idle_seconds = float(sys.argv[1]) if len(sys.argv) > 1 else threading.TIMEOUT_MAX
-    while (request := _next(requests, idle_seconds)) is not None:
+    while True:
+        idle = threading.Timer(idle_seconds, os._exit, (0,))
+        idle.daemon = True
+        idle.start()
+        request = receive(requests)
+        idle.cancel()
+        if request is None:
+            return
         header, data = request
         _limit_time(header["seconds"])
         start = 0
@@ -196,16 +197,6 @@ def main() -> None:
             stop = start + file["data"]
             _answer(answers, file, data[start:stop], header["scan_seconds"])
             start = stop
-
-
-def _next(requests: BinaryIO, idle_seconds: float) -> tuple[dict[str, Any], bytes] | None:
-    idle = threading.Timer(idle_seconds, os._exit, (0,))
-    idle.daemon = True
-    idle.start()
-    try:
-        return receive(requests)
-    finally:
-        idle.cancel()
 
 
 def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds: float) -> None:
@@ -216,19 +207,19 @@ def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds
     try:
         extract = parse(**{**header, "data": data}, on_scan=on_scan)
     except Unreadable as error:
-        send(answers, {"reason": error.reason, "words": str(error)})
+        send(answers, {"reason": error.reason, "message": str(error)})
     except MemoryError:
-        send(answers, {"reason": "too large", "words": "reading it takes too much memory"})
-    except Exception as error:  # noqa: BLE001 - the edge between foreign bytes and the program
-        # The error's own text may quote the file.
-        reason = {"reason": "broken", "words": f"it cannot be parsed ({type(error).__name__})"}
-        send(answers, {**reason, "trace": "".join(format_tb(error.__traceback__))})
+        send(answers, {"reason": "too large", "message": "reading it takes too much memory"})
+    except Exception as error:  # noqa: BLE001 - parsers may raise anything on untrusted bytes
+        # The error message may quote the file.
+        message, trace = f"it cannot be parsed ({type(error).__name__})", "".join(format_tb(error.__traceback__))
+        send(answers, {"reason": "broken", "message": message, "trace": trace})
     else:
         send(answers, extract._asdict())
 
 
 def _limit_time(seconds: float) -> None:
-    """Let the kernel end this process if the parent is no longer there to do it."""
+    """Set a CPU time limit, in case the parent is gone and cannot stop this process."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 

@@ -1,4 +1,5 @@
-"""What a run tells its clients while it works: typed packets, emitted on LangGraph's custom stream.
+"""What a run sends to its clients while it works: typed packets on LangGraph's custom stream, and their log.
 
-Begin with `packets`, then `emit`.
+Begin with `packets` (all types), then `log` (`emitter`, and the stored packets) and `call` (packets of model calls,
+tools and steps).
 """

@@ -1,22 +1,28 @@
-"""Packets that several nodes emit, and those of a model's call: thoughts, words, waits, costs."""
+"""Packets that several nodes emit, and `CallEvents`: the packets of a model call (thoughts, text, waits, costs)."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Literal, cast
 
 from typing_extensions import override
 
 from ...records.plan import Iteration, Learning, PlanStep
 from ...records.research import Run, Scope, Spent
-from ...records.sources import Source
+from ...records.sources import Source, short_hash
 from .. import tool_names
 from ..spending import Bill
 from .log import Emitter
 from .packets import (
+    Activity,
     CallContinued,
     CallDelayed,
     CallFinished,
     Document,
+    Icon,
     LearningShown,
     OpenUrlDocuments,
     OpenUrlStart,
@@ -41,47 +47,81 @@ from .packets import (
     ToolProblems,
 )
 
+ActivityKind = Literal[
+    "understand",
+    "clarify",
+    "summarize",
+    "plan",
+    "search",
+    "analyze",
+    "adapt",
+    "cross_check",
+    "frame",
+    "grade",
+    "verify",
+]
 STOP_REASONS: Mapping[str, StopReason] = {
     "completed": "completed",
     "completed_with_gaps": "completed_with_gaps",
     "ended": "user_cancelled",
 }
-"""How a stop calls the states of a run in which it is over."""
+"""Stop reasons by the status of a finished run."""
 _READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
 
 
+def activity(kind: ActivityKind, seed: str, placement: Placement, step_title: str = "") -> Activity:
+    """Return an activity with a text of this kind; seed (the question) and placement determine which text.
+
+    `step_title`: the step that the activity belongs to.
+    """
+    wordings = wordings_of(kind)
+    choice = int(short_hash(seed, kind, placement.model_dump_json()), 16) % len(wordings)
+    icon = cast(Icon, _table()["icons"][kind])
+    return Activity(placement=placement, text=wordings[choice], icon=icon, step_title=step_title)
+
+
+def wordings_of(kind: ActivityKind) -> list[str]:
+    """Return the texts of this kind."""
+    return _table()["wordings"][kind].splitlines()
+
+
+@cache
+def _table() -> dict[str, dict[str, str]]:
+    return tomllib.loads(resources.files(__package__).joinpath("activities.toml").read_text("utf-8"))
+
+
 def document(source: Source) -> Document:
-    """Return a source as packets name it while research goes on."""
+    """Return a source as packets describe it during research."""
     return Document(document_id=source.key, title=source.title, link=source.location)
 
 
 def final_document(source: Source) -> Document:
-    """Return a source as packets name it once research has ended."""
+    """Return a source as packets describe it once research has ended."""
     return document(source).model_copy(update={"date": source.date, "extent": source.extent})
 
 
-def step_started(step: PlanStep, place: Placement) -> StepStarted:
+def step_started(step: PlanStep, placement: Placement) -> StepStarted:
     """Return the packet that opens a step."""
     return StepStarted(
-        placement=place, step_id=step.id, title=step.title, task=step.task, kind=step.kind, parent_id=step.parent
+        placement=placement, step_id=step.id, title=step.title, task=step.task, kind=step.kind, parent_id=step.parent
     )
 
 
 def iteration_packets(
-    step_id: str, iteration: Iteration, learnings: Mapping[str, Learning], place: Placement
+    step_id: str, iteration: Iteration, learnings: Mapping[str, Learning], placement: Placement
 ) -> list[StepLearnings | StepAssessed]:
-    """Return the packets of an iteration whose results are known: what was learned, and each verdict on it."""
-    known = [learnings[key] for key in iteration.learnings]
-    learned = StepLearnings(
-        placement=place,
+    """Return the packets of a finished iteration: its learnings and each verdict."""
+    learned = [learnings[key] for key in iteration.learnings]
+    first = StepLearnings(
+        placement=placement,
         step_id=step_id,
         iteration=iteration.number,
-        learnings=[LearningShown(id=one.id, text=one.text, document_id=one.source) for one in known],
+        learnings=[LearningShown(id=each.id, text=each.text, document_id=each.source) for each in learned],
         confidence=iteration.confidence,
     )
     assessed = (
         StepAssessed(
-            placement=place,
+            placement=placement,
             step_id=step_id,
             iteration=iteration.number,
             query=verdict.query,
@@ -91,30 +131,30 @@ def iteration_packets(
         )
         for verdict in iteration.verdicts
     )
-    return [learned, *assessed]
+    return [first, *assessed]
 
 
-def step_done(step: PlanStep, place: Placement) -> StepDone:
-    """Return the packet that ends a step, whose status is a final one."""
+def step_done(step: PlanStep, placement: Placement) -> StepDone:
+    """Return the packet that ends a step; its status must be final."""
     assert step.status in ("completed", "failed", "skipped")
-    return StepDone(placement=place, step_id=step.id, status=step.status, reason=step.reason)
+    return StepDone(placement=placement, step_id=step.id, status=step.status, reason=step.reason)
 
 
-def step_failed(place: Placement, reason: str) -> PacketError:
-    """Return the packet for a part of a step that failed."""
-    return PacketError(placement=place, message=f"A step went on without it: {reason}.")
+def step_failed(placement: Placement, reason: str) -> PacketError:
+    """Return the packet for a failed part of a step."""
+    return PacketError(placement=placement, message=f"Part of a step failed: {reason}.")
 
 
-def tool_call_packets(place: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[Packet]:
-    """Return the packets that open a tool call with these queries or addresses; `scope` bounds web searches."""
+def tool_call_packets(placement: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[Packet]:
+    """Return the packets that open a tool call with these queries or addresses; `scope` has the web filters."""
     if tool in _READING:
-        return [OpenUrlStart(placement=place), OpenUrlUrls(placement=place, urls=list(inputs))]
+        return [OpenUrlStart(placement=placement), OpenUrlUrls(placement=placement, urls=list(inputs))]
     is_web = tool == tool_names.WEB_SEARCH
-    start = SearchToolStart(placement=place, is_internet_search=is_web)
-    shown: list[Packet] = [start, SearchToolQueries(placement=place, queries=list(inputs))]
+    start = SearchToolStart(placement=placement, is_internet_search=is_web)
+    shown: list[Packet] = [start, SearchToolQueries(placement=placement, queries=list(inputs))]
     if is_web and (scope.domains_allow or scope.domains_deny or scope.published_after):
         filters = SearchToolFilters(
-            placement=place,
+            placement=placement,
             sources=list(scope.domains_allow),
             excluded=list(scope.domains_deny),
             time_start=scope.published_after or None,
@@ -124,18 +164,18 @@ def tool_call_packets(place: Placement, tool: str, inputs: Sequence[str], scope:
 
 
 def tool_result_packets(
-    place: Placement, tool: str, sources: Iterable[Source], problems: Sequence[str]
+    placement: Placement, tool: str, sources: Iterable[Source], problems: Sequence[str]
 ) -> Iterator[Packet]:
-    """Yield the packets that end a tool call: the problems that it met, and the sources that it found."""
+    """Yield the packets that end a tool call: problems, then sources."""
     if problems:
-        yield ToolProblems(placement=place, problems=list(problems))
+        yield ToolProblems(placement=placement, problems=list(problems))
     found = OpenUrlDocuments if tool in _READING else SearchToolDocuments
-    yield found(placement=place, documents=[document(source) for source in sources])
-    yield SectionEnd(placement=place)
+    yield found(placement=placement, documents=[document(source) for source in sources])
+    yield SectionEnd(placement=placement)
 
 
 def stop_packet(run: Run, turn: int) -> OverallStop:
-    """Return the packet that ends a run, or a part of it that ends in a pause."""
+    """Return the packet that ends or pauses a run."""
     is_over = run.status in STOP_REASONS
     return OverallStop(
         placement=Placement(turn_index=turn),
@@ -146,39 +186,39 @@ def stop_packet(run: Run, turn: int) -> OverallStop:
     )
 
 
-def researcher_failed(place: Placement, reason: str) -> PacketError:
+def researcher_failed(placement: Placement, reason: str) -> PacketError:
     """Return the packet for a researcher that did not finish."""
-    return PacketError(placement=place, message=f"A researcher did not finish: {reason}.")
+    return PacketError(placement=placement, message=f"A researcher did not finish: {reason}.")
 
 
 class CallEvents:
-    """Emits the thoughts of a call as a block in a place of its own; what follows them takes the next place.
+    """Emits the thoughts of a model call as a block with its own placement; later packets get the next placement.
 
-    Words beside tool calls count as thoughts; `ProseEvents` emits words as words.
+    Text next to tool calls counts as thoughts; `ProseEvents` emits it as text.
     """
 
     def __init__(self, emitter: Emitter, placement: Placement) -> None:
         self.emitter = emitter
         self.placement = placement
-        """Place of the next packet."""
+        """Placement of the next packet."""
         self.thoughts = ""
         """The thoughts emitted so far."""
         self.has_shown = False
-        """Whether words of the present call were emitted as prose, which cannot be taken back."""
+        """Whether text of the current call was emitted, which cannot be taken back."""
         self.bill = Bill()
-        """What all calls have cost."""
-        self._first_place = placement
+        """Costs of all calls."""
+        self._first_placement = placement
 
     @property
     def is_watched(self) -> bool:
-        """Whether a client sees words and thoughts as they come."""
+        """Whether a client sees text and thoughts while they are generated."""
         return self.emitter.has_listener
 
     def on_thought(self, words: str) -> None:
-        """Take words of a thought."""
+        """Emit a piece of a thought."""
         if not self.thoughts:
             words = words.lstrip()
-        if not words or self.placement != self._first_place:
+        if not words or self.placement != self._first_placement:
             return
         if not self.thoughts:
             self.emit(ReasoningStart(placement=self.placement))
@@ -186,33 +226,33 @@ class CallEvents:
         self.emit(ReasoningDelta(placement=self.placement, reasoning=words))
 
     def on_text(self, words: str) -> None:
-        """Take words of the answer."""
+        """Emit a piece of the answer."""
         self.on_thought(words)
 
     def end(self) -> None:
-        """Close the block of thoughts: what comes now takes the next place."""
-        if self.thoughts and self.placement == self._first_place:
+        """Close the block of thoughts and move on to the next placement."""
+        if self.thoughts and self.placement == self._first_placement:
             self.emit(ReasoningDone(placement=self.placement))
             step, turn = self.placement.sub_turn_index, self.placement.turn_index
-            # A researcher's thoughts take a step, all others a turn.
+            # A researcher's thoughts take up a step, all others a turn.
             following = {"turn_index": turn + 1} if step is None else {"sub_turn_index": step + 1}
             self.placement = self.placement.model_copy(update=following)
 
     def on_restart(self) -> None:
-        """Separate the thoughts of a call that is made anew from those before."""
+        """Separate a repeated call's thoughts from those of the earlier attempt."""
         if self.thoughts:
             self.on_thought("\n\n")
 
     def on_delay(self, seconds: float, reason: str) -> None:
-        """Emit that the call waits so many seconds."""
+        """Emit that the call waits before it is retried."""
         self.emit(CallDelayed(placement=self.placement, seconds=seconds, reason=reason))
 
     def on_continue(self, reason: str) -> None:
-        """Go on after the stream broke; the words that came stay and are continued."""
+        """Emit that the stream broke off and the model continues its text."""
         self.emit(CallContinued(placement=self.placement, reason=reason))
 
     def on_spent(self, spent: Spent, key: str = "") -> None:
-        """Record what a call that has ended or broken off has cost; `key` as in `Bill.add`."""
+        """Record and emit the cost of a call that completed or broke off; `key` as in `Bill.add`."""
         self.bill.add(spent, key)
         costs = spent.model_dump(include={"role", "input_tokens", "cached_tokens", "output_tokens", "usd"})
         self.emit(CallFinished(placement=self.placement, **costs))
@@ -223,7 +263,7 @@ class CallEvents:
 
 
 class SilentEvents(CallEvents):
-    """Emits costs and waits only, where words and thoughts would be in the way."""
+    """Emits only costs and waits."""
 
     @property
     @override
@@ -231,21 +271,21 @@ class SilentEvents(CallEvents):
         return False
 
     def on_thought(self, words: str) -> None:
-        """Drop the words."""
+        """Drop the text."""
 
     def on_text(self, words: str) -> None:
-        """Drop the words."""
+        """Drop the text."""
 
 
 class ProseEvents(CallEvents):
-    """Emits the words of the answer as they come, after a packet that opens them."""
+    """Emits the text of an answer while it is generated, after an opening packet."""
 
     has_started = False
-    """Whether words of any call were emitted."""
+    """Whether text of any call was emitted."""
 
     @override
     def on_thought(self, words: str) -> None:
-        # Within the prose, a block of thoughts has no place of its own.
+        # A block of thoughts cannot interrupt the text.
         if not self.has_started:
             super().on_thought(words)
 
@@ -259,9 +299,9 @@ class ProseEvents(CallEvents):
         self.pass_on(words)
 
     def start(self) -> Packet:
-        """Return the packet that opens the prose."""
+        """Return the packet that opens the text."""
         raise NotImplementedError
 
     def pass_on(self, words: str) -> None:
-        """Emit the next words."""
+        """Emit the next piece of text."""
         raise NotImplementedError

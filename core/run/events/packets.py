@@ -1,4 +1,4 @@
-"""Packets: what a run tells its clients while it works, typed, on the custom stream."""
+"""Packets: the typed events that a run sends to its clients on LangGraph's custom stream."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ StopReason = Literal["completed", "completed_with_gaps", "waiting_for_user", "us
 
 
 class Placement(BaseModel):
-    """Where a packet belongs: a block of the run, a parallel call in it, a step of that call."""
+    """Position of a packet: block of the run, parallel branch within the block, step within the branch."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     turn_index: int
-    """Block of the run, growing."""
+    """Block of the run; increases."""
     tab_index: int = 0
-    """Parallel call inside the block."""
+    """Parallel branch within the block: a researcher, a step or a tool; 0 elsewhere."""
     sub_turn_index: int | None = None
-    """Step of a researcher; none at the top level."""
+    """Step of the branch, from 0: a thought or a tool call; None for the branch itself and at the top level."""
     model_index: int = 0
-    """Always 0: one model answers."""
+    """Always 0."""
 
 
 class Document(BaseModel):
-    """A source as packets name it."""
+    """A source, as shown to clients."""
 
     document_id: str
     title: str
     link: str
     date: str = ""
-    """As the source states it (the beginning of an ISO date); empty if it states none, and while research goes on."""
+    """Date stated by the source: an ISO date, or only its year or month; empty if unknown, and during research."""
     extent: Extent | None = None
-    """How much of it was read; none while research goes on."""
+    """How much of the source was read; None during research."""
 
 
 class Packet(BaseModel):
@@ -52,51 +52,51 @@ class Packet(BaseModel):
 
 
 class ReportCitation(BaseModel):
-    """A number of the report and the source that it names."""
+    """A citation number of the report and its source."""
 
     citation_number: int
     document_id: str
 
 
 class ReportRevised(Packet):
-    """The report that takes the place of the one that was streamed."""
+    """The checked report, which replaces the streamed one."""
 
     type: Literal["report_revised"] = "report_revised"
     content: str
-    """Its body in Markdown, with citations `[n]`."""
+    """Body of the report in Markdown, with citations `[n]`."""
     citations: list[ReportCitation]
-    """All that it cites, in the order of the numbers."""
+    """All citations, sorted by number."""
 
 
 class ReportGraded(Packet):
-    """How the draft of the report meets the checklist of the request."""
+    """How well the draft meets the checklist of the request."""
 
     type: Literal["report_graded"] = "report_graded"
     grades: list[Grade]
-    """A grade for each item, in their order."""
+    """One grade per checklist item, in order."""
     is_researched: bool
-    """Whether one more round of research follows on what is open."""
+    """Whether another round of research on open items follows."""
 
 
 class ReportAudited(Packet):
-    """The account of the report."""
+    """The audit of the report: how its statements were checked."""
 
     type: Literal["report_audited"] = "report_audited"
     audit: Audit
 
 
 class Activity(Packet):
-    """What the run is about, in friendly words."""
+    """A status message for the user: what the run is doing."""
 
     type: Literal["activity"] = "activity"
     text: str
     icon: Icon
     step_title: str = ""
-    """Title of the step that is at it; empty for what belongs to none."""
+    """Title of the step that the activity belongs to; empty if it belongs to none."""
 
 
 class Summary(Packet):
-    """What the conversation comes to."""
+    """Summary of the conversation."""
 
     type: Literal["summary"] = "summary"
     summary: str
@@ -111,20 +111,20 @@ class StepStarted(Packet):
     task: str
     kind: StepKind
     parent_id: str
-    """The step that it follows up; empty for a step of the plan itself."""
+    """Id of the step that it follows up; empty for a step of the plan."""
 
 
 class LearningShown(BaseModel):
-    """A learning as packets name it."""
+    """A learning, as shown to clients."""
 
     id: str
     text: str
     document_id: str
-    """The source that says so; empty: a thought."""
+    """Id of its source; empty for a thought."""
 
 
 class StepLearnings(Packet):
-    """What an iteration of a step has learned, and how sure the step is by now."""
+    """Learnings of an iteration of a step, and the confidence in its results so far, 0 to 1."""
 
     type: Literal["step_learnings"] = "step_learnings"
     step_id: str
@@ -134,27 +134,27 @@ class StepLearnings(Packet):
 
 
 class StepAssessed(Packet):
-    """What is thought of the results of one iteration."""
+    """Assessment of the results of an iteration of a step."""
 
     type: Literal["step_assessed"] = "step_assessed"
     step_id: str
     iteration: int
     query: str
-    """Its queries, with commas between them."""
+    """The assessed queries, separated by commas."""
     is_complete: bool
     reasoning: str
     key_elements: list[str]
-    """What the next search should go by."""
+    """Key elements for the next search."""
 
 
 class StepDone(Packet):
-    """A step is over."""
+    """A step is finished, failed or skipped."""
 
     type: Literal["step_done"] = "step_done"
     step_id: str
     status: Literal["completed", "failed", "skipped"]
     reason: str
-    """Why it failed, was skipped or ended early."""
+    """Why the step failed, was skipped, or stopped early."""
 
 
 class Contradiction(BaseModel):
@@ -162,22 +162,22 @@ class Contradiction(BaseModel):
 
     claim: str
     document_id: str
-    """Who says so."""
+    """Id of the source of the claim."""
     other_claim: str
     other_document_id: str
     newer_document_id: str
-    """The source of the later date; empty if that is not known."""
+    """Id of the more recent source; empty if unknown."""
 
 
 class ContradictionsFound(Packet):
-    """What the sources disagree on, as the final check has it."""
+    """Contradictions between sources, found by the final check."""
 
     type: Literal["contradictions_found"] = "contradictions_found"
     contradictions: list[Contradiction]
 
 
 class ReportFraming(Packet):
-    """What the report will say, before it is written."""
+    """Main message of the report, sent before the report is written."""
 
     type: Literal["report_framing"] = "report_framing"
     main_message: str
@@ -185,29 +185,29 @@ class ReportFraming(Packet):
 
 
 class Sources(Packet):
-    """All sources of the research; those with a number can be cited by the report that follows."""
+    """All sources of the research, sent before the report that cites them."""
 
     type: Literal["sources"] = "sources"
     documents: list[Document]
     cited: list[str]
-    """Ids of those that what was learned cites."""
+    """Ids of the sources that the learnings cite."""
 
 
 class PlanStart(Packet):
-    """The first words of the plan follow."""
+    """The plan starts; its text follows."""
 
     type: Literal["deep_research_plan_start"] = "deep_research_plan_start"
 
 
 class PlanDelta(Packet):
-    """Words of the plan."""
+    """A piece of the plan's text."""
 
     type: Literal["deep_research_plan_delta"] = "deep_research_plan_delta"
     content: str
 
 
 class EstimateMade(Packet):
-    """What the run will have taken at its end, by earlier runs and the limits."""
+    """Estimated totals of the run, based on earlier runs and the limits."""
 
     type: Literal["estimate_made"] = "estimate_made"
     estimate: Estimate
@@ -220,14 +220,14 @@ class SectionEnd(Packet):
 
 
 class TopLevelBranching(Packet):
-    """Several researchers start at once."""
+    """Several researchers, or steps of a plan, start in parallel."""
 
     type: Literal["top_level_branching"] = "top_level_branching"
     num_parallel_branches: int
 
 
 class ResearchAgentStart(Packet):
-    """A researcher starts on its task."""
+    """A researcher starts its task."""
 
     type: Literal["research_agent_start"] = "research_agent_start"
     research_task: str
@@ -241,20 +241,20 @@ class ResearchAgentTitle(Packet):
 
 
 class ReasoningStart(Packet):
-    """A thought follows."""
+    """A thought starts; its text follows."""
 
     type: Literal["reasoning_start"] = "reasoning_start"
 
 
 class ReasoningDelta(Packet):
-    """Words of a thought."""
+    """A piece of a thought."""
 
     type: Literal["reasoning_delta"] = "reasoning_delta"
     reasoning: str
 
 
 class ReasoningDone(Packet):
-    """The thought is complete."""
+    """A thought is complete."""
 
     type: Literal["reasoning_done"] = "reasoning_done"
 
@@ -267,26 +267,26 @@ class SearchToolStart(Packet):
 
 
 class SearchToolQueries(Packet):
-    """What is searched for."""
+    """The queries of a search."""
 
     type: Literal["search_tool_queries_delta"] = "search_tool_queries_delta"
     queries: list[str]
 
 
 class SearchToolFilters(Packet):
-    """What the search is bound to."""
+    """The filters of a web search."""
 
     type: Literal["search_tool_filter_delta"] = "search_tool_filter_delta"
     sources: list[str]
-    """Domains that are searched; all if empty."""
+    """The only domains that are searched; empty: all."""
     excluded: list[str]
-    """Domains that are left out."""
+    """Domains that are not searched."""
     time_start: str | None
-    """Earliest date of a result (ISO 8601)."""
+    """Earliest date of a result (ISO 8601); None: any."""
 
 
 class SearchToolDocuments(Packet):
-    """What the search found."""
+    """The results of a search."""
 
     type: Literal["search_tool_documents_delta"] = "search_tool_documents_delta"
     documents: list[Document]
@@ -299,34 +299,34 @@ class OpenUrlStart(Packet):
 
 
 class OpenUrlUrls(Packet):
-    """Which addresses are opened."""
+    """Addresses of the pages or documents that are opened."""
 
     type: Literal["open_url_urls"] = "open_url_urls"
     urls: list[str]
 
 
 class OpenUrlDocuments(Packet):
-    """What was read."""
+    """The pages or documents that were read."""
 
     type: Literal["open_url_documents"] = "open_url_documents"
     documents: list[Document]
 
 
 class ToolProblems(Packet):
-    """What a tool call could not search or read, and why."""
+    """Problems of a tool call: what it could not search or read, and why."""
 
     type: Literal["tool_problems"] = "tool_problems"
     problems: list[str]
 
 
 class FindingStart(Packet):
-    """A researcher starts to write."""
+    """A researcher starts to write its finding."""
 
     type: Literal["intermediate_report_start"] = "intermediate_report_start"
 
 
 class FindingDelta(Packet):
-    """Words of a finding, with the researcher's own source numbers."""
+    """A piece of a finding's text, with the researcher's own source numbers."""
 
     type: Literal["intermediate_report_delta"] = "intermediate_report_delta"
     content: str
@@ -340,7 +340,7 @@ class FindingCitedDocuments(Packet):
 
 
 class MessageStart(Packet):
-    """The report, or a question to the user, follows."""
+    """The report, or a clarifying question, starts; its text follows."""
 
     type: Literal["message_start"] = "message_start"
     final_documents: list[Document] | None = None
@@ -348,14 +348,14 @@ class MessageStart(Packet):
 
 
 class MessageDelta(Packet):
-    """Words of the report or of the question to the user."""
+    """A piece of the report or of the clarifying question."""
 
     type: Literal["message_delta"] = "message_delta"
     content: str
 
 
 class CitationInfo(Packet):
-    """A number of the report is used for the first time in the text that follows."""
+    """A citation number and its source, sent before the first text that uses the number."""
 
     type: Literal["citation_info"] = "citation_info"
     citation_number: int
@@ -363,38 +363,38 @@ class CitationInfo(Packet):
 
 
 class NotesAdded(Packet):
-    """What a reader should know about the report, which is complete now: what was assumed, left open, or not read."""
+    """Notes on the finished report: what was assumed, left open, or not read."""
 
     type: Literal["notes_added"] = "notes_added"
     notes: list[str]
     above: str = ""
-    """What stands above a report that cites nothing, such as that no source was consulted; empty above others."""
+    """Notice above a report without citations, such as that no source was consulted; otherwise empty."""
 
 
 class PacketError(Packet):
-    """A researcher did not finish; the run goes on."""
+    """A researcher, or part of a step, failed; the run continues."""
 
     type: Literal["error"] = "error"
     message: str
 
 
 class DocumentsIndexed(Packet):
-    """The user's documents are being indexed; the last packet also tells what could not be read."""
+    """Progress of indexing the user's documents; the last packet also lists files that could not be read."""
 
     type: Literal["documents_indexed"] = "documents_indexed"
     done: int
     total: int
-    """New and changed files."""
+    """Number of new and changed files."""
     readable: int = 0
-    """Documents that can be searched, whether new or not."""
+    """Number of documents that can be searched, new or not."""
     unread_total: int = 0
-    """Files that would be documents if they could be read."""
+    """Number of files that could not be read."""
     unread: tuple[NotRead, ...] = ()
-    """The first of these."""
+    """The first of the files that could not be read."""
 
 
 class CallDelayed(Packet):
-    """A model's provider asks to wait; the call is tried again afterwards."""
+    """A model's provider asked to wait; the call will be retried."""
 
     type: Literal["call_delayed"] = "call_delayed"
     seconds: float
@@ -402,14 +402,14 @@ class CallDelayed(Packet):
 
 
 class CallContinued(Packet):
-    """The stream of a report or a finding broke: the words that came stay, and its model goes on behind them."""
+    """The stream of a report or finding broke off; the text so far is kept, and the model continues it."""
 
     type: Literal["call_continued"] = "call_continued"
     reason: str
 
 
 class CallFinished(Packet):
-    """A try at a call of a model is over or broke off: what it cost."""
+    """Cost of one attempt at a model call, whether it completed or broke off."""
 
     type: Literal["call_finished"] = "call_finished"
     role: str
@@ -420,32 +420,32 @@ class CallFinished(Packet):
 
 
 class ElapsedTime(Packet):
-    """How long the planned strategy is at work, told every second."""
+    """Elapsed time of a run with the planned strategy, sent every second."""
 
     type: Literal["elapsed_time"] = "elapsed_time"
     elapsed_seconds: float
-    """Seconds since the client began to listen; from the graph itself, those that the question was worked on."""
+    """Seconds since the client started listening; in packets straight from the graph, the question's active seconds."""
 
 
 class ChatHeartbeat(Packet):
-    """The run is at work, though it has nothing to tell: at its start, and when it has been silent."""
+    """Sign that the run is still active: sent at its start, and after `heartbeat_seconds` without packets."""
 
     type: Literal["chat_heartbeat"] = "chat_heartbeat"
     elapsed_seconds: float
-    """Seconds since the client began to listen; from the graph itself, those that the question was worked on."""
+    """Seconds since the client started listening; in packets straight from the graph, the question's active seconds."""
 
 
 class OverallStop(Packet):
-    """The last packet: the run has ended, or pauses."""
+    """The last packet: the run ended or paused."""
 
     type: Literal["stop"] = "stop"
     stop_reason: StopReason
     message: str = ""
-    """What went wrong, in one line, or which limit ended the research."""
+    """One line: the error, or the limit that ended the research."""
     is_resumable: bool = False
-    """Whether the thread can go on from here without losing what was found."""
+    """Whether the thread can be resumed without losing its findings."""
     elapsed_seconds: float
-    """Seconds since the client began to listen; from the graph itself, those that the question was worked on."""
+    """Seconds since the client started listening; in packets straight from the graph, the question's active seconds."""
 
 
 AnyPacket = Annotated[
@@ -496,4 +496,4 @@ AnyPacket = Annotated[
     | OverallStop,
     Field(discriminator="type"),
 ]
-"""Every packet there is, told apart by `type`."""
+"""All packets, distinguished by `type`."""

@@ -1,4 +1,5 @@
-"""Where runs are kept: checkpoints, page texts, and the lease by which one process at a time writes a run.
+"""Storage of runs: checkpoints, page texts, attachments, and leases, so that only one process writes to a run.
 
-Begin with `database`, which opens the SQLite file or the PostgreSQL database with its saver and store.
+Begin with `database`, which opens an SQLite file or a PostgreSQL database with its saver and store. `saver` is
+the code common to both, `pages` the texts and notes of a thread, `serializer` the format of checkpoints.
 """

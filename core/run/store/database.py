@@ -1,4 +1,4 @@
-"""Where runs are kept: checkpoints and page texts, in an SQLite file or in a PostgreSQL database."""
+"""Opens the database of runs (checkpoints and page texts): an SQLite file or a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from ..errors import DatabaseUnusable, ExtraMissing
 from ..limits import DATABASE
 from .saver import RunSaver
 from .serializer import code_version
-from .sqlite_saver import SqliteRunSaver
-from .sqlite_store import BUSY_SECONDS, PageStore, unusable
+from .sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, unusable
 
 FILE_NAME = "runs.sqlite"
 POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
-"""Begins an address of a PostgreSQL database, also with the driver that SQLAlchemy wants to know."""
+"""Scheme of a PostgreSQL address, with or without SQLAlchemy's driver."""
 _SCHEME = re.compile(r"([a-z][\w+.-]+)://", re.IGNORECASE)
 _SQLITE_ERRORS = (sqlite3.Error, ValueError)
-"""Errors of a damaged file, whose names may be no text."""
+"""Errors of a damaged file; a ValueError if a name is not valid text."""
 APPLICATION_ID = 0x44525331
-"""Stamp in the file's header that tells our databases from others."""
+"""Marks our databases in the file's header."""
 LAYOUT = 1
-"""Number of the present layout, in the file's header."""
+"""Layout version in the file's header."""
 
 
 class Database(NamedTuple):
@@ -40,17 +39,17 @@ class Database(NamedTuple):
     store: BaseStore
 
 
-def place_of_runs(data_dir: Path) -> Path | str:
-    """Return where the command line and the server keep runs: where the environment says, or in the data folder."""
+def runs_location(data_dir: Path) -> Path | str:
+    """Return the path or address of the database: from the environment, or a file in the data folder."""
     name = os.environ.get(DATABASE)
-    return place_named(name) if name else data_dir / FILE_NAME
+    return resolve_location(name) if name else data_dir / FILE_NAME
 
 
-def place_named(name: str | Path) -> Path | str:
-    """Return the path or the address of this name.
+def resolve_location(name: str | Path) -> Path | str:
+    """Return the path or PostgreSQL address that a database name refers to.
 
-    Raises `DatabaseUnusable` for an address of another kind of database, and for a path into a folder that is missing:
-    only the data folder is made, as any other path may be mistyped.
+    Raises `DatabaseUnusable` for another kind of database, and for a path into a missing folder: only the data folder
+    is created, since any other path may be mistyped.
     """
     if isinstance(name, str) and (known := POSTGRESQL.match(name)):
         return f"postgresql://{name[known.end() :]}"
@@ -70,54 +69,54 @@ def place_named(name: str | Path) -> Path | str:
 
 
 @asynccontextmanager
-async def open_database(place: Path | str) -> AsyncIterator[Database]:
-    """Open a file of runs, made if it is missing, or a PostgreSQL database by its address.
+async def open_database(location: Path | str) -> AsyncIterator[Database]:
+    """Open an SQLite file, created if it is missing, or a PostgreSQL database, for the running event loop.
 
-    What is opened belongs to the running event loop. Raises `DatabaseUnusable` if the file is corrupt, foreign, locked
-    or cannot be written, or the database cannot be reached; `ExtraMissing`.
+    Raises `DatabaseUnusable` if the file is corrupt, foreign, locked or read-only, or the database is unreachable, and
+    `ExtraMissing` if the packages for PostgreSQL are not installed.
     """
-    if isinstance(place, Path):
-        async with _open_file(place) as database:
+    if isinstance(location, Path):
+        async with _open_file(location) as database:
             yield database
     else:
         await asyncio.to_thread(_import_postgres)
         from .postgres import open_postgres
 
-        async with open_postgres(place) as (saver, store):
+        async with open_postgres(location) as (saver, store):
             yield Database(saver, store)
 
 
-def look_up(place: Path | str, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
-    """Return the rows of a query by a connection of its own, which neither makes nor leaves anything.
+def look_up(location: Path | str, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
+    """Return the rows of a query over a separate connection; none if there is no database yet.
 
-    There are none where there is no database yet. Raises `DatabaseUnusable`, also if it is busy for so many seconds.
+    Raises `DatabaseUnusable`, also if the database stays busy for this many seconds.
     """
-    if isinstance(place, str):
+    if isinstance(location, str):
         _import_postgres()
-        from .postgres import look_up as look_up_there
+        from .postgres import look_up as look_up_in_postgres
 
-        return look_up_there(place, query, parameters, seconds)
-    if not place.exists():
+        return look_up_in_postgres(location, query, parameters, seconds)
+    if not location.exists():
         return []
     try:
-        file = place.absolute().as_uri()
+        file = location.absolute().as_uri()
         with closing(sqlite3.connect(f"{file}?mode=rw", uri=True, timeout=seconds)) as connection:
             return connection.execute(query, parameters).fetchall()
     except _SQLITE_ERRORS as error:
-        raise unusable(place, error) from error
+        raise unusable(location, error) from error
 
 
-def check_whole(place: Path | str) -> None:
-    """Raise `DatabaseUnusable` for a file that is damaged anywhere."""
-    if isinstance(place, Path):
-        [[found], *_] = look_up(place, "PRAGMA quick_check(1)", seconds=BUSY_SECONDS)
+def check_whole(location: Path | str) -> None:
+    """Raise `DatabaseUnusable` if any part of an SQLite file is damaged."""
+    if isinstance(location, Path):
+        [[found], *_] = look_up(location, "PRAGMA quick_check(1)", seconds=BUSY_SECONDS)
         if found != "ok":
-            raise unusable(place, ValueError(found))
+            raise unusable(location, ValueError(found))
 
 
 def _import_postgres() -> None:
     try:
-        from . import postgres  # noqa: F401 - what it needs is an extra
+        from . import postgres  # noqa: F401 - its packages are an extra
     except ImportError as error:
         raise ExtraMissing(
             f'{DATABASE} names a PostgreSQL database, which needs psycopg: pip install ".[postgres]" in the '
@@ -148,7 +147,7 @@ async def _open_file(path: Path) -> AsyncIterator[Database]:
 @asynccontextmanager
 async def _connect(path: Path) -> AsyncIterator[aiosqlite.Connection]:
     connection = aiosqlite.connect(path, timeout=BUSY_SECONDS)
-    # A database that an app never closes must not keep its process alive.
+    # A database that an app never closes must not keep the process alive.
     connection._thread.daemon = True
     async with connection:
         await connection.execute("PRAGMA trusted_schema = OFF")
@@ -164,12 +163,12 @@ def _open_store(path: Path) -> PageStore:
 
 
 def _prepare(path: Path) -> None:
-    """Make the folder (0700) and the file (0600), check that the file is ours and of the present layout."""
+    """Create the folder (0700) and the file (0600), and check that the file is ours and has the current layout."""
     code_version()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # A file that exists is left to SQLite: closing it here would drop the locks that this process has on it, and
-        # the next process to close the database would take itself for the last one and delete what was not yet merged.
+        # An existing file is not opened here: closing it would drop this process's locks on it, and the next process
+        # to close the database would think that it is the last one and delete the unmerged log.
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with sqlite3.connect(path, timeout=BUSY_SECONDS) as connection:
@@ -177,7 +176,7 @@ def _prepare(path: Path) -> None:
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if not tables and not known:
                 connection.execute(f"PRAGMA user_version = {LAYOUT}")
-                # Last: a kill before it leaves a file that is still taken for new.
+                # Written last: after a kill before it, the file still counts as new.
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 known = APPLICATION_ID
             layout = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -191,8 +190,8 @@ def _prepare(path: Path) -> None:
     if known != APPLICATION_ID:
         raise DatabaseUnusable(f"{str(path)!r} is a database of another program (setting data_dir).")
     if layout != LAYOUT:
-        age, remedy = ("newer", "update it") if layout > LAYOUT else ("much older", "go on with that one")
+        age, remedy = ("newer", "update it") if layout > LAYOUT else ("much older", "use that version")
         raise DatabaseUnusable(
             f"{str(path)!r} was written by a {age} version of deep-research than this one, {code_version()} (layout "
-            f"{layout}; this one knows {LAYOUT}): {remedy}, or begin anew elsewhere (setting data_dir)."
+            f"{layout}; this one knows {LAYOUT}): {remedy}, or use another folder (setting data_dir)."
         )

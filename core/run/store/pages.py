@@ -1,7 +1,8 @@
-"""The texts of a thread in the store: the state holds their hashes only."""
+"""`Pages`: the texts and notes of a thread in the store (the state holds only hashes); events that announce changes."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -9,36 +10,40 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
+from weakref import WeakValueDictionary
 
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.config import get_config
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from langgraph.store.memory import InMemoryStore
 
-from ..concurrency import Locks
+from ..concurrency import Locks, PerLoop
 from ..errors import DatabaseUnusable
 
 DAMAGED = "damaged"
-"""Key of what stands in the place of a stored value that cannot be read."""
+"""Key of the value that replaces an unreadable stored value."""
 OWNER = "langgraph_auth_user_id"
-"""Where LangGraph's server tells a run for which user it is; checkpoints keep it in their metadata."""
+"""Key in `configurable`, and in the metadata of checkpoints, for the user of LangGraph's server."""
 LOCAL_USER = "local"
-"""The user whose the runs are for which no server has named one."""
+"""Owner of runs outside a server."""
 TEXT, PACKED = "text", "zlib"
-"""Keys under which a text stands in a value: as it is, and compressed (base64)."""
+"""Keys of a text in a value: plain, and compressed (base64)."""
 PACKED_CHARACTERS = 1000
+"""Minimum length of texts that are compressed."""
 FAST = 1
-"""Level of compression that takes a quarter of a millisecond for a page."""
+"""Compression level; takes a quarter of a millisecond for a page."""
 LONGEST_BYTES = 50_000_000
-"""More is not read: whoever wrote the database may have meant to fill the memory."""
+"""Maximum size of a decompressed text, against decompression bombs in a foreign database."""
 _REFERENCE = "text_hash"
 _locks = Locks()
+_changes = PerLoop(WeakValueDictionary[str, asyncio.Event])
+"""Events of followed threads, by thread id."""
 _UNKEPT = InMemoryStore()
-"""Texts of graphs that were compiled without a store; they end with the process."""
+"""Store of graphs that were compiled without one; its texts end with the process."""
 
 
 def page_namespace(thread_id: str) -> tuple[str, str]:
-    """Return the store namespace of a thread's texts; a dot would split it."""
+    """Return the store namespace of a thread's texts; dots are escaped, since they separate its parts."""
     return (thread_id.replace("%", "%25").replace(".", "%2E"), "pages")
 
 
@@ -48,14 +53,14 @@ def text_hash(text: str) -> str:
 
 
 class Pages:
-    """The texts of one thread, and notes about them."""
+    """The texts and notes of one thread."""
 
     def __init__(self, store: BaseStore, thread_id: str, user: str = "") -> None:
         self._store = store
         self.user = user
-        """The user of the server for whom the run is; empty elsewhere."""
+        """The user of the server; empty elsewhere."""
         self.thread = thread_id
-        self.place = page_namespace(thread_id)
+        self.namespace = page_namespace(thread_id)
         """The namespace in the store."""
 
     def of_thread(self, thread_id: str) -> Pages:
@@ -63,25 +68,26 @@ class Pages:
         return Pages(self._store, thread_id)
 
     async def keep(self, text: str) -> str:
-        """Store a text under its SHA-256 and return that."""
+        """Store a text under its SHA-256 and return the hash."""
         key = text_hash(text)
         await self.write({key: text})
         return key
 
     async def write(self, texts: Mapping[str, str], notes: Mapping[str, dict[str, Any]] | None = None) -> None:
-        """Store texts by their SHA-256 and notes by their names, all or nothing."""
+        """Store texts by their SHA-256 and notes by their names, atomically."""
         values = {**{key: {"text": text} for key, text in texts.items()}, **(notes or {})}
         if values:
-            await self._store.abatch([PutOp(self.place, name, value, index=False) for name, value in values.items()])
+            puts = [PutOp(self.namespace, name, value, index=False) for name, value in values.items()]
+            await self._store.abatch(puts)
 
     async def text(self, content_hash: str) -> str | None:
-        """Return the text with this hash; none if there is no such text."""
+        """Return the text with this hash; None if it is not stored."""
         [text] = await self.texts([content_hash])
         return text
 
     async def texts(self, hashes: Sequence[str]) -> list[str | None]:
-        """Return the texts with these hashes."""
-        items = await self._store.abatch([GetOp(self.place, one) for one in hashes])
+        """Return the texts with these hashes; None for each that is not stored."""
+        items = await self._store.abatch([GetOp(self.namespace, content_hash) for content_hash in hashes])
         texts = [item.value.get("text") if isinstance(item, Item) else None for item in items]
         return [text if isinstance(text, str) else None for text in texts]
 
@@ -90,55 +96,55 @@ class Pages:
         await self.write({}, notes)
 
     async def read_note(self, name: str) -> dict[str, Any] | None:
-        """Return the note of this name, if there is one; raises `DatabaseUnusable` if it cannot be read."""
+        """Return the note with this name, or None; raises `DatabaseUnusable` if it is damaged."""
         [note] = await self.read_notes([name])
         return note
 
     async def read_notes(self, names: Sequence[str]) -> list[dict[str, Any] | None]:
-        """Return the notes of these names, as `read_note`."""
-        items = await self._store.abatch([GetOp(self.place, name) for name in names])
+        """Return the notes with these names, like `read_note`."""
+        items = await self._store.abatch([GetOp(self.namespace, name) for name in names])
         return [note_value(item if isinstance(item, Item) else None) for item in items]
 
     async def names(self) -> list[str]:
-        """Return the names of all texts and notes, the latest first."""
-        found = await self._store.asearch(self.place, limit=100_000)
+        """Return the names of all texts and notes, latest first."""
+        found = await self._store.asearch(self.namespace, limit=100_000)
         return [item.key for item in sorted(found, key=lambda item: item.updated_at, reverse=True)]
 
-    def alone(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold the thread's lock of this name on this event loop."""
-        return _locks.alone((self.place, name))
+    def lock(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Return the thread's lock with this name on this event loop."""
+        return _locks.lock((self.namespace, name))
 
     async def fill_in(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-        """Return the messages with the texts that they refer to."""
-        references = {place: hashed for place, message in enumerate(messages) if (hashed := _referred(message))}
-        texts = dict(zip(references, await self.texts([*references.values()]), strict=True))
+        """Return the messages, with references in tool results replaced by the stored texts."""
+        hashes = list(map(_referred_hash, messages))
+        texts = iter(await self.texts([content_hash for content_hash in hashes if content_hash]))
         return [
-            ToolMessage(texts[place] or "The text is no longer kept.", tool_call_id=message.tool_call_id)
-            if isinstance(message, ToolMessage) and place in texts
+            ToolMessage(next(texts) or "The text is no longer kept.", tool_call_id=message.tool_call_id)
+            if isinstance(message, ToolMessage) and content_hash
             else message
-            for place, message in enumerate(messages)
+            for message, content_hash in zip(messages, hashes, strict=True)
         ]
 
 
-def _referred(message: AnyMessage) -> str:
+def _referred_hash(message: AnyMessage) -> str:
     """Return the hash of the text that a tool result refers to; empty for a message with its own text."""
     reference = message.artifact if isinstance(message, ToolMessage) else None
     return str(reference.get(_REFERENCE, "")) if isinstance(reference, dict) else ""
 
 
 def note_value(item: Item | None) -> dict[str, Any] | None:
-    """Return a note's value, if there is one; raises `DatabaseUnusable` if it cannot be read."""
+    """Return a note's value, or None; raises `DatabaseUnusable` if it is damaged."""
     if item and DAMAGED in item.value:
         raise DatabaseUnusable(
-            f"The database{item.value[DAMAGED]} is damaged: what it holds under {item.key!r} of the run "
-            f"{item.namespace[0]} cannot be read."
+            f"The database{item.value[DAMAGED]} is damaged: its entry {item.key!r} of the run {item.namespace[0]} "
+            "cannot be read."
         )
     return dict(item.value) if item else None
 
 
 def pages_of(store: BaseStore | None, question_id: str) -> Pages:
-    """Return the texts of the calling node's thread, or of the question where there is no thread."""
-    # From the node's config and not from the state: a copied thread has texts of its own.
+    """Return the texts of the calling node's thread, or of the question if there is no thread."""
+    # From the config, not from the state: a copied thread has its own texts.
     given = get_config().get("configurable", {})
     return Pages(store or _UNKEPT, str(given.get("thread_id") or question_id), str(given.get(OWNER) or ""))
 
@@ -149,7 +155,7 @@ def reference_to(call_id: str, content_hash: str) -> ToolMessage:
 
 
 def packed(op: PutOp) -> PutOp:
-    """Return the operation with its text compressed, if that is long."""
+    """Return the operation with a long text compressed."""
     text = (op.value or {}).get(TEXT)
     if op.value is None or not isinstance(text, str) or len(text) < PACKED_CHARACTERS:
         return op
@@ -158,10 +164,7 @@ def packed(op: PutOp) -> PutOp:
 
 
 def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
-    """Decode a stored value; an unreadable one becomes a mark, so that it does not fail the whole batch.
-
-    `file`: that of the database, for the error.
-    """
+    """Decode a stored value; an unreadable one becomes `{DAMAGED: file}`, so that its batch does not fail."""
     try:
         value = json.loads(stored)
         if PACKED in value:
@@ -171,3 +174,19 @@ def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
     except (ValueError, TypeError, zlib.error):
         value = None
     return value if isinstance(value, dict) else {DAMAGED: f" {file!r}" if file else ""}
+
+
+def next_change(thread_id: str) -> asyncio.Event:
+    """Return the event set by the thread's next change: get it before reading, wait for it afterwards."""
+    return _changes.get().setdefault(thread_id, asyncio.Event())
+
+
+def followed() -> list[str]:
+    """Return the threads with followers on this event loop."""
+    return list(_changes.get())
+
+
+def announce(thread_id: str) -> None:
+    """Wake all followers of a thread on this event loop."""
+    if event := _changes.get().pop(thread_id, None):
+        event.set()

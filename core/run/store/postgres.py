@@ -1,4 +1,4 @@
-"""Keeps checkpoints, page texts and leases in PostgreSQL, for several processes."""
+"""Stores checkpoints, page texts and leases in PostgreSQL, for several processes."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from .serializer import StrictSerializer
 
 CONNECT_SECONDS = 10
 CONNECTIONS = 8
-"""Connections of a process at most; a run needs one for a few milliseconds at a time."""
+"""Maximum connections of a process; a run needs one for a few milliseconds at a time."""
 WAIT_SECONDS = 30.0
-"""Seconds to wait for one of them."""
+"""Seconds to wait for a connection."""
 SETUP_LOCK = 0x44525331
-"""Number of the advisory lock under which the tables are made."""
+"""Number of the advisory lock for creating the tables."""
 SETUP_SECONDS = 0.1
-"""Between two looks at whether another process has made them."""
+"""Seconds between attempts to get that lock."""
 
 _LEASES = """
 CREATE TABLE IF NOT EXISTS research_leases (
@@ -61,17 +61,17 @@ SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]
 _pools = PerLoop(dict[str, tuple[Pool, int]])
-"""The pools of an event loop by their addresses, each with the number of those who have it open."""
+"""The pools of an event loop by address, each with its number of users."""
 _opening = Locks()
 _saved: ContextVar[str] = ContextVar("saved", default="")
-"""The thread that the task writes a checkpoint of."""
+"""The thread whose checkpoint the task is writing."""
 
 
 @asynccontextmanager
 async def open_postgres(address: str) -> AsyncIterator[tuple[PostgresRunSaver, PostgresPageStore]]:
-    """Open the saver and the store of a database, whose tables are made if they are missing.
+    """Open the saver and the store of a database; creates missing tables.
 
-    Raises `DatabaseUnusable` if it cannot be reached or refuses the user.
+    Raises `DatabaseUnusable` if it is unreachable or refuses the user.
     """
     try:
         async with _pool_of(address) as pool:
@@ -87,15 +87,15 @@ async def open_postgres(address: str) -> AsyncIterator[tuple[PostgresRunSaver, P
 
 @asynccontextmanager
 async def _pool_of(address: str) -> AsyncIterator[Pool]:
-    """Give out the pool of a database: one for all that this event loop has open of it, closed with the last."""
+    """Return the event loop's shared pool for a database; the last user closes it."""
     pools = _pools.get()
-    async with _opening.alone(address):
+    async with _opening.lock(address):
         pool, users = pools.get(address) or (await _open_pool(address), 0)
         pools[address] = pool, users + 1
     try:
         yield pool
     finally:
-        async with _opening.alone(address):
+        async with _opening.lock(address):
             pool, users = pools.pop(address)
             if users > 1:
                 pools[address] = pool, users - 1
@@ -104,16 +104,17 @@ async def _pool_of(address: str) -> AsyncIterator[Pool]:
 
 
 async def _open_pool(address: str) -> Pool:
-    # LangGraph's own way of connecting; statements that are prepared by themselves do not pass a pooler.
+    # As LangGraph connects, but without automatically prepared statements, which do not work through a pooler.
     settings: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
-    async with await psycopg.AsyncConnection.connect(address, connect_timeout=CONNECT_SECONDS, **settings) as one:
-        await _set_up(one)
+    settings["connect_timeout"] = CONNECT_SECONDS
+    async with await psycopg.AsyncConnection.connect(address, **settings) as connection:
+        await _set_up(connection)
     pool: Pool = AsyncConnectionPool(
         address,
         min_size=1,
         max_size=CONNECTIONS,
         timeout=WAIT_SECONDS,
-        kwargs={**settings, "connect_timeout": CONNECT_SECONDS},
+        kwargs=settings,
         check=AsyncConnectionPool.check_connection,
         open=False,
     )
@@ -122,7 +123,7 @@ async def _open_pool(address: str) -> Pool:
 
 
 async def _set_up(connection: psycopg.AsyncConnection[DictRow]) -> None:
-    # To wait within the statement would hold a snapshot, for whose end the index that the other one makes waits.
+    # Waiting inside the statement would hold a snapshot, and the other process's CREATE INDEX would wait for its end.
     query = "SELECT pg_try_advisory_lock(%s) AS is_ours"
     while not (row := await (await connection.execute(query, (SETUP_LOCK,))).fetchone()) or not row["is_ours"]:
         await asyncio.sleep(SETUP_SECONDS)
@@ -132,13 +133,13 @@ async def _set_up(connection: psycopg.AsyncConnection[DictRow]) -> None:
 
 
 class PostgresLeases(Leases):
-    """The leases in a PostgreSQL database; their age is by its clock."""
+    """Leases in a PostgreSQL database, timed by its clock."""
 
     errors = psycopg.Error
     table = "research_leases"
 
-    def __init__(self, pool: Pool, unbroken: ShieldedTasks) -> None:
-        super().__init__(unbroken)
+    def __init__(self, pool: Pool, shielded: ShieldedTasks) -> None:
+        super().__init__(shielded)
         self._pool = pool
 
     async def _write_taken(self, lease: Lease, process: Process, before: str) -> bool:
@@ -157,7 +158,7 @@ class PostgresLeases(Leases):
         async with self._pool.connection() as connection:
             return (await connection.execute(query, (lease.thread_id, lease.owner))).rowcount > 0
 
-    async def _give_back(self, lease: Lease) -> None:
+    async def _release(self, lease: Lease) -> None:
         query = "DELETE FROM research_leases WHERE thread_id = %s AND owner = %s"
         async with self._pool.connection() as connection:
             await connection.execute(query, (lease.thread_id, lease.owner))
@@ -172,10 +173,10 @@ class PostgresLeases(Leases):
 
 
 def _go_on_after(checkpoint_id: str) -> None:
-    """Let the ids of this process's checkpoints follow this one, whatever its clock says.
+    """Make this process's next checkpoint ids greater than this one, whatever its clock says.
 
-    LangGraph takes the checkpoint with the greatest id for the latest. An id begins with the time of day, and the
-    machine that ran the thread before may have a clock that is ahead.
+    For LangGraph the greatest id is the latest. Ids begin with a timestamp, and the clock of the machine that ran the
+    thread before may be ahead.
     """
     try:
         newest = checkpoint_ids.UUID(hex=UUID(checkpoint_id).hex).time
@@ -208,20 +209,20 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
         self.leases: PostgresLeases = PostgresLeases(pool, self.shielded)
 
     async def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, whose parameters stand as `?`."""
+        """Return the rows of a query with `?` parameters."""
         async with self._pool.connection() as connection:
-            found = await connection.execute(_placed(query), parameters)
+            found = await connection.execute(_for_psycopg(query), parameters)
             return [tuple(row.values()) for row in await found.fetchall()]
 
     async def change(self, *statements: tuple[str, Iterable[tuple[Any, ...]]]) -> None:
-        """Carry out statements in one transaction, each for its rows of parameters."""
+        """Execute statements in one transaction, each for all its rows of parameters."""
         async with self._pool.connection() as connection, connection.transaction(), connection.cursor() as cursor:
             for query, parameters in statements:
-                await cursor.executemany(_placed(query), list(parameters))
+                await cursor.executemany(_for_psycopg(query), list(parameters))
 
     @asynccontextmanager
     async def fence(self, thread_id: str) -> AsyncIterator[None]:
-        """Let what the block writes be refused unless the lease is held here, or by nobody."""
+        """Refuse the block's writes unless this process holds the lease, or nobody does."""
         token = _saved.set(thread_id)
         try:
             yield
@@ -239,21 +240,19 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
             yield cursor
 
     async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
-        """Return the checkpoints of a thread that are lost, whether by themselves or by what was written on them."""
+        """Return a thread's lost checkpoints, including those with unreadable writes."""
         lost, seen = set[CheckpointKey](), set[CheckpointKey]()
         for namespace, checkpoint_id, parent in await self.rows(_CHAIN, thread_id):
-            place, above = (
-                CheckpointKey(thread_id, namespace, checkpoint_id),
-                CheckpointKey(thread_id, namespace, parent),
-            )
-            seen.add(place)
-            if (parent and (above in lost or above not in seen)) or not await self._is_readable(place):
-                lost.add(place)
+            key = CheckpointKey(thread_id, namespace, checkpoint_id)
+            above = key._replace(checkpoint_id=parent)
+            seen.add(key)
+            if (parent and (above in lost or above not in seen)) or not await self._is_readable(key):
+                lost.add(key)
         return lost, set()
 
-    async def _is_readable(self, place: CheckpointKey) -> bool:
+    async def _is_readable(self, key: CheckpointKey) -> bool:
         try:
-            return bool(await self.aget_tuple(config_of(place)))
+            return bool(await self.aget_tuple(config_of(key)))
         except NewerVersion:
             raise
         except StateUnreadable:
@@ -269,10 +268,10 @@ class PostgresPageStore(AsyncPostgresStore):
         self.shielded = ShieldedTasks()
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out the operations in one transaction; raises `DatabaseUnusable`."""
-        every = [_as_text(op) if isinstance(op, PutOp) else op for op in ops]
+        """Run the operations in one transaction; raises `DatabaseUnusable`."""
+        batch = [_as_text(op) if isinstance(op, PutOp) else op for op in ops]
         try:
-            results = await self.shielded.do(super().abatch(every))
+            results = await self.shielded.do(super().abatch(batch))
         except psycopg.Error as error:
             raise unusable(self._address, error) from error
         return [_from_text(result) for result in results]
@@ -283,7 +282,7 @@ class PostgresPageStore(AsyncPostgresStore):
 
 @asynccontextmanager
 async def _cursor_of(pool: Pool, *, pipeline: bool) -> AsyncIterator[psycopg.AsyncCursor[DictRow]]:
-    # LangGraph's lets one caller at a time use the pool.
+    # LangGraph's own method lets only one caller at a time use the pool.
     async with (
         pool.connection() as connection,
         connection.transaction() if pipeline else nullcontext(),
@@ -293,7 +292,7 @@ async def _cursor_of(pool: Pool, *, pipeline: bool) -> AsyncIterator[psycopg.Asy
 
 
 def _as_text(op: PutOp) -> PutOp:
-    """Return the operation with its value as one text: PostgreSQL takes no JSON with some characters of pages."""
+    """Store the value as one text: PostgreSQL's JSON rejects some characters of pages."""
     return op if op.value is None else packed(op._replace(value={TEXT: json.dumps(op.value)}))
 
 
@@ -305,18 +304,15 @@ def _from_text(result: Result) -> Result:
     return result
 
 
-def _placed(query: str) -> str:
+def _for_psycopg(query: str) -> str:
     return query.replace("?", "%s")
 
 
 def look_up(address: str, query: str, parameters: Sequence[str], seconds: float) -> list[tuple[Any, ...]]:
-    """Return the rows of a query, whose parameters stand as `?`, by a connection of its own.
-
-    Raises `DatabaseUnusable`.
-    """
+    """Return the rows of a query with `?` parameters over a separate connection; raises `DatabaseUnusable`."""
     try:
         with psycopg.connect(address, connect_timeout=max(1, round(seconds)), autocommit=True) as connection:
-            return connection.execute(_placed(query).encode(), parameters).fetchall()
+            return connection.execute(_for_psycopg(query).encode(), parameters).fetchall()
     except psycopg.errors.UndefinedTable:
         return []
     except psycopg.Error as error:
@@ -324,7 +320,7 @@ def look_up(address: str, query: str, parameters: Sequence[str], seconds: float)
 
 
 def unusable(address: str, error: psycopg.Error) -> DatabaseUnusable:
-    """Return the error that tells the user of a database error, without the password of the address."""
+    """Return the error shown to the user for a database error; omits the password in the address."""
     try:
         given = conninfo_to_dict(address)
     except psycopg.Error:
@@ -332,8 +328,8 @@ def unusable(address: str, error: psycopg.Error) -> DatabaseUnusable:
             f"The address of the database cannot be read: write postgresql://USER:PASSWORD@HOST/NAME, with special "
             f"characters of the password as %XX (setting {DATABASE})."
         )
-    place = f"{given.get('host', 'localhost')}:{given.get('port', 5432)}/{given.get('dbname', '')}"
+    database = f"{given.get('host', 'localhost')}:{given.get('port', 5432)}/{given.get('dbname', '')}"
     reason = " ".join(str(error).split())
     if password := str(given.get("password") or ""):
         reason = reason.replace(password, "…")
-    return DatabaseUnusable(f"The PostgreSQL database at {place} cannot be used: {reason} (setting {DATABASE}).")
+    return DatabaseUnusable(f"The PostgreSQL database at {database} cannot be used: {reason} (setting {DATABASE}).")

@@ -1,12 +1,14 @@
-"""Keeps checkpoints, with what a server asks of a saver; `sqlite_saver` and `postgres` say in which database."""
+"""`RunSaver`: stores checkpoints, with leases, repair, deletion and copying; shared by SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,13 +22,17 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
     get_checkpoint_id,
 )
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ...records.research import Value
-from ..concurrency import ShieldedTasks, shielded
+from ..concurrency import ShieldedTasks, in_thread, shielded
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
 from .attachments import ATTACHMENTS, copy_files, delete_files
 from .lease import FENCED, Leases
 from .pages import TEXT, page_namespace, unpacked
+from .serializer import StrictSerializer
 
 _OF_RUNS = """
 WITH RECURSIVE
@@ -53,8 +59,7 @@ WHERE parent_checkpoint_id IS NOT NULL AND NOT EXISTS (
     AND above.checkpoint_ns = checkpoints.checkpoint_ns AND above.checkpoint_id = checkpoints.parent_checkpoint_id
 )
 """
-"""Makes first in their chain the checkpoints whose parents were deleted on purpose: any other parent that is missing
-was lost."""
+"""Clears the parents that were deleted on purpose, so that any other missing parent means a loss."""
 _TORN = """
 WITH RECURSIVE chain (id, parent) AS (
     SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints
@@ -71,7 +76,7 @@ INSERT INTO store (prefix, key, value) SELECT ?, key, value FROM store WHERE pre
 
 
 class CheckpointKey(NamedTuple):
-    """The key of a checkpoint."""
+    """Key of a checkpoint."""
 
     thread_id: str
     checkpoint_ns: str
@@ -79,69 +84,69 @@ class CheckpointKey(NamedTuple):
 
 
 class BranchNotSaved(NotSaved, StopsTheRun):
-    """The same within a branch, whose error handlers it must pass; of the whole run LangGraph would pass it over."""
+    """`NotSaved` inside a branch, which bypasses error handlers; at the top level LangGraph would ignore it."""
 
 
 class Dialect(NamedTuple):
-    """Where the databases differ in what is asked of them here."""
+    """SQL that differs between the databases."""
 
     tables: Mapping[str, str]
-    """Tables of a thread with their columns beside the thread: checkpoints, writes, others."""
+    """Tables of a thread (checkpoints, writes, others), with their columns other than `thread_id`."""
     order: str
-    """Column by which checkpoints stand as they were written."""
+    """Column that orders checkpoints by time of writing."""
     run_id: str
     """Expression for the server's run that wrote a checkpoint."""
     members: str
-    """Query for the members of a list that is given as JSON."""
+    """Query for the members of a JSON list."""
     join: str
     """Join that keeps the order of the tables."""
     setting: str
-    """Setting to change if the database takes nothing."""
+    """Setting to change if the database accepts no writes."""
 
 
 class RunSaver(BaseCheckpointSaver[str]):
-    """What our runs need of a saver, over LangGraph's for a database.
+    """Extends LangGraph's saver for a database with what our runs need.
 
-    It deletes and copies a thread's page texts and files with the thread, writes to no thread whose lease another run
-    has, and names the run in errors about what cannot be read or saved.
+    Deletes and copies a thread's page texts and files with the thread, refuses writes to a thread whose lease another
+    run has, and names the run in errors about unreadable or unsaved data.
     """
 
     dialect: Dialect
     leases: Leases
     """Who may write to which thread."""
     file = ""
-    """What errors say of the file; of a database at an address, nothing."""
+    """Suffix for error messages that names the file; empty for PostgreSQL."""
 
     def __init__(self) -> None:
         self.shielded = ShieldedTasks()
-        """What is being written."""
+        """Running writes."""
 
     @abstractmethod
     async def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, whose parameters stand as `?`."""
+        """Return the rows of a query with `?` parameters."""
 
     @abstractmethod
     async def change(self, *statements: tuple[str, Iterable[tuple[Any, ...]]]) -> None:
-        """Carry out statements in one transaction, each for its rows of parameters."""
+        """Execute statements in one transaction, each for all its rows of parameters."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint with this id; without an id, the latest of this place. Raises `StateUnreadable`."""
+        """Return the checkpoint with this id; without an id, the namespace's latest. Raises `StateUnreadable`."""
         return await self._readable(str(config["configurable"]["thread_id"]), super().aget_tuple(config))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """Return what was written to channels since they were last whole; raises `StateUnreadable`."""
+        """Return the writes to channels since their last snapshot; raises `StateUnreadable`."""
         return await self._readable(str(config["configurable"]["thread_id"]), self._history(config, channels))
 
     async def _history(self, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
         history = await super().aget_delta_channel_history(config=config, channels=channels)
-        # LangGraph takes the end of a chain for its beginning, where all channels are empty.
+        # If a checkpoint is missing, LangGraph treats the gap as the start of the thread, where all channels are empty.
         if any("seed" not in of_channel for of_channel in history.values()):
-            asked = config["configurable"]
-            place = (str(asked["thread_id"]), asked.get("checkpoint_ns", ""))
+            wanted = config["configurable"]
+            namespace = (str(wanted["thread_id"]), wanted.get("checkpoint_ns", ""))
             query = _TORN.format(join=self.dialect.join)
-            if await self.rows(query, *place, get_checkpoint_id(config), *place):
+            if await self.rows(query, *namespace, get_checkpoint_id(config), *namespace):
                 raise StateUnreadable("a checkpoint is missing")
         return history
 
@@ -161,10 +166,10 @@ class RunSaver(BaseCheckpointSaver[str]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Store what a task wrote, unless it was cancelled: then it is to be run anew.
+        """Store the writes of a task, unless it was cancelled: then it must be repeated.
 
-        LangGraph stores what a cancelled node has written so far, perhaps without the edge that leads on from it, and
-        takes the task for done when the thread is resumed: it would end there in silence.
+        LangGraph stores what a cancelled node has written so far, perhaps without the edge to the next node, and
+        considers the task done on resumption: the run would silently end there.
         """
         if not any(name == "__error__" and isinstance(value, asyncio.CancelledError) for name, value in writes):
             async with self._saving(config):
@@ -172,28 +177,28 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @asynccontextmanager
     async def _saving(self, config: RunnableConfig) -> AsyncIterator[None]:
-        place = config["configurable"]
+        thread_id = str(config["configurable"]["thread_id"])
         try:
-            async with self.fence(str(place["thread_id"])):
+            async with self.fence(thread_id):
                 yield
         except self.leases.errors as error:
             if FENCED in str(error):
-                self.leases.lose(str(place["thread_id"]))
-            kind = BranchNotSaved if place.get("checkpoint_ns") else NotSaved
+                self.leases.lose(thread_id)
+            kind = BranchNotSaved if config["configurable"].get("checkpoint_ns") else NotSaved
             raise kind(f"The run could not be saved: {error} (setting {self.dialect.setting}){self.file}.") from error
 
     @abstractmethod
     def fence(self, thread_id: str) -> AbstractAsyncContextManager[None]:
-        """Let the block write to the thread only while nobody else has its lease."""
+        """Allow the block to write to the thread only while no other run has its lease."""
 
     @shielded
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread: attached files, checkpoints, pending writes and page texts."""
-        # First, because the note that says where they are goes with the texts.
+        # Files first, because the note with their path is deleted with the texts.
         for folder in await self._attachments(thread_id):
             await asyncio.to_thread(delete_files, folder, thread_id)
         await super().adelete_thread(thread_id)
-        # The lists of finished runs end in hashes of their users.
+        # The namespaces of the lists of finished runs end in a hash of the user.
         listed = "DELETE FROM store WHERE key = ? AND prefix BETWEEN 'runs of 0' AND 'runs of g'"
         await self.change(("DELETE FROM store WHERE prefix = ?", [(_prefix(thread_id),)]), (listed, [(thread_id,)]))
 
@@ -209,22 +214,22 @@ class RunSaver(BaseCheckpointSaver[str]):
             f"WHERE thread_id = ? {order.get(table, '')} ON CONFLICT DO NOTHING"
             for table, names in self.dialect.tables.items()
         ]
-        places = (target_thread_id, source_thread_id)
-        await self.change(*((one, [places]) for one in copies), (_STORED, [tuple(map(_prefix, places))]))
+        ids = (target_thread_id, source_thread_id)
+        await self.change(*((copy, [ids]) for copy in copies), (_STORED, [tuple(map(_prefix, ids))]))
 
     async def _attachments(self, thread_id: str) -> list[Path]:
-        """Return the folder that holds the files of a thread, if it has any."""
+        """Return the folder for attachments in which a thread has files; empty if it has none."""
         query = "SELECT value FROM store WHERE prefix = ? AND key = ?"
         rows = await self.rows(query, _prefix(thread_id), ATTACHMENTS)
-        # PostgreSQL keeps values as one text.
+        # PostgreSQL stores values as one text.
         notes = [unpacked(value.get(TEXT) if isinstance(value, dict) else value) for (value,) in rows]
         return [Path(note["folder"]) for note in notes if isinstance(note.get("folder"), str)]
 
     @shielded
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete what these runs of the server stored, except for what later checkpoints are built upon.
+        """Delete the checkpoints of these runs of the server, except ancestors of other runs' checkpoints.
 
-        Delta channels are rebuilt from all checkpoints before: one that is missing would empty them in silence.
+        Delta channels are rebuilt from all earlier checkpoints: a missing one would silently empty them.
         """
         given = json.dumps([str(run_id) for run_id in run_ids])
         query = _OF_RUNS.format(run_id=self.dialect.run_id, given=self.dialect.members)
@@ -237,17 +242,17 @@ class RunSaver(BaseCheckpointSaver[str]):
             if strategy in ("delete", "delete_all"):
                 await self.adelete_thread(thread_id)
             elif strategy == "keep_latest":
-                places = {CheckpointKey(*row) for row in await self.rows(_OF_THREAD, thread_id)}
-                await self._drop(places - await self._needed(thread_id, {place.checkpoint_ns for place in places}))
+                keys = {CheckpointKey(*row) for row in await self.rows(_OF_THREAD, thread_id)}
+                await self._drop(keys - await self._needed(thread_id, {key.checkpoint_ns for key in keys}))
             else:
-                raise ValueError(f"Unknown strategy {strategy!r}; there are 'keep_latest' and 'delete'.")
+                raise ValueError(f"Unknown strategy {strategy!r}; choose 'keep_latest' or 'delete'.")
 
     @shielded
     async def adrop_unreadable(self, thread_id: str) -> int:
-        """Delete the checkpoints that cannot be read and what was built upon them; returns how many.
+        """Delete unreadable checkpoints and their descendants; returns the number of damaged checkpoints.
 
-        Of a checkpoint that can be read, what its tasks wrote may be lost: then these are run anew. Raises
-        `NewerVersion`: what that has written is no damage.
+        If only the writes of tasks are unreadable, these are deleted and the tasks run again. Raises `NewerVersion`,
+        since data of a newer version is not damaged.
         """
         lost, tasks = await self._readable(thread_id, self.unreadable(thread_id))
         condition = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ?"
@@ -258,10 +263,10 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @abstractmethod
     async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
-        """Return the checkpoints of a thread that are lost, and the tasks of others whose writes are unreadable."""
+        """Return a thread's lost checkpoints, and the tasks of other checkpoints whose writes are unreadable."""
 
     async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[CheckpointKey]:
-        """Return each namespace's latest checkpoint and its ancestors, back to where all delta channels are whole."""
+        """Return each namespace's latest checkpoint and its ancestors back to a snapshot of all delta channels."""
         needed = set[CheckpointKey]()
         for namespace in namespaces:
             config: RunnableConfig | None = config_of(CheckpointKey(thread_id, namespace, ""))
@@ -274,47 +279,95 @@ class RunSaver(BaseCheckpointSaver[str]):
                 config = found.parent_config
         return needed
 
-    async def _drop(self, places: Set[CheckpointKey]) -> None:
-        """Delete checkpoints and what was written on them."""
+    async def _drop(self, keys: Set[CheckpointKey]) -> None:
+        """Delete checkpoints and their writes."""
         checkpoints, writes, *_ = self.dialect.tables
         condition = "WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
         await self.change(
-            (f"DELETE FROM {checkpoints} {condition}", places),  # noqa: S608 - constants
-            (f"DELETE FROM {writes} {condition}", places),  # noqa: S608 - constants
-            (f"{PARENTS_CUT} AND thread_id = ?", {(place.thread_id,) for place in places}),
+            (f"DELETE FROM {checkpoints} {condition}", keys),  # noqa: S608 - constants
+            (f"DELETE FROM {writes} {condition}", keys),  # noqa: S608 - constants
+            (f"{PARENTS_CUT} AND thread_id = ?", {(key.thread_id,) for key in keys}),
         )
 
     async def _readable(self, thread: str, reading: Awaitable[Value]) -> Value:
-        """Return what is read; raises an error that names the run."""
+        """Await the read, and name the run in its errors."""
         try:
             return await reading
         except NewerVersion as error:
-            raise NewerVersion(f"The run {thread} {error}: update deep-research, or ask anew.") from error
+            raise NewerVersion(f"The run {thread} {error}: update deep-research, or ask again.") from error
         except (StateUnreadable, ValueError, KeyError, TypeError) as error:
-            why = error if isinstance(error, StateUnreadable) else "its description is damaged"
+            reason = error if isinstance(error, StateUnreadable) else "its metadata is damaged"
             raise StateUnreadable(
-                f"What is stored of the run {thread} cannot be read: {why}{self.file}. Go on from its last good state: "
-                f"deep-research resume {thread} --from-last-good"
+                f"The stored data of the run {thread} cannot be read: {reason}{self.file}. Go on from its last good "
+                f"state: deep-research resume {thread} --from-last-good"
             ) from error
 
     async def thread_ids(self) -> list[str]:
-        """Return all threads, the latest first."""
+        """Return all threads, latest first."""
         latest = f"max({self.dialect.order}) DESC"
         query = f"SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY {latest}"  # noqa: S608 - a constant
         return [str(row[0]) for row in await self.rows(query)]
 
     async def versions(self, thread_ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Return the latest checkpoints of threads that have any, and the owners of their leases."""
+        """Return the latest checkpoint and the owner of the lease for each thread that has checkpoints."""
         owner = f"(SELECT owner FROM {self.leases.table} AS lease WHERE lease.thread_id = checkpoints.thread_id)"  # noqa: S608
         latest = f"SELECT thread_id, max({self.dialect.order}), {owner} FROM checkpoints"  # noqa: S608 - constants
         query = f"{latest} WHERE thread_id IN ({self.dialect.members}) GROUP BY thread_id"
         return {str(row[0]): row[1:] for row in await self.rows(query, json.dumps(thread_ids))}
 
 
-def config_of(place: CheckpointKey) -> RunnableConfig:
-    """Return the config that names a checkpoint."""
-    return {"configurable": {**place._asdict()}}
+def config_of(key: CheckpointKey) -> RunnableConfig:
+    """Return the config for a checkpoint."""
+    return {"configurable": {**key._asdict()}}
 
 
 def _prefix(thread_id: str) -> str:
     return ".".join(page_namespace(thread_id))
+
+
+def usable_saver(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
+    """Return the saver, or a copy, with async methods and our serializer; the app's own object is not changed.
+
+    Only LangGraph's serializers are replaced.
+    """
+    serde: Any = saver.serde
+    if isinstance(serde, EncryptedSerializer) and isinstance(serde.serde, JsonPlusSerializer):
+        serde = EncryptedSerializer(serde.cipher, StrictSerializer())
+    elif isinstance(serde, JsonPlusSerializer) and not isinstance(serde, StrictSerializer):
+        serde = StrictSerializer()
+    if serde is not saver.serde:
+        saver = copy.copy(saver)
+        saver.serde = serde
+    # SqliteSaver has async methods that raise.
+    is_sync = type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple or isinstance(saver, SqliteSaver)
+    return ThreadedSaver(saver) if is_sync else saver
+
+
+def _in_thread(name: str) -> Callable[..., Any]:
+    """Return an async method that calls the sync method of this name in a thread."""
+
+    # LangGraph inspects the signature.
+    @wraps(getattr(BaseCheckpointSaver, f"a{name}"))
+    async def method(self: ThreadedSaver, *args: Any, **settings: Any) -> Any:
+        return await in_thread(partial(getattr(self.saver, name), *args, **settings))
+
+    return method
+
+
+class ThreadedSaver(BaseCheckpointSaver[Any]):
+    """Async methods for a sync saver, which runs in threads."""
+
+    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+        super().__init__(serde=saver.serde)
+        self.saver = saver
+        self.get_next_version = saver.get_next_version  # type: ignore[method-assign]  # each saver has its own versions
+
+    aget_tuple = _in_thread("get_tuple")
+    aput = _in_thread("put")
+    aput_writes = _in_thread("put_writes")
+    adelete_thread = _in_thread("delete_thread")
+
+    async def alist(self, *args: Any, **filters: Any) -> AsyncIterator[CheckpointTuple]:
+        """Yield checkpoints, latest first."""
+        for found in await in_thread(lambda: list(self.saver.list(*args, **filters))):
+            yield found

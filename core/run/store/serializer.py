@@ -1,4 +1,4 @@
-"""Turns checkpoints into bytes and back, and refuses whatever is damaged or not ours."""
+"""Serializes checkpoints; refuses to load anything damaged, of foreign types, or from a newer version."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
 
 _CHECKED = "msgpack:"
-"""Beginning of the type under which a value stands that has a checksum."""
+"""Prefix of the type of a stored value with a checksum."""
 _RAW = ("null", "bytes", "bytearray")
 _RENAMED: dict[str, type] = {"Contradiction": ConflictingClaims}
-"""Records by the names under which earlier versions stored them."""
+"""Records by the names that earlier versions used."""
 
 
 @cache
@@ -40,26 +40,26 @@ def _parts(name: str) -> tuple[int, ...]:
 
 
 class StrictSerializer(JsonPlusSerializer):
-    """LangGraph's serializer for our own records and LangGraph's safe types, without pickle.
+    """LangGraph's serializer, without pickle, for our records and LangGraph's safe types.
 
-    LangGraph hands back what it cannot or must not restore as a plain value; here it is an error, because a run that
-    goes on with a dict in the place of a record fails later and in a worse place.
+    LangGraph loads whatever it cannot or must not restore as a plain value. Here that is an error, because a run with a
+    dict instead of a record would fail later, with a worse message.
     """
 
     def __init__(self, *, has_checksums: bool = False) -> None:
-        """`has_checksums`: values are written with a checksum, which only this serializer reads."""
+        """`has_checksums`: write values with a checksum, which only this serializer can read."""
         super().__init__(pickle_fallback=False, allowed_msgpack_modules=record_types())
         self._has_checksums = has_checksums
         self._records = _RENAMED | {record.__name__: record for record in record_types()}
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Serialize a value; of an error only its reason: its text may quote a key."""
+        """Serialize a value; an exception is stored as its safe reason only, since its text may quote a key."""
         kind, data = super().dumps_typed(failure_of(obj) if isinstance(obj, BaseException) else obj)
         is_checked = self._has_checksums and kind == "msgpack"
         return (f"{_CHECKED}{zlib.crc32(data):08x}" if is_checked else kind), data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Read a value; raises `StateUnreadable` if it is damaged or holds anything that is not allowed."""
+        """Deserialize a value; raises `StateUnreadable` if it is damaged or contains a foreign type."""
         kind, packed = data
         if kind in _RAW:
             return super().loads_typed(data)
@@ -72,15 +72,15 @@ class StrictSerializer(JsonPlusSerializer):
         self,
         extra_allowlist: Iterable[tuple[str, ...] | type],  # noqa: ARG002 - the signature is LangGraph's
     ) -> StrictSerializer:
-        """Return the same serializer: its list is complete, whatever a graph would add to it.
+        """Return this serializer, whose list is complete; for a changed one LangGraph would copy the saver.
 
-        The server's wrapper of a saver cannot be copied, which LangGraph would do for a serializer that changes.
+        LangGraph's server wraps savers in objects that cannot be copied.
         """
         return self
 
 
 class _Reader:
-    """Reads one value; msgpack passes on no error of its hook, so that the first one is kept here."""
+    """Deserializes one value; keeps the first error of its hook, since msgpack does not pass it on."""
 
     def __init__(self, records: dict[str, type]) -> None:
         self._records = records
@@ -106,12 +106,12 @@ class _Reader:
 
     def _object(self, code: int, module: str, name: str, given: Any, *method: str) -> Any:
         is_method = code == jsonplus.EXT_METHOD_SINGLE_ARG
-        # A record of ours goes by its name alone: the module in which it stood when it was stored may be gone.
+        # Our records are found by name alone: their module may have moved since they were stored.
         is_ours = module.partition(".")[0] == __name__.partition(".")[0] and not is_method
         make: Any = self._records.get(name) if is_ours else None
         allowed = SAFE_MSGPACK_METHODS if is_method else SAFE_MSGPACK_TYPES
         if not make and (module, name, *method[:is_method]) not in allowed:
-            raise StateUnreadable(f"it holds the foreign type {f'{module}.{name}'!r}")
+            raise StateUnreadable(f"it contains the foreign type {f'{module}.{name}'!r}")
         make = make or getattr(importlib.import_module(module), name)
         if is_method:
             return getattr(make, *method)(given)
@@ -121,11 +121,11 @@ class _Reader:
             return make(given[0], given[1], timeout=given[2]) if make is Send and len(given) > 2 else make(*given)
         if code in (jsonplus.EXT_CONSTRUCTOR_KW_ARGS, jsonplus.EXT_PYDANTIC_V2):
             return _record(make, given)
-        raise StateUnreadable(f"it holds an unknown extension ({code})")
+        raise StateUnreadable(f"it contains an unknown msgpack extension ({code})")
 
 
 def _record(make: Any, given: dict[str, Any]) -> Any:
-    # Newer by more than bug fixes.
+    # Patch releases do not change the format.
     if make is Run and _parts(str(given.get("version", ""))) > _parts(code_version()):
         raise NewerVersion(
             f"was written by version {given['version']}, which is newer than this one ({code_version()})"
@@ -133,10 +133,9 @@ def _record(make: Any, given: dict[str, Any]) -> Any:
     try:
         return make(**given)
     except ValidationError as error:
-        places = {".".join(map(str, fault["loc"])): fault["msg"] for fault in error.errors(include_input=False)}
-        misfits = "; ".join(f"{place}: {words}" for place, words in [*places.items()][:3])
-        words = f"a record {make.__name__!r} does not fit version {code_version()} ({misfits})"
-        raise StateUnreadable(words) from error
+        faults = {".".join(map(str, fault["loc"])): fault["msg"] for fault in error.errors(include_input=False)}
+        listed = "; ".join(f"{field}: {fault}" for field, fault in [*faults.items()][:3])
+        raise StateUnreadable(f"a record {make.__name__!r} does not fit version {code_version()} ({listed})") from error
 
 
 def record_types() -> list[type]:

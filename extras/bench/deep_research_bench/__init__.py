@@ -1,4 +1,4 @@
-"""Measures how fast deep-research is and what it takes; figures stand in `docs/contributing/performance.md`.
+"""Measures the speed and resources of deep-research; the figures are in `docs/contributing/performance.md`.
 
 `wire` measures whole runs on fake servers, `index` the index of documents, `team` several server processes.
 """

@@ -12,7 +12,7 @@ from deep_research_bench.wire.__main__ import main as wire
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def cli() -> None:
-    """Measure how fast deep-research is and what it takes, on fake servers and made-up documents."""
+    """Measure the speed and resources of deep-research on fake servers and generated documents."""
 
 
 for name, command in (("wire", wire), ("index", index), ("team", team), ("streams", streams)):

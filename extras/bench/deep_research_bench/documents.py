@@ -1,4 +1,4 @@
-"""Made-up documents in made-up languages, which have the common words, sounds and endings of real ones.
+"""Generates documents in artificial languages with common words, sounds and endings of real ones.
 
 The same seed gives the same documents.
 """
@@ -19,22 +19,22 @@ FEWEST, MOST = 30, 20_000
 SUFFIXES = (".md", ".md", ".md", ".md", ".md", ".txt", ".txt", ".txt", ".txt", ".html")
 VOCABULARY = 100_000
 FLATTENING, STEEPNESS = 2.7, 1.05
-"""Of Zipf's law, by which words occur."""
+"""Parameters of Zipf's law for word frequencies."""
 
 
 class Language(NamedTuple):
-    """What the words of a language are made of."""
+    """The building blocks of a language's words."""
 
     share: float
-    """Of the documents."""
+    """Share of the documents."""
     common: str
-    """The commonest words, in the order of their frequency."""
+    """The most frequent words, most frequent first."""
     starts: str
     middles: str
     endings: str
-    """Of the forms of one word, apart from the word itself."""
+    """Endings of inflected forms."""
     gap: str = " "
-    """What stands between words."""
+    """Separator between words."""
 
 
 LANGUAGES = {
@@ -71,7 +71,7 @@ LANGUAGES = {
 
 
 class Words:
-    """The words of one language, drawn by their frequency; they are the same ones whoever draws."""
+    """The words of a language, drawn by frequency; the sequence is the same in each run."""
 
     def __init__(self, code: str) -> None:
         self.ranked, self._weights = _vocabulary(code)
@@ -80,7 +80,7 @@ class Words:
         self._endings = LANGUAGES[code].endings.split()
 
     def draw(self, count: int) -> list[str]:
-        """Return words as they follow each other in a text, some of them in another form."""
+        """Return words of a running text, some of them inflected."""
         ranks = self._random.choices(range(len(self.ranked)), cum_weights=self._weights, k=count)
         return [self._formed(rank) for rank in ranks]
 
@@ -91,7 +91,7 @@ class Words:
 
 @cache
 def _vocabulary(code: str) -> tuple[list[str], list[float]]:
-    """Return the words of a language, the commonest first, and how often they occur, each with all before it."""
+    """Return the words of a language, most frequent first, and their cumulative frequencies."""
     language, random = LANGUAGES[code], Random(code)  # noqa: S311 - no secret
     starts, middles = language.starts.split(), language.middles.split()
     made = (
@@ -103,14 +103,14 @@ def _vocabulary(code: str) -> tuple[list[str], list[float]]:
 
 
 def draw_languages(random: Random, count: int) -> list[str]:
-    """Return the codes of so many languages, each as often as it has documents."""
+    """Draw the language codes of this many documents."""
     return random.choices(list(LANGUAGES), [language.share for language in LANGUAGES.values()], k=count)
 
 
 def write_documents(folder: Path, count: int, seed: int, each: int = 1) -> None:
-    """Write the documents, or each so many-th of them."""
+    """Write `count` documents, or every `each`-th of them."""
     random = Random(seed)  # noqa: S311 - no secret
-    # The words of a language take a moment to make up.
+    # Generating the words of a language takes a moment.
     words = {code: Words(code) for code in LANGUAGES}
     for number in range(0, count, each):
         suffix = SUFFIXES[number % len(SUFFIXES)]

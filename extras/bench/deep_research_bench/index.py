@@ -1,4 +1,4 @@
-"""How fast documents are indexed and searched: `python -m deep_research_bench index --documents 100000`."""
+"""Measures how fast documents are indexed and searched: `python -m deep_research_bench index --documents 100000`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from deep_research import Context, Library
 from deep_research_bench.documents import LANGUAGES, Words, draw_languages, write_documents
 
 EACH_QUESTION = 5
-"""One whole question is asked for so many queries."""
+"""Number of queries per whole question."""
 EACH_CHANGED = 99
-"""Of so many documents, one is changed."""
+"""One of this many documents is changed."""
 RESULTS = 25
 COMMON, RARE = range(40, 400), range(20_000, 60_000)
 KINDS = {
@@ -36,36 +36,36 @@ KINDS = {
     "common and rare": (*((COMMON,) * 4), RARE),
     "a long sentence": (),
 }
-"""From which ranks the words of a query of each kind are taken."""
+"""Ranks of the words in each kind of query."""
 NAMES = range(2_000, 40_000)
-"""From which ranks the names in whole questions are taken."""
+"""Ranks of the names in whole questions."""
 LONG = 25
-"""Words of a long sentence, which are drawn as those of documents are."""
+"""Number of words in a long sentence, drawn like those of documents."""
 Result = TypeVar("Result")
 
 
 class Times(NamedTuple):
-    """What searches took, each in milliseconds."""
+    """Durations of searches in milliseconds."""
 
     clock: list[float]
     processor: list[float]
     found: int
-    """How many found something."""
+    """Number of searches with results."""
 
 
 class Used(NamedTuple):
-    """What a process used."""
+    """Resources that a process used."""
 
     seconds: float
-    """Of the processor, its children included."""
+    """CPU seconds, its children included."""
     own_megabytes: float
-    """The most memory that it held,"""
+    """Peak memory,"""
     child_megabytes: float
-    """and the largest of its children."""
+    """and that of its largest child."""
 
 
 def queries(count: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Yield so many queries, each kind in turn, with the name of the kind."""
+    """Yield this many queries with the names of their kinds, in turn."""
     random = Random(seed)  # noqa: S311 - no secret
     codes = draw_languages(random, count)
     words = {code: Words(code) for code in dict.fromkeys(codes)}
@@ -76,7 +76,7 @@ def queries(count: int, seed: int) -> Iterator[tuple[str, str]]:
 
 
 def questions(count: int, seed: int) -> Iterator[str]:
-    """Yield so many whole questions in English, each with a name of two words and with words common and rare."""
+    """Yield this many questions in English, each with a two-word name and with common and rare words."""
     random = Random(seed)  # noqa: S311 - no secret
     ranked = Words("en").ranked
     for _ in range(count):
@@ -118,7 +118,7 @@ def _times(asked: Iterable[str], find: Callable[[str], object]) -> Times:
 
 
 def _isolated(work: Callable[..., Result], *arguments: Any) -> tuple[Result, Used]:
-    """Work in a process of its own, so that it is measured without the memory of the rest."""
+    """Run the work in a separate process, so that its memory is measured alone."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_with_usage, work, *arguments).result()
 
@@ -127,7 +127,7 @@ def _with_usage(work: Callable[..., Result], *arguments: Any) -> tuple[Result, U
     result = work(*arguments)
     unit = 1e6 if sys.platform == "darwin" else 1e3
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    seconds = sum(one.ru_utime + one.ru_stime for one in (own, children))
+    seconds = sum(usage.ru_utime + usage.ru_stime for usage in (own, children))
     return result, Used(seconds, own.ru_maxrss / unit, children.ru_maxrss / unit)
 
 
@@ -136,7 +136,7 @@ def _with_usage(work: Callable[..., Result], *arguments: Any) -> tuple[Result, U
 @click.option("--queries", "count", default=200, show_default=True, type=click.IntRange(5), help="Queries to ask.")
 @click.option("--seed", default=1, show_default=True, help="Other numbers make other documents and questions.")
 def main(documents: int, count: int, seed: int) -> None:
-    """Write made-up documents, index and search them, and say how long that takes."""
+    """Generate documents, index and search them, and print the durations."""
     cores = f"{os.cpu_count()} cores ({platform.machine()}), of which {os.getloadavg()[0]:.1f} at work already"
     versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
     click.echo(f"{date.today():%Y-%m-%d}, {platform.system()}, {cores}, {versions}\n")
@@ -165,8 +165,8 @@ def _search(docs: Path, data: Path, count: int, seed: int) -> None:
     click.echo(f"{times.found} of {count} queries find something; {used.own_megabytes:.0f} MB of memory\n")
     _row("search", "median ms", "95th percentile", "of a processor", "95th percentile")
     for name in (*KINDS, "all"):
-        places = [place for place, kind in enumerate(kinds) if name in (kind, "all")]
-        _row(name, *(cell for values in times[:2] for cell in _spread([values[place] for place in places])))
+        indices = [index for index, kind in enumerate(kinds) if name in (kind, "all")]
+        _row(name, *(cell for values in times[:2] for cell in _spread([values[index] for index in indices])))
     # A whole question makes many searches.
     times, _ = _isolated(follow, docs, data, [*questions(max(1, count // EACH_QUESTION), seed)])
     _row("a whole question", *(cell for values in times[:2] for cell in _spread(values)))

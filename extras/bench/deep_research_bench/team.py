@@ -1,8 +1,8 @@
 """Measures several server processes on one PostgreSQL, one of them killed: `python -m deep_research_bench team`.
 
-It needs what the container file in `extras/deploy` installs, and the programs of PostgreSQL and Redis. Users put
-questions by a proxy that takes the processes in turn; models are fake, and so is the web. What users get is checked:
-each run ends once, and nobody sees those of others.
+It needs what the container file in `extras/deploy` installs, and the programs of PostgreSQL and Redis. Users ask
+through a round-robin proxy; models and web are fake. The results are checked: each run ends once, and users do not
+see the runs of others.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 GRAPH = "deep_research"
 ENDED = ("success", "error", "interrupted")
 PAUSE = 2.0
-"""Seconds between two looks at a run."""
+"""Polling interval in seconds."""
 CALLS_BEFORE = 6
-"""Model calls a run, of about twelve, after which a process is killed."""
+"""Model calls per run, of about twelve, after which a process is killed."""
 RETRY_SECONDS, START_SECONDS = 120.0, 60.0
 
 
@@ -69,16 +69,16 @@ class Process:
         self.memory, self.seconds = 0.0, 0.0
 
     def look(self) -> None:
-        """Note the greatest memory (MB) and the processor seconds so far."""
+        """Record peak memory (MB) and CPU seconds so far."""
         with suppress(OSError, ValueError, IndexError):
-            place = Path(f"/proc/{self._process.pid}")
-            status = dict(line.split(":", 1) for line in (place / "status").read_text().splitlines() if ":" in line)
+            proc = Path(f"/proc/{self._process.pid}")
+            status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines() if ":" in line)
             self.memory = int(status["VmHWM"].split()[0]) / 1024
-            fields = (place / "stat").read_text().rpartition(")")[2].split()
+            fields = (proc / "stat").read_text().rpartition(")")[2].split()
             self.seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def kill(self) -> None:
-        """End it as kill -9 does, with all that it has started."""
+        """Kill it with all its children, like kill -9."""
         self.look()
         self.is_killed = True
         with suppress(ProcessLookupError):
@@ -87,7 +87,7 @@ class Process:
 
 
 class Proxy:
-    """Passes each connection on to the next process that answers."""
+    """Forwards each connection to the next process that answers."""
 
     def __init__(self, processes: list[Process]) -> None:
         self._processes, self._turn = processes, 0
@@ -119,28 +119,28 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 class Outcome(NamedTuple):
-    """What a user got for a question."""
+    """The outcome of a user's question."""
 
     user: str
     thread: str
     runs: int
-    """Runs of the thread: one, unless something was lost or doubled."""
+    """Runs of the thread: 1, unless something was lost or duplicated."""
     status: str
     is_answered: bool
     seconds: float
 
 
 class User:
-    """A client with a token, which asks again when a connection breaks."""
+    """A client with a token, which retries when a connection breaks."""
 
     def __init__(self, address: str, name: str, token: str) -> None:
         self.name, self.threads = name, list[str]()
-        # A connection a request, so that each goes to the next process.
+        # A connection per request, so that each goes to the next process.
         headers = {"X-Api-Key": token, "Connection": "close"}
         self._http = httpx.AsyncClient(base_url=address, headers=headers, timeout=60, trust_env=False)
 
     async def request(self, method: str, path: str, body: Any = None) -> httpx.Response:
-        """Return the answer of whichever process gives one."""
+        """Return the answer of any process."""
         until = time.monotonic() + RETRY_SECONDS
         while True:
             with suppress(httpx.TransportError):
@@ -152,14 +152,14 @@ class User:
             await asyncio.sleep(PAUSE)
 
     async def ask(self, number: int) -> Outcome:
-        """Put a question and wait for its report."""
+        """Ask a question and wait for its report."""
         began, thread = time.monotonic(), str(uuid.uuid4())
         self.threads.append(thread)
         await self.request("POST", "/threads", {"thread_id": thread, "if_exists": "do_nothing"})
         question = f"Question {number} of {self.name}: how can a town store surplus solar energy?"
         body = {"assistant_id": GRAPH, "input": {"messages": [{"role": "user", "content": question}]}}
         made = await self.request("POST", f"/threads/{thread}/runs", body)
-        # One that was made by a process that died before it said so is refused the second time.
+        # If a process created the run and died before answering, the retry is refused.
         if made.status_code not in (200, 409):
             raise click.ClickException(f"{self.name}: {made.status_code} {made.text[:300]}")
         while True:
@@ -173,9 +173,9 @@ class User:
         return Outcome(self.name, thread, len(runs), runs[0]["status"], is_answered, time.monotonic() - began)
 
     async def strangers(self, others: list[str]) -> int:
-        """Return how many threads of others are seen, in the list or by their ids."""
+        """Return how many threads of others are visible, in the list or by id."""
         found = (await self.request("POST", "/threads/search", {"limit": 100})).json()
-        foreign = {one["thread_id"] for one in found} - {*self.threads}
+        foreign = {thread["thread_id"] for thread in found} - {*self.threads}
         body = {"assistant_id": GRAPH, "input": {"messages": [{"role": "user", "content": "And what is this?"}]}}
         for thread in others:
             seen = await self.request("GET", f"/threads/{thread}/state")
@@ -185,29 +185,29 @@ class User:
 
 
 class Measured(NamedTuple):
-    """What came of all questions."""
+    """The outcome of all questions."""
 
     outcomes: list[Outcome]
     seconds: float
     strangers: int
-    """Threads of others that users saw."""
+    """Threads of other users that a user could see."""
     connections: int
-    """Connections to the database at most."""
+    """Peak number of database connections."""
     killed: float
-    """Time when a process was killed; 0: none was."""
+    """Time when a process was killed; 0 if none was."""
     taken_over: int
-    """Runs that another process has gone on with."""
+    """Runs that another process continued."""
 
 
 @contextmanager
 def _services() -> Iterator[dict[str, str]]:
-    """Start PostgreSQL and Redis; yields the environment in which servers find them."""
-    place, program = programs(), redis_program()
-    if place is None or program is None:
+    """Start PostgreSQL and Redis; yields the environment variables for the servers."""
+    binaries, program = programs(), redis_program()
+    if binaries is None or program is None:
         raise click.ClickException(
             "PostgreSQL's programs and Redis are needed (Debian, Ubuntu: apt install postgresql redis-server)."
         )
-    with started_cluster(place, uuid.uuid4().hex) as cluster, started_redis(program) as redis:
+    with started_cluster(binaries, uuid.uuid4().hex) as cluster, started_redis(program) as redis:
         address = cluster.address()
         yield {"DATABASE_URL": address, "DEEP_RESEARCH_DATABASE": address, "REDIS_URL": redis}
 
@@ -237,7 +237,7 @@ async def _measured(runs: int, calls: Path, processes: list[Process], tokens: di
             click.echo(f"one of {len(processes)} processes is killed", err=True)
     outcomes = await asyncio.gather(*asked)
     seconds = time.monotonic() - began
-    others = [people[(place + 1) % users].threads[:2] for place in range(users)]
+    others = [people[(index + 1) % users].threads[:2] for index in range(users)]
     strangers = sum([await person.strangers(foreign) for person, foreign in zip(people, others, strict=True)])
     async with await psycopg.AsyncConnection.connect(address) as connection:
         query = "SELECT count(*) FROM runs WHERE execution_params ? '_retry_count'"
@@ -258,9 +258,9 @@ def _lines_of(file: Path) -> int:
 )
 @click.option("--token-ms", default=2.0, show_default=True, help="and for each.")
 def main(runs: int, users: int, number: int, first_token_ms: float, token_ms: float) -> None:
-    """Put questions to several processes, kill one of them in the middle, and print what came of it."""
+    """Ask several processes, kill one of them meanwhile, and print the outcome."""
     case = Case("orchestrated", 1, 1, 2, fetches=0, first_token_ms=first_token_ms, token_ms=token_ms)
-    tokens = {f"user{place:03d}": uuid.uuid4().hex for place in range(users)}
+    tokens = {f"user{index:03d}": uuid.uuid4().hex for index in range(users)}
     with (
         TemporaryDirectory(prefix="team-") as name,
         servers(case.load, case.page_characters, name, case.first_token_ms, case.token_ms) as models,
@@ -279,7 +279,7 @@ def main(runs: int, users: int, number: int, first_token_ms: float, token_ms: fl
             "DEEP_RESEARCH_ENGINES": "tavily",
             "DEEP_RESEARCH_CLARIFY": "off",
         }
-        processes = [Process(folder, environment, place) for place in range(number)]
+        processes = [Process(folder, environment, index) for index in range(number)]
         try:
             calls, address = folder / "model.jsonl", services["DATABASE_URL"]
             measured = asyncio.run(_measured(runs, calls, processes, tokens, address))
@@ -296,7 +296,7 @@ def main(runs: int, users: int, number: int, first_token_ms: float, token_ms: fl
 
 
 def _settings() -> dict[str, str]:
-    """Return the settings that the container file makes, those of its paths left out."""
+    """Return the settings of the container file, without its paths."""
     lines = [line for line in (DEPLOY / "Containerfile").read_text("utf-8").splitlines() if line.startswith("ENV ")]
     pairs = dict(pair.split("=", 1) for line in lines for pair in line.split()[1:])
     return {name: value for name, value in pairs.items() if not value.startswith("/")}
@@ -304,13 +304,15 @@ def _settings() -> dict[str, str]:
 
 def _lines(runs: int, processes: list[Process], measured: Measured, calls: list[dict[str, Any]]) -> Iterator[str]:
     outcomes, seconds, strangers, connections, killed, taken_over = measured
-    kinds = Counter(one.status if one.is_answered or one.status != "success" else "unanswered" for one in outcomes)
+    kinds = Counter(
+        outcome.status if outcome.is_answered or outcome.status != "success" else "unanswered" for outcome in outcomes
+    )
     repeated = sum(count - 1 for count in Counter(call["request"] for call in calls).values())
     after = sum(call["arrived"] > killed for call in calls) if killed else 0
-    many = sum(one.runs != 1 for one in outcomes)
+    many = sum(outcome.runs != 1 for outcome in outcomes)
     yield f"runs: {runs}, ended as {dict(kinds)}; threads with more or less than one run: {many}"
     yield f"taken over: {taken_over}; threads of others that a user saw: {strangers}"
-    yield f"seconds: {seconds:.0f}; of a run {median(one.seconds for one in outcomes):.0f} (median)"
+    yield f"seconds: {seconds:.0f}; of a run {median(outcome.seconds for outcome in outcomes):.0f} (median)"
     yield f"model calls: {len(calls)}, of which {after} after the kill; paid twice: {repeated}"
     for process in processes:
         what = "killed" if process.is_killed else "stayed"

@@ -1,4 +1,4 @@
-"""The measurements run, and say what they measured."""
+"""The measurements run and print their results."""
 
 from __future__ import annotations
 

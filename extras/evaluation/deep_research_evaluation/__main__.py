@@ -62,7 +62,7 @@ def closed_corpus(
 
     Into --out go reports/ID.md and .json, rows.jsonl (a line a question), summary.md and summary.json.
     """
-    # What researches takes long to import, and help does without it.
+    # Imported late, because it takes long and --help does not need it.
     from deep_research_evaluation.closed_corpus import evaluate
     from deep_research_evaluation.questions import read_questions, sample
     from deep_research_evaluation.reports import Settings
@@ -92,10 +92,10 @@ def compare(run_a: Path, run_b: Path) -> int:
 @click.option("--model", default="extractive", show_default=True, help="Model that judges and corrects.")
 @click.option("--verify", type=click.Choice(["check", "repair"]), default="check", show_default=True)
 def checks(folder: Path, out: Path, model: str, verify: str) -> int:
-    """Check the reports of FOLDER against their documents, and write what becomes of them.
+    """Check the reports of FOLDER against their documents, and write the results.
 
     FOLDER has `reports/NAME.md`, each with a list of sources, and the documents in `corpora/NAME/`. Beside each
-    report, `NAME.verdicts.jsonl` has a line for each unit of the draft: what is shown of it, and its proof.
+    report, `NAME.verdicts.jsonl` has a line for each unit of the draft: its shown text and its proof.
     """
     from deep_research import Context
     from deep_research_evaluation.checks import check_reports
@@ -103,11 +103,13 @@ def checks(folder: Path, out: Path, model: str, verify: str) -> int:
 
     context = Context.model_validate({"models": {"verifier": model, "writer": model}, "verify": verify})
     out.mkdir(parents=True, exist_ok=True)
-    for one in asyncio.run(check_reports(folder, context)):
-        write_text(out / one.name, one.text)
-        write_text((out / one.name).with_suffix(".verdicts.jsonl"), one.verdicts)
-        audit = one.report.audit
-        click.echo(f"{one.name}: {audit.marked} marked, {audit.corrected} corrected, {audit.input_tokens} tokens read")
+    for check in asyncio.run(check_reports(folder, context)):
+        write_text(out / check.name, check.text)
+        write_text((out / check.name).with_suffix(".verdicts.jsonl"), check.verdicts)
+        audit = check.report.audit
+        click.echo(
+            f"{check.name}: {audit.marked} marked, {audit.corrected} corrected, {audit.input_tokens} tokens read"
+        )
         for failure in audit.failures:
             click.echo(f"  {failure}")
     return 0
@@ -116,26 +118,26 @@ def checks(folder: Path, out: Path, model: str, verify: str) -> int:
 @cli.command()
 @click.argument("folder", type=_FOLDER)
 def revisions(folder: Path) -> int:
-    """Add to the reports of FOLDER and follow them up, with a scripted model, and count what is lost of them.
+    """Extend and follow up the reports of FOLDER with a scripted model, and count lost sentences.
 
     FOLDER is as for `checks`. Exit code 1 if anything is lost.
     """
     from deep_research_evaluation.revisions import revise_reports
 
     found = asyncio.run(revise_reports(folder))
-    for one in found:
+    for text in found:
         click.echo(
-            f"{one.name}: {one.sentences} sentences, {one.added} added, {one.lost_by_additions} lost by that, "
-            f"{one.lost_by_follow_up} by a follow-up"
+            f"{text.name}: {text.sentences} sentences, {text.added} added, {text.lost_by_additions} lost by that, "
+            f"{text.lost_by_follow_up} by a follow-up"
         )
-    return FAILED if any(one.lost_by_additions or one.lost_by_follow_up for one in found) else 0
+    return FAILED if any(text.lost_by_additions or text.lost_by_follow_up for text in found) else 0
 
 
 def main() -> None:
     """Run the command; a mistake of the user ends in one line, never in a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # Ids may hold any character, also one that the terminal lacks.
+            # Ids may contain any character, also one that the terminal cannot show.
             stream.reconfigure(errors="replace")
     try:
         code = cli.main(prog_name="python -m deep_research_evaluation", standalone_mode=False)

@@ -1,4 +1,4 @@
-"""Put questions to the corpus in several processes, and bring back the reports."""
+"""Asks questions over the corpus in several processes and returns the reports."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from deep_research_evaluation.reports import Cited, Report, Settings
 
 
 class Outcome(NamedTuple):
-    """What came of a question."""
+    """The outcome of a question."""
 
     question: Question
     report: Report | None = None
     """None if it failed."""
     markdown: str = ""
-    """The report as a reader gets it."""
+    """The report as readers see it."""
     error: str = ""
-    """Why there is none, in one line."""
+    """Why there is no report, in one line."""
     is_hopeless: bool = False
-    """Whether every other question would fail alike, until the user changes a setting."""
+    """Whether every question would fail like this until the user changes a setting."""
 
 
 def ask(question: Question, settings: Settings) -> Outcome:
-    """Research a question in the corpus alone; whatever goes wrong is recorded in the outcome."""
+    """Research a question in the corpus only; errors are recorded in the outcome."""
     begin = time.perf_counter()
     try:
         answer = research(
@@ -68,7 +68,7 @@ def path_below(corpus: Path, location: str) -> str:
 
 
 def outcomes(questions: Sequence[Question], settings: Settings, jobs: int) -> Iterator[Outcome]:
-    """Yield what comes of the questions as they finish; leaving early ends the processes."""
+    """Yield the outcomes of the questions as they finish; leaving early ends the processes."""
     # Spawned: threads and open databases of this process do not survive a fork.
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _end_with_parent)
     try:
@@ -86,7 +86,7 @@ def outcomes(questions: Sequence[Question], settings: Settings, jobs: int) -> It
 
 
 def _end_with_parent() -> None:
-    """End this process as soon as the one that began it is gone, even in the middle of a question."""
+    """End this process when its parent ends, even in the middle of a question."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -99,7 +99,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _ctrl_c_ignored() -> Iterator[None]:
-    """Processes begun within ignore Ctrl-C from their first moment: who began them decides when they end."""
+    """Processes started inside ignore Ctrl-C from the start; their parent decides when they end."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Plain BM25 over whole documents: what a search without any research answers."""
+"""The baseline: plain BM25 over whole documents, without research."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHERE words MATCH ? ORDER BY bm25 (words), documents.path LIMIT ?
 """
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _LEAST_WORDS = 4
-"""Words of a sentence; shorter lines are headings."""
+"""Minimum number of words of a sentence; shorter lines are headings."""
 
 
 class Baseline:
@@ -44,7 +44,7 @@ class Baseline:
         (self._documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
 
     def report(self, question_id: str, question: str) -> Report:
-        """Return the sentences that fit best of the documents that fit best, each cited."""
+        """Return the best sentences of the best documents, each cited."""
         begin = time.perf_counter()
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", question)))
         found = self._connection.execute(_BEST, (match, DOCUMENTS)).fetchall() if match else []
@@ -60,7 +60,7 @@ class Baseline:
         )
 
     def _weights(self, question: str) -> dict[str, float]:
-        """Return how rare each word of the question is, as BM25 weighs it."""
+        """Return the BM25 weights (IDF) of the question's words."""
         weights = {}
         for word in set(normalized(question).split()):
             row = self._connection.execute("SELECT doc FROM counts WHERE term = ?", (word,)).fetchone()
@@ -71,12 +71,12 @@ class Baseline:
 
 @contextmanager
 def open_baseline(library: Library, corpus: Path) -> Iterator[Baseline]:
-    """Index the documents for as long as they are asked about."""
+    """Index the documents inside the context."""
     rows = (
         (path_below(corpus, document.source.location), document.source.title, document.text)
         for document in library.documents()
     )
-    # An empty name stands for a file of SQLite's own, which goes with the connection.
+    # An empty name is a temporary file that SQLite deletes with the connection.
     with closing(sqlite3.connect("")) as connection:
         connection.executescript(_SCHEMA)
         connection.executemany("INSERT INTO documents (path, title, text) VALUES (?, ?, ?)", rows)
@@ -85,7 +85,7 @@ def open_baseline(library: Library, corpus: Path) -> Iterator[Baseline]:
 
 
 def render_report(report: Report) -> str:
-    """Return the report as Markdown, in the form of all others."""
+    """Return the report as Markdown, in the usual form."""
     sources = [f"- [{source.n}] {source.title or source.path} — {source.path}" for source in report.sources]
     return "\n".join([report.text, "", "## Sources", "", *sources, ""]) if sources else f"{report.text}\n"
 
@@ -93,6 +93,8 @@ def render_report(report: Report) -> str:
 def _best_sentences(number: int, text: str, weights: Mapping[str, float]) -> str:
     parts = (part.strip() for part in _SENTENCE_END.split(text))
     sentences = [part for part in parts if len(part.split()) >= _LEAST_WORDS and not part.startswith("#")]
-    worth = [sum(weights[word] for word in weights.keys() & set(normalized(one).split())) for one in sentences]
-    best = sorted(range(len(sentences)), key=lambda place: (-worth[place], place))[:SENTENCES]
-    return " ".join(f"{sentences[place]} [{number}]" for place in sorted(best))
+    worth = [
+        sum(weights[word] for word in weights.keys() & set(normalized(sentence).split())) for sentence in sentences
+    ]
+    best = sorted(range(len(sentences)), key=lambda index: (-worth[index], index))[:SENTENCES]
+    return " ".join(f"{sentences[index]} [{number}]" for index in sorted(best))

@@ -1,4 +1,4 @@
-"""The command `checks`: puts finished reports through the check that ends a run.
+"""The command `checks`: runs the final check on finished reports.
 
 A set is a folder with `reports/NAME.md` and the documents that they cite in `corpora/NAME/`; the list of sources at the
 end of a report names them.
@@ -18,31 +18,31 @@ _ENTRY = re.compile(r"^- \[(\d+)\] (.+), (\S+)$", re.MULTILINE)
 
 
 class Checked(NamedTuple):
-    """A report that went through the check."""
+    """A checked report."""
 
     name: str
     """Name of its file."""
     text: str
-    """What became of it, with its list of sources."""
+    """The checked text with its list of sources."""
     report: Any
-    """The same as `check_report` returns it, with its claims and its audit."""
+    """Result of `check_report`, with claims and audit."""
 
     @property
     def verdicts(self) -> str:
-        """What the check made of each unit of the draft, as JSON lines."""
+        """Verdicts on the units of the draft, as JSON lines."""
         lines = (
             {
-                "text": one.text,
-                "shown": one.shown,
-                "proof": {"words": one.words, "source": one.source, "operation": one.operation},
+                "text": verdict.text,
+                "shown": verdict.shown,
+                "proof": {"words": verdict.words, "source": verdict.source, "operation": verdict.operation},
             }
-            for one in self.report.verdicts
+            for verdict in self.report.verdicts
         )
         return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
 
 async def check_reports(folder: Path, context: Context) -> list[Checked]:
-    """Check the reports of a set, one after the other, with these settings."""
+    """Check the reports of a set with these settings."""
     return [await _check(path, folder / "corpora" / path.stem, context) for path in sorted(folder.glob("reports/*.md"))]
 
 

@@ -40,7 +40,7 @@ def evaluate(questions: Sequence[Question], settings: Settings, out: Path, jobs:
 
 
 def _with_known_documents(questions: Sequence[Question], corpus: Path) -> list[Question]:
-    """Return the questions without documents that are missing, and say which those are: perhaps of another corpus."""
+    """Return the questions without missing gold documents, and print which are missing."""
     missing = missing_documents(questions, corpus)
     if missing:
         path, question = next(iter(missing.items()))
@@ -48,11 +48,11 @@ def _with_known_documents(questions: Sequence[Question], corpus: Path) -> list[Q
             f"{len(missing)} gold documents are not in the corpus; the first: {cell(path)} of question "
             f"{cell(question)}. What is cited is not measured for the questions that name them."
         )
-    return [without_documents(one, {*missing}) for one in questions]
+    return [without_documents(question, {*missing}) for question in questions]
 
 
 def _open_library(corpus: Path) -> Library:
-    """Return the documents, indexed once so that no process has to."""
+    """Return the documents, indexed once for all processes."""
     try:
         library = Library(Context(docs=(corpus,)))
         status = library.refresh()
@@ -71,12 +71,16 @@ def _open_library(corpus: Path) -> Library:
 def _ask_missing(
     questions: Sequence[Question], reports: ReportFolder, settings: Settings, jobs: int
 ) -> dict[str, Outcome]:
-    """Return what came of each question, now or before."""
-    kept = {one.id: Outcome(one, report) for one in questions if (report := reports.read(one.id, one.question))}
+    """Return the outcome of each question, from this run or an earlier one."""
+    kept = {
+        question.id: Outcome(question, report)
+        for question in questions
+        if (report := reports.read(question.id, question.question))
+    }
     if kept:
         _say(f"{len(kept)} of {len(questions)} reports are kept from before.")
     found = dict(kept)
-    for outcome in outcomes([one for one in questions if one.id not in kept], settings, jobs):
+    for outcome in outcomes([question for question in questions if question.id not in kept], settings, jobs):
         if outcome.is_hopeless:
             raise click.UsageError(outcome.error)
         if outcome.report:

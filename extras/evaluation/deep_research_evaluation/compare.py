@@ -1,4 +1,4 @@
-"""Two runs side by side, question by question."""
+"""Compares two runs question by question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deep_research_evaluation.summary import Row, cell, in_unit, table
 
 
 class Change(NamedTuple):
-    """How one measure differs between two runs, over the questions that have it in both."""
+    """The change of a measure between two runs, over the questions that have it in both."""
 
     measure: Measure
     before: float
@@ -23,13 +23,13 @@ class Change(NamedTuple):
     high: float
     """95 % interval of the mean difference."""
     better: tuple[str, ...]
-    """Ids of questions that the second run is better at; where neither way is better, those with more."""
+    """Ids of questions that the second run improves; for measures without a direction, those with more."""
     worse: tuple[str, ...]
     same: int
 
 
 def changes(before: Mapping[str, Row], after: Mapping[str, Row]) -> Iterator[Change]:
-    """Yield what changed, measure by measure; those that no question has are left out."""
+    """Yield the changes by measure, without measures that no question has."""
     common = [key for key in before if key in after]
     for measure in MEASURES:
         pairs = {
@@ -95,7 +95,7 @@ def _line(change: Change) -> list[str]:
 
 
 def _id_lines(change: Change) -> Iterator[str]:
-    # Each report takes another time.
+    # Durations differ in each run.
     if change.measure.key == "seconds":
         return
     for words, ids in (("better", change.better), ("worse", change.worse)):

@@ -1,4 +1,4 @@
-"""The measures: how good a report is, given what is known of its question's answer."""
+"""The measures of a report's quality, given the known answer."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from deep_research_evaluation.wording import (
 )
 
 Figures = dict[str, float]
-"""Figures of one report by the key of the measure; those that nothing is known for are missing."""
+"""Figures of a report by measure key; a measure is missing if the question lacks the data for it."""
 
 
 class Measure(NamedTuple):
-    """One thing that is measured."""
+    """A measure."""
 
     key: str
     title: str
     is_share: bool
     """Whether it is shown in percent."""
     better: Literal["more", "less", "neither"]
-    """Which change of it is an improvement."""
+    """Direction of an improvement."""
 
 
 MEASURES = (
@@ -51,7 +51,7 @@ _OF_ABSTENTION = {True: "abstained_wrongly", False: "abstained_rightly", None: "
 
 
 def measure_report(question: Question, report: Report | None) -> Figures:
-    """Return the figures of a report; without one, nothing was found and nothing said."""
+    """Return the figures of a report; without a report nothing was found."""
     figures = dict(_gold_figures(question, report))
     figures[_OF_ABSTENTION[question.is_answerable]] = float(report is not None and not report.answered)
     if report:

@@ -1,4 +1,4 @@
-"""The folder of an evaluation: a report for each question, and the settings that they were made with."""
+"""The folder of an evaluation: a report for each question, and their settings."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Cited(BaseModel):
 
 
 class Report(BaseModel):
-    """A report as it is measured."""
+    """A report to measure."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     id: str
     """Id of the question."""
     question: str
-    """The question as it was put."""
+    """Text of the question."""
     seconds: float
     """Seconds from the question to the report."""
     text: str
@@ -47,12 +47,12 @@ class Report(BaseModel):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property; pydantic's docs say so
     @property
     def answered(self) -> bool:
-        """Whether it gives an answer, rather than saying that there is none."""
+        """Whether it answers, instead of saying that there is no answer."""
         return not abstains(self.text)
 
 
 class Settings(BaseModel):
-    """What the reports of a run were made with."""
+    """The settings of a run's reports."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -68,7 +68,7 @@ class ReportFolder:
         self._folder = folder
 
     def read(self, question_id: str, question: str) -> Report | None:
-        """Return the report of a question, if there is one that was written for these very words."""
+        """Return the report of a question, if there is one for exactly this text."""
         try:
             report = Report.model_validate_json(self._file(question_id, "json").read_bytes())
         except (OSError, ValidationError):
@@ -76,7 +76,7 @@ class ReportFolder:
         return report if (report.id, report.question) == (question_id, question) else None
 
     def write(self, report: Report, markdown: str) -> None:
-        """Keep a report; the file to measure comes last, so that one that is there is whole."""
+        """Write a report; the JSON file comes last and marks it as complete."""
         self._folder.mkdir(parents=True, exist_ok=True)
         write_text(self._file(report.id, "md"), markdown)
         write_text(self._file(report.id, "json"), report.model_dump_json(indent=2) + "\n")
@@ -86,9 +86,9 @@ class ReportFolder:
 
 
 def file_name(question_id: str) -> str:
-    """Return the name of a question's files: its id, or a name made from it where that is not a plain name.
+    """Return the name of a question's files: its id, or a derived name if the id is not a plain file name.
 
-    Names that are made hold a `~`, which no plain one does, so that two ids never share a name.
+    Only derived names contain a `~`, so that two ids never share a name.
     """
     if _PLAIN_ID.fullmatch(question_id):
         return question_id
@@ -97,7 +97,7 @@ def file_name(question_id: str) -> str:
 
 
 def open_reports(out: Path, settings: Settings) -> ReportFolder:
-    """Return the folder of reports below `out`; raises `UsageError` if it holds some of other settings."""
+    """Return the folder of reports below `out`; raises `UsageError` if it has reports of other settings."""
     file, folder = out / "settings.json", out / "reports"
     try:
         kept = Settings.model_validate_json(file.read_bytes())
@@ -113,7 +113,7 @@ def open_reports(out: Path, settings: Settings) -> ReportFolder:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Replace a file in one step: whoever reads it sees the old text or the new one."""
+    """Replace a file atomically."""
     part = file.with_name(f"{file.name}.part")
     part.write_text(text, encoding="utf-8")
     part.replace(file)

@@ -1,7 +1,7 @@
-"""The command `revisions`: adds to finished reports and follows them up, and counts what is lost of them.
+"""The command `revisions`: extends and follows up finished reports, and counts lost sentences.
 
 A set is a folder as for `checks`. A scripted model plays all roles: its draft is the report of the set, its grade says
-that one requirement is open, and its additions stand at random places.
+that one requirement is open, and its additions stand at random positions.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ FOLLOW_UP = "And what else is known of it?"
 
 
 class Revised(NamedTuple):
-    """What became of a report."""
+    """The outcome of a report."""
 
     name: str
     sentences: int
-    """Sentences, headings and rows that it had, with their citations."""
+    """Number of its sentences, headings and rows, with citations."""
     lost_by_additions: int
-    """Those of them that are not there, word for word and in their order, once something was added."""
+    """Those that are missing, changed or out of order after additions."""
     added: int
-    """Passages that were added."""
+    """Number of added passages."""
     lost_by_follow_up: int
-    """Those that are not in the thread once it was followed up."""
+    """Those that are missing in the thread after a follow-up."""
 
 
 class ScriptedModel(BaseChatModel):
-    """Plays all roles of a run whose draft is given."""
+    """Plays all roles of a run with a given draft."""
 
     report: str
     titles: dict[int, str]
     """Titles of its sources by the numbers in the report."""
     seed: int = 0
     draft: str = ""
-    """The report with the numbers of the thread, once it was written."""
+    """The report with the numbers of the thread; set when written."""
     grades: int = 0
 
     @property
@@ -124,13 +124,13 @@ class ScriptedModel(BaseChatModel):
         return self.draft
 
     def _additions(self, prompt: str) -> list[dict[str, Any]]:
-        """Return three additions behind random blocks, of which one continues its block."""
+        """Return three additions after random blocks, the first of which continues its block."""
         blocks = max(map(int, re.findall(r'"block": (\d+)', prompt)))
-        drawn = random.Random(self.seed)  # noqa: S311 - it only chooses places
+        drawn = random.Random(self.seed)  # noqa: S311 - it only chooses positions
         number = _MARKER.findall(self.draft)[0]
         return [
-            {"after": drawn.randint(0, blocks), "is_continued": place == 0, "text": f"{ADDED} {place}. [{number}]"}
-            for place in range(3)
+            {"after": drawn.randint(0, blocks), "is_continued": index == 0, "text": f"{ADDED} {index}. [{number}]"}
+            for index in range(3)
         ]
 
 
@@ -139,7 +139,7 @@ def _call(name: str, **arguments: Any) -> AIMessage:
 
 
 async def revise_reports(folder: Path) -> list[Revised]:
-    """Add to the reports of a set and follow them up, one after the other."""
+    """Extend and follow up the reports of a set."""
     return [await _revise(path, folder / "corpora" / path.stem) for path in sorted(folder.glob("reports/*.md"))]
 
 
@@ -163,9 +163,9 @@ async def _revise(path: Path, corpus: Path) -> Revised:
 
 
 def lost_of(pieces: list[str], text: str) -> int:
-    """Return how many pieces do not stand in a text behind the one before them."""
+    """Return how many pieces do not follow the previous piece in a text."""
     lost, end = 0, 0
     for piece in pieces:
-        place = text.find(piece, end)
-        lost, end = (lost + 1, end) if place < 0 else (lost, place + len(piece))
+        found = text.find(piece, end)
+        lost, end = (lost + 1, end) if found < 0 else (lost, found + len(piece))
     return lost

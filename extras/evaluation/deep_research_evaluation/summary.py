@@ -21,18 +21,18 @@ _NOTHING = "–"
 
 
 class Row(BaseModel):
-    """What came of one question."""
+    """The outcome of a question."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     id: str
     """Id of the question."""
     is_answerable: bool | None
-    """Whether the documents answer it; none if nobody says so."""
+    """Whether the documents answer it; none if unknown."""
     groups: dict[str, str]
-    """The groups that it belongs to, by the field that says so."""
+    """Its groups by field."""
     report: str
-    """Name of its files in `reports`, without ending."""
+    """Name of its files in `reports`, without extension."""
     error: str
     """Why there is no report; empty if there is one."""
     run: Figures
@@ -42,7 +42,7 @@ class Row(BaseModel):
 
 
 def write_rows(out: Path, rows: Sequence[Row]) -> None:
-    """Keep the results, a line a question."""
+    """Write the results, a line per question."""
     write_text(out / FILE_NAME, "".join(f"{row.model_dump_json()}\n" for row in rows))
 
 
@@ -71,22 +71,22 @@ class Block(BaseModel):
 
 
 class Summary(Block):
-    """A run in figures."""
+    """The figures of a run."""
 
     settings: dict[str, Any]
-    """How it was made."""
+    """Settings of the run."""
     answerable: int
     unanswerable: int
     failed: dict[str, str]
-    """Questions without a report, and why."""
+    """Errors of questions without a report, by id."""
     seconds: dict[str, float]
-    """How long reports took: `median` and `ninth_decile`; empty if there is no report."""
+    """Seconds per report: `median` and `ninth_decile`; empty without reports."""
     groups: dict[str, dict[str, Block]]
-    """The same for parts of the questions, by field and value."""
+    """The same for groups of questions, by field and value."""
 
 
 def summarize(rows: Sequence[Row], settings: dict[str, Any]) -> Summary:
-    """Add up the results of a run."""
+    """Summarise the results of a run."""
     seconds = [row.run["seconds"] for row in rows if "seconds" in row.run]
     return Summary(
         **_means(rows),
@@ -110,14 +110,14 @@ def _means(rows: Sequence[Row]) -> dict[str, Any]:
         side: {
             measure.key: estimate(values)
             for measure in MEASURES
-            if (values := [one[measure.key] for one in figures if measure.key in one])
+            if (values := [row[measure.key] for row in figures if measure.key in row])
         }
         for side, figures in sides.items()
     }
 
 
 def render_summary(summary: Summary) -> str:
-    """Return the whole of a run as a Markdown page."""
+    """Return the summary of a run as a Markdown page."""
     questions = (
         f"{summary.questions} questions: {summary.answerable} that the documents answer, {summary.unanswerable} "
         f"that they do not; {len(summary.failed)} failed."
@@ -141,7 +141,7 @@ def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 
 def cell(text: str) -> str:
-    """Return foreign text as one line that ends no cell and moves no cursor."""
+    """Return untrusted text in one line, safe for table cells and terminals."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line.replace("|", "\\|").replace("`", "'")
 
@@ -165,11 +165,11 @@ def _main_table(summary: Summary) -> str:
     return table(["", "questions", "this run", BASELINE], lines)
 
 
-def _with_interval(measure: Measure, one: Estimate | None) -> str:
-    if one is None:
+def _with_interval(measure: Measure, interval: Estimate | None) -> str:
+    if interval is None:
         return _NOTHING
-    low, high = (f"{100 * end:.0f}" if measure.is_share else f"{end:.1f}" for end in (one.low, one.high))
-    return f"{in_unit(measure, one.value)} ({low}–{high})"
+    low, high = (f"{100 * end:.0f}" if measure.is_share else f"{end:.1f}" for end in (interval.low, interval.high))
+    return f"{in_unit(measure, interval.value)} ({low}–{high})"
 
 
 def _group_table(field: str, blocks: dict[str, Block]) -> str:

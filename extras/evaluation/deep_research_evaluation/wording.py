@@ -1,4 +1,4 @@
-"""Find the words of an answer in a report, and tell whether the report says that there is no answer."""
+"""Finds an answer in a report, and recognises reports that say there is no answer."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from deep_research.core.evidence.citations.labels import all_labels
 
 LEAD_WORDS = 120
-"""Words that count as the beginning of a report."""
+"""Number of words that count as the beginning of a report."""
 
 _ACCENTS = re.compile(r"[\u0300-\u036f]")
 _ARTICLES = frozenset({"a", "an", "the"})
-# Scripts without spaces between words: each character stands for itself.
+# Scripts without spaces between words: each character counts as a word.
 _UNSPACED = re.compile(
     r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f])"
 )
@@ -24,7 +24,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d[\d, ]*\])*\s+|(?<=[。！？])
 
 
 def normalized(text: str) -> str:
-    """Return the words alone, one space between them: no case, accents, punctuation, or English articles."""
+    """Return lower-case words separated by spaces, without accents, punctuation and English articles."""
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     spaced = _UNSPACED.sub(r" \1 ", unicodedata.normalize("NFC", _ACCENTS.sub("", folded)))
     bare = "".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in spaced)
@@ -32,13 +32,13 @@ def normalized(text: str) -> str:
 
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:
-    """Whether one of the answers stands in the text as whole words."""
+    """Whether the text contains one of the answers as whole words."""
     within = f" {normalized(text)} "
     return any(f" {words} " in within for answer in answers if (words := normalized(answer)))
 
 
 def without_question(text: str, question: str) -> str:
-    """Return the text without the question itself, which may name the answer among others."""
+    """Return the text without the question, which may mention the answer."""
     words = question.strip().rstrip("?？. ").split()
     return re.sub(r"\s+".join(map(re.escape, words)), " ", text, flags=re.IGNORECASE) if words else text
 
@@ -54,7 +54,7 @@ def cited_numbers(text: str) -> set[int]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return what a reader counts as words: what spaces separate, and single characters where there are none."""
+    """Return the words of a text; in scripts without spaces, its characters."""
     return _UNSPACED.sub(r" \1 ", without_markers(text)).split()
 
 
@@ -75,7 +75,7 @@ _SAY = (
 )
 _NOT = r"(?:\s+not|n['’]t)"
 _NEAR = r"[^.!?]{0,60}?"
-# These speak of the documents, and may well cite one that says too little.
+# These are about the documents, and may cite one that says too little.
 _OF_DOCUMENTS = re.compile(
     rf"{_DOCUMENTS}{_NEAR}\b(?:do|does|did){_NOT}\s+(?:\w+\s+){{0,2}}{_SAY}\b"
     rf"|{_DOCUMENTS}{_NEAR}\b{_SAY}s?\s+(?:no|nothing|neither)\b"
@@ -83,7 +83,7 @@ _OF_DOCUMENTS = re.compile(
     rf"|\b(?:no|none of the)\s+(?:\w+\s+)?{_DOCUMENTS}{_NEAR}\b(?:answer|say|state|contain|mention|name|give)s?\b",
     re.IGNORECASE,
 )
-# These may as well be what a document says of its own subject, and then cite it.
+# These may also be a document's statement about its subject, and then have a citation.
 _OF_ANYTHING = re.compile(
     r"\bno\s+(?:\w+\s+){0,2}(?:answer|information|evidence|record|mention)\b"
     r"|\bnothing\b[^.!?]{0,40}\b(?:was|is|could be)\s+found\b"
@@ -97,7 +97,7 @@ _OF_ANYTHING = re.compile(
 def abstains(text: str) -> bool:
     """Whether the beginning of a report says that the documents do not answer the question.
 
-    In English it may be worded in many ways; in other languages only as this project's own reports say it.
+    English wordings vary; in other languages only the wording of this project's reports counts.
     """
     own = tuple(labels.unanswered for labels in all_labels().values())
     return any(
@@ -109,7 +109,7 @@ def abstains(text: str) -> bool:
 
 
 def _first_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences that begin within the lead, with the citations behind them; no headings."""
+    """Yield the sentences that begin within the lead, with their citations, without headings."""
     begin, count = 0, 0
     for end in [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]:
         sentence, begin = text[begin:end], end

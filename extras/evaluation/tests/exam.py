@@ -1,4 +1,4 @@
-"""A small corpus with questions whose answers are known, and the command that asks them."""
+"""A small corpus with questions and known answers, and the evaluation command."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from command import Ended
-from lab import DOCUMENTS
+from kit.commands import Ended
+from kit.runs import DOCUMENTS
 
 MORE_DOCUMENTS = {
     "birds/gannets.md": "# Gannets of the Skerry\n\nThe gannets of the Skerry were counted in 1961. "

@@ -1,4 +1,4 @@
-"""A set of finished reports is put through the check."""
+"""The check of a set of finished reports."""
 
 from __future__ import annotations
 

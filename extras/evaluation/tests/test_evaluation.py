@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from command import Ended, lines_until
 from exam import HOSTILE, Exam, exam_in, write_lines
-from search_api import Answer, SearchApi, search_api, serving
+from kit.commands import Ended, lines_until
+from kit.engines import Answer, SearchApi, search_api, serving
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,4 @@
-"""Two runs of an evaluation side by side."""
+"""Two runs of an evaluation are compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def row(question_id: str, figures: dict[str, float]) -> Row:
 
 
 def rows(figures: dict[str, dict[str, float]]) -> dict[str, Row]:
-    return {key: row(key, one) for key, one in figures.items()}
+    return {key: row(key, measured) for key, measured in figures.items()}
 
 
 def compared(tmp_path: Path, before: dict[str, dict[str, float]], after: dict[str, dict[str, float]]) -> Result:
@@ -58,8 +58,8 @@ def test_a_comparison_turned_round_is_the_opposite(
     before: dict[str, dict[str, float]], after: dict[str, dict[str, float]]
 ) -> None:
     there, back = list(changes(rows(before), rows(after))), list(changes(rows(after), rows(before)))
-    assert [(one.before, one.after, set(one.better), set(one.worse), one.same) for one in there] == [
-        (one.after, one.before, set(one.worse), set(one.better), one.same) for one in back
+    assert [(change.before, change.after, set(change.better), set(change.worse), change.same) for change in there] == [
+        (change.after, change.before, set(change.worse), set(change.better), change.same) for change in back
     ]
 
 

@@ -1,4 +1,4 @@
-"""What an evaluation is given: questions that may be wrong, ids from anywhere, folders that hold other things."""
+"""Inputs of an evaluation: invalid questions, unusual ids, and folders with other content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from exam import QUESTIONS, Exam, exam_in, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
-from search_api import Answer, serving
+from kit.engines import Answer, serving
 
 from deep_research_evaluation.__main__ import cli
 from deep_research_evaluation.asking import outcomes
@@ -33,9 +33,9 @@ def exam(tmp_path: Path) -> Exam:
 
 
 def refused(exam: Exam, *more: str) -> str:
-    """What is said where nothing is asked."""
-    place = {"--corpus": exam.folder / "corpus", "--questions": exam.folder / "questions.jsonl", "--out": exam.out}
-    given = [str(word) for pair in place.items() for word in pair]
+    """The message of a call that is refused."""
+    options = {"--corpus": exam.folder / "corpus", "--questions": exam.folder / "questions.jsonl", "--out": exam.out}
+    given = [str(word) for pair in options.items() for word in pair]
     result: Result = CliRunner().invoke(cli, ["closed-corpus", *given, *more])
     assert result.exit_code == 2, result.output
     assert not (exam.out / "reports").exists()
@@ -53,7 +53,7 @@ def refused(exam: Exam, *more: str) -> str:
         ('{"id": "", "question": "Who?"}', "line 1: id: String should have at least 1 character"),
         ('{"id": "1", "question": "Who?", "answers": "Ada"}', "line 1: answers: Input should be a valid tuple"),
         ('{"id": "\\ud800", "question": "Who?"}', "line 1: id: Input should be a valid string"),
-        (f"{LINE}\n{LINE}\n", "line 2: the id 'light' stands in"),
+        (f"{LINE}\n{LINE}\n", "line 2: the id 'light' is already used in"),
         ("[" * 100_000, "line 1: this is not JSON"),
     ],
 )
@@ -94,10 +94,10 @@ def test_a_question_whose_gold_documents_are_missing_is_not_measured_by_them(exa
     ]
     missing = missing_documents(asked, exam.folder / "corpus")
     assert missing == {"gone.md": "lost"}
-    found, lost, free = (without_documents(one, {*missing}) for one in asked)
+    found, lost, free = (without_documents(question, {*missing}) for question in asked)
     assert found.gold_docs == ("keeper.md",)
     assert {"gold_recall", "precision", "answer_grounded"}.isdisjoint(measure_report(lost, None))
-    assert [one.is_answerable for one in (found, lost, free)] == [True, True, None]
+    assert [question.is_answerable for question in (found, lost, free)] == [True, True, None]
 
 
 def test_a_run_of_another_model_is_not_mixed_in(exam: Exam) -> None:
@@ -125,16 +125,16 @@ def test_a_file_name_stays_in_its_folder(question_id: str) -> None:
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
-def test_two_ids_have_two_file_names(one: str, other: str) -> None:
-    assert (file_name(one) == file_name(other)) == (one == other)
-    assert file_name(file_name(one)) == file_name(one) or "~" in file_name(one)
+def test_two_ids_have_two_file_names(first: str, other: str) -> None:
+    assert (file_name(first) == file_name(other)) == (first == other)
+    assert file_name(file_name(first)) == file_name(first) or "~" in file_name(first)
 
 
 @given(st.floats(0.01, 1), st.integers())
 def test_a_random_share_is_repeatable_and_keeps_the_order(share: float, seed: int) -> None:
     chosen = sample(QUESTION_LIST, share, seed)
     assert chosen == sample(QUESTION_LIST, share, seed)
-    assert chosen == [one for one in QUESTION_LIST if one in chosen]
+    assert chosen == [question for question in QUESTION_LIST if question in chosen]
     assert len(chosen) == max(1, round(20 * share))
 
 

@@ -1,4 +1,4 @@
-"""What an evaluation counts: answers in texts, citations, abstentions, and how sure the figures are."""
+"""The measures of an evaluation: answers in texts, citations, abstentions, and intervals."""
 
 from __future__ import annotations
 
@@ -183,8 +183,8 @@ def test_a_share_lies_in_its_interval_which_more_questions_make_narrower(yes: in
 
 def test_an_interval_is_the_one_of_the_textbook() -> None:
     assert [round(end, 3) for end in wilson(0.75, 4)] == [0.301, 0.954]
-    one = estimate([1.0, 1.0, 1.0, 0.0])
-    assert (one.low, one.high) == wilson(0.75, 4)
+    estimated = estimate([1.0, 1.0, 1.0, 0.0])
+    assert (estimated.low, estimated.high) == wilson(0.75, 4)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))

@@ -1,4 +1,4 @@
-"""Whole runs against fake servers on this machine: what a run costs beyond what its model calls take.
+"""Measures whole runs against local fake servers: what a run costs beyond its model calls.
 
-Read `__main__` first: it starts the servers and one process a run, and makes the table.
+Read `__main__` first: it starts the servers and a process per run, and prints the table.
 """

@@ -50,7 +50,7 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
 
 
 class Case(NamedTuple):
-    """What is measured."""
+    """A measured case."""
 
     strategy: str
     researchers: int
@@ -58,14 +58,14 @@ class Case(NamedTuple):
     searches: int
     fetches: int = 5
     first_token_ms: float = 0
-    """Time that the model takes for its first token,"""
+    """Milliseconds of the model for its first token,"""
     token_ms: float = 0
     """and for each."""
     page_characters: int = 20_000
 
     @property
     def load(self) -> Load:
-        """The work that the policy makes."""
+        """The amount of work that the policy makes."""
         return Load(self.researchers, self.rounds, self.searches, self.fetches)
 
     @property
@@ -81,7 +81,7 @@ class Case(NamedTuple):
 @click.option("--runs", default=1, type=click.IntRange(1), help="Runs of each case; the median counts.")
 @click.option("--json", "results", type=click.Path(path_type=Path, dir_okay=False), help="Write all rows to this file.")
 def main(cases: tuple[str, ...], runs: int, results: Path | None) -> None:
-    """Measure whole runs on fake servers: time, processor, memory, tokens and database.
+    """Measure whole runs on fake servers: time, CPU, memory, tokens and database.
 
     A case is STRATEGY,RESEARCHERS,ROUNDS,SEARCHES[,NAME=VALUE ...], with the names fetches, first_token_ms, token_ms
     and page_characters.
@@ -106,8 +106,8 @@ def main(cases: tuple[str, ...], runs: int, results: Path | None) -> None:
 
 def _case(text: str) -> Case:
     strategy, *rest = text.split(",")
-    numbers = [one for one in rest if "=" not in one]
-    named = dict(one.split("=", 1) for one in rest if "=" in one)
+    numbers = [argument for argument in rest if "=" not in argument]
+    named = dict(argument.split("=", 1) for argument in rest if "=" in argument)
     try:
         return Case(strategy, *map(int, numbers), **{name: int(value) for name, value in named.items()})
     except (TypeError, ValueError) as error:
@@ -127,7 +127,7 @@ def _measured(case: Case) -> Row:
 
 
 def run(given: Row, environment: dict[str, str]) -> Row:
-    """Carry out a run in a process of its own, and return its result."""
+    """Run once in a separate process and return the result."""
     folder = given["folder"]
     command = [sys.executable, "-m", "deep_research_bench.wire.run", json.dumps(given)]
     ended = subprocess.run(command, cwd=folder, env=environment, timeout=TIMEOUT, check=False)  # noqa: S603 - our own
@@ -141,7 +141,7 @@ def run(given: Row, environment: dict[str, str]) -> Row:
 def servers(
     load: Load, page_characters: int, folder: str, first_token_ms: float = 0, token_ms: float = 0
 ) -> Iterator[dict[str, str]]:
-    """Start both servers; yields the environment in which what is measured finds them, and nothing else."""
+    """Start both servers; yields the complete environment of the measured process."""
     model, search = free_port(), free_port()
     settings = {"load": load, "first_token_ms": first_token_ms, "token_ms": token_ms}
     commands = (
@@ -168,14 +168,14 @@ def servers(
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens at."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """Return a free local port."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def wait_for(port: int, seconds: float = 30) -> None:
-    """Wait until somebody listens at a port."""
+    """Wait until a port accepts connections."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
@@ -191,7 +191,7 @@ def _machine() -> dict[str, str]:
 
 
 def _cells(rows: Sequence[Row]) -> list[str]:
-    """Return the cells of a case: of the medians of its runs, or what went wrong."""
+    """Return the cells of a case: medians of its runs, or the error."""
     good = [row for row in rows if not row["error"]]
     if not good:
         return [rows[0]["error"], *[""] * (len(COLUMNS) - 1)]

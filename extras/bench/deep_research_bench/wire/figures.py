@@ -1,4 +1,4 @@
-"""What the servers' logs say of a run: calls, tokens, and the chain of calls that no schedule can shorten."""
+"""Evaluates the servers' logs of a run: calls, tokens, and the critical path of calls."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any
 
 CACHED_PRICE = 0.1
-"""What a token that the provider has read before costs, as a share of the usual price."""
+"""Price of a cached token, as a share of the usual price."""
 SLACK = 0.005
-"""Seconds by which clocks of two processes may differ."""
+"""Maximum clock difference between two processes in seconds."""
 
 Entry = dict[str, Any]
 
 
 def read(path: Path) -> list[Entry]:
-    """Return the lines of a log; none if there is no log."""
+    """Return the entries of a log; empty without a log."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def figures(folder: Path) -> dict[str, Any]:
-    """Return the figures of the run whose logs lie in a folder."""
+    """Return the figures of the run with its logs in this folder."""
     model, search = read(folder / "model.jsonl"), read(folder / "search.jsonl")
     prompt, cached = (sum(entry[key] for entry in model) for key in ("prompt_tokens", "cached_tokens"))
     return {
@@ -38,10 +38,10 @@ def figures(folder: Path) -> dict[str, Any]:
 
 
 def ideal(entries: Sequence[Entry]) -> float:
-    """Return seconds of the longest chain of calls of which each needs the one before it, at their nominal times.
+    """Return the seconds of the longest chain of dependent calls, at their nominal times.
 
-    A call depends on another if its prompt holds what that one made (a marker, see `policy`) and came after it: what is
-    done one after the other without need does not lengthen the chain.
+    A call depends on an earlier one if its prompt contains that one's output (a marker, see `policy`). Calls that are
+    needlessly sequential do not lengthen the chain.
     """
     done = [entry for entry in sorted(entries, key=lambda entry: entry["arrived"]) if entry["is_complete"]]
     first: dict[str, Entry] = {}
@@ -51,6 +51,6 @@ def ideal(entries: Sequence[Entry]) -> float:
     ends: dict[int, float] = {}
     for entry in done:
         needed = (first[marker] for marker in entry["depends_on"] if marker in first)
-        before = [ends.get(id(one), 0.0) for one in needed if one["finished"] <= entry["arrived"] + SLACK]
+        before = [ends.get(id(call), 0.0) for call in needed if call["finished"] <= entry["arrived"] + SLACK]
         ends[id(entry)] = max(before, default=0.0) + entry["nominal"]
     return max(ends.values(), default=0.0)

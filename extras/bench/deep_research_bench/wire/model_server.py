@@ -1,7 +1,7 @@
 """A fake server of OpenAI's chat completions: `python -m deep_research_bench.wire.model_server PORT FOLDER JSON`.
 
-It listens on this machine only, answers as `policy` decides after the time that a model would take, and writes a line
-a request into `model.jsonl` in the folder.
+It listens locally, answers as `policy` decides after the time that a model would take, and writes a line per request
+into `model.jsonl` in the folder.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from aiohttp import web
 from deep_research_bench.wire.policy import CHARACTERS_A_TOKEN, MARKER, Answer, Json, Load, answer, text_of
 
 LEAST_CACHED = 1024
-"""Tokens from which on providers keep a prompt's prefix."""
+"""Minimum tokens of a prefix that providers cache."""
 
 
 class Cache:
-    """The prefixes of prompts that were served before, as a provider keeps them."""
+    """The cached prefixes of earlier prompts."""
 
     def __init__(self) -> None:
         self._seen = set[str]()
 
     def cached(self, tools: list[Json], messages: list[Json]) -> int:
-        """Return tokens of the longest prefix of this request that was served before."""
+        """Return the tokens of the longest cached prefix of this request."""
         digest, characters, cached, is_known = hashlib.sha256(), 0, 0, True
-        for place, part in enumerate([tools, *messages]):
+        for index, part in enumerate([tools, *messages]):
             digest.update(json.dumps(part, sort_keys=True).encode())
-            characters += len(text_of(messages[place - 1])) if place else _size_of(tools)
+            characters += len(text_of(messages[index - 1])) if index else _size_of(tools)
             is_known = is_known and digest.hexdigest() in self._seen
             cached = characters if is_known else cached
             self._seen.add(digest.hexdigest())
@@ -43,7 +43,7 @@ class Cache:
 
 
 def _size_of(tools: list[Json]) -> int:
-    """Return the characters of tools, which providers count as part of the prompt."""
+    """Return the size of the tools in characters, which count as part of the prompt."""
     return len(json.dumps(tools)) if tools else 0
 
 
@@ -114,15 +114,15 @@ def _whole(body: Json, entry: Json, given: Answer) -> Json:
 
 
 def _deltas(entry: Json, given: Answer) -> Iterator[tuple[Json, int]]:
-    """What each event adds, a token each, and its characters."""
+    """Yield the delta of each event, a token each, with its number of characters."""
     yield {"role": "assistant", "content": "" if given.text is not None else None}, 0
     for piece in _tokens(given.text or ""):
         yield {"content": piece}, len(piece)
-    for place, (name, arguments) in enumerate(given.tool_calls):
-        begun = {"id": f"call_{entry['call']}_{place}", "type": "function", "function": {"name": name, "arguments": ""}}
-        yield {"tool_calls": [{"index": place, **begun}]}, len(name)
+    for index, (name, arguments) in enumerate(given.tool_calls):
+        begun = {"id": f"call_{entry['call']}_{index}", "type": "function", "function": {"name": name, "arguments": ""}}
+        yield {"tool_calls": [{"index": index, **begun}]}, len(name)
         for piece in _tokens(arguments):
-            yield {"tool_calls": [{"index": place, "function": {"arguments": piece}}]}, len(piece)
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, len(piece)
 
 
 def _tokens(text: str) -> Iterator[str]:

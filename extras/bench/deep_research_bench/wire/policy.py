@@ -1,8 +1,8 @@
-"""What the fake model answers, decided from each request alone.
+"""Decides the fake model's answers from each request alone.
 
-The tools that are offered and the calls that a conversation holds already tell what comes next. Each text has a marker
-such as `mk-c000012` ("made by call 12"), and each page `mk-p000123`: a later prompt that holds a marker depends on that
-call, from which `figures` builds the chain of calls that no schedule can shorten.
+The offered tools and the earlier calls of a conversation determine the next step. Each text has a marker such as
+`mk-c000012` ("made by call 12"), and each page one like `mk-p000123`: a later prompt with that marker depends on that
+call, from which `figures` computes the critical path.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class Load(NamedTuple):
     """How much work the policy makes."""
 
     researchers: int
-    """Researchers that are sent out in one round."""
+    """Researchers per round."""
     rounds: int
     searches: int
-    """Searches of each researcher."""
+    """Searches per researcher."""
     fetches: int
-    """Pages that are opened after each search; 0: none."""
+    """Pages opened after each search; 0 for none."""
 
 
 class Answer(NamedTuple):
-    """What the model answers to one request: a text, or calls of tools."""
+    """The model's answer to a request: a text, or tool calls."""
 
     text: str | None
     tool_calls: Sequence[tuple[str, str]] = ()
@@ -71,7 +71,7 @@ def _calls(message: Json) -> list[tuple[str, str]]:
 
 
 def filler(tokens: int, offset: int = 0) -> str:
-    """Return so many tokens of words; English, so that they are not taken for another language."""
+    """Return English words of this many tokens."""
     vocabulary, words, size = _TEXT.split(), list[str](), 0
     while size < tokens * CHARACTERS_A_TOKEN:
         words.append(vocabulary[(offset + len(words)) % len(vocabulary)])
@@ -90,14 +90,14 @@ def answer(load: Load, call: int, body: Json) -> Answer:
 
 
 class _Turn:
-    """One turn of the model in a conversation."""
+    """A turn of the model in a conversation."""
 
     def __init__(self, load: Load, call: int, messages: list[Json]) -> None:
         self._load, self._messages = load, messages
         self._marker = f"mk-c{call:06d}"
         self._prompt = "\n".join(map(text_of, messages))
         first = next((text_of(message) for message in messages if message["role"] == "user"), "")
-        # A name for this conversation, the same whenever it is held.
+        # A stable name for this conversation.
         self._topic = "t" + hashlib.sha256(MARKER.sub("", first).encode()).hexdigest()[:8]
 
     def text(self) -> str:
@@ -110,7 +110,7 @@ class _Turn:
         return self._report(NOTE_TOKENS if is_finding else REPORT_TOKENS)
 
     def form(self, name: str) -> Json:
-        """Return the arguments of the only tool that is offered."""
+        """Return the arguments of the only offered tool."""
         match name:
             case "make_plan":
                 return {"steps": [*self._steps()]}
@@ -147,40 +147,40 @@ class _Turn:
         return f"{self._marker} {self._topic} search {number} query 0"
 
     def _unopened(self) -> list[str]:
-        """Return the addresses that the latest search has brought; none if they were opened already."""
+        """Return the result addresses of the latest search; empty if they were opened already."""
         turns = [{name for name, _ in _calls(message)} for message in self._messages]
-        last = max((place for place, turn in enumerate(turns) if turn & {*SEARCHES, "open_url"}), default=0)
+        last = max((index for index, turn in enumerate(turns) if turn & {*SEARCHES, "open_url"}), default=0)
         if "web_search" not in turns[last]:
             return []
         return [address for text in map(text_of, self._messages[last:]) for _, address, _ in _RESULT.findall(text)]
 
     def _report(self, tokens: int) -> str:
-        """Return sentences with citations: facts of the prompt as far as there are any, and then words."""
+        """Return sentences with citations: first the facts of the prompt, then filler."""
         facts, numbers = _facts(self._prompt), self._numbers()
         body, size = [f"# Report {self._marker}\n"], 0
         while size < tokens * CHARACTERS_A_TOKEN or len(body) <= min(len(numbers), 3):
-            place = len(body) - 1
-            number, sentence = facts[place] if place < len(facts) else ("", filler(18, place).capitalize())
-            number = number or (numbers[place % len(numbers)] if numbers else "")
-            body.append(sentence + (f" [{number}]" if number else "") + ("." if place % 5 else ".\n\n## Section\n"))
+            index = len(body) - 1
+            number, sentence = facts[index] if index < len(facts) else ("", filler(18, index).capitalize())
+            number = number or (numbers[index % len(numbers)] if numbers else "")
+            body.append(sentence + (f" [{number}]" if number else "") + ("." if index % 5 else ".\n\n## Section\n"))
             size += len(body[-1]) + 1
         return " ".join(body)
 
     def _numbers(self) -> list[str]:
-        """Return the numbers of what may be cited."""
+        """Return the source numbers that may be cited."""
         results = (number for number, *_ in _RESULT.findall(self._prompt))
         return [*dict.fromkeys(results)] or [*dict.fromkeys(_NUMBERED.findall(self._prompt))]
 
     def _round(self) -> Json:
-        """Return what is handed in after each search, and what is searched for next."""
+        """Return the finding after each search, and the next query."""
         results = [message for message in self._messages if message["role"] == "tool"]
         query = {"next_queries": [self._query(len(results))]}
         if not results:
             return query
         is_complete, words = len(results) >= self._load.searches, f"{self._marker} {filler(30)}"
         learnings = [
-            {"text": f"{fact}." if place else f"{fact} ({self._marker}).", "document": int(number)}
-            for place, (number, fact) in enumerate(_facts(text_of(results[-1]))[:5])
+            {"text": f"{fact}." if index else f"{fact} ({self._marker}).", "document": int(number)}
+            for index, (number, fact) in enumerate(_facts(text_of(results[-1]))[:5])
         ]
         judged = {"is_complete": is_complete, "reasoning": words, "completeness": 1.0, "quality": 0.9}
         return {"learnings": learnings, "insights": [words], **judged, **({} if is_complete else query)}
@@ -195,7 +195,7 @@ class _Turn:
 
 
 def _facts(text: str) -> list[tuple[str, str]]:
-    """Return number of the source and sentence of each fact in a text, one of each source in turn."""
+    """Return source number and sentence of each fact in a text, alternating between sources."""
     numbers = {page: number for number, _, page in _RESULT.findall(text)}
     if not numbers:
         return [*dict.fromkeys((number, fact) for fact, number in _CITED_FACT.findall(text))]
@@ -204,4 +204,4 @@ def _facts(text: str) -> list[tuple[str, str]]:
         if match[2] in numbers:
             by_page.setdefault(match[2], {})[match[0]] = None
     facts = {page: [*found] for page, found in by_page.items()}
-    return [(numbers[page], found[place]) for place in range(5) for page, found in facts.items() if place < len(found)]
+    return [(numbers[page], found[index]) for index in range(5) for page, found in facts.items() if index < len(found)]

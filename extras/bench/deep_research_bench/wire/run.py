@@ -1,7 +1,7 @@
-"""One run in a process of its own, and what it took: `python -m deep_research_bench.wire.run SETTINGS`.
+"""Measures a run in a separate process: `python -m deep_research_bench.wire.run SETTINGS`.
 
-The settings are JSON: `question`, `strategy`, `load` and `folder`, into which go the database and `result.json`. The
-addresses of the servers stand in OPENAI_BASE_URL and TAVILY_BASE_URL.
+The settings are JSON: `question`, `strategy`, `load` and `folder`, for the database and `result.json`. The addresses
+of the servers are in OPENAI_BASE_URL and TAVILY_BASE_URL.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from deep_research_bench.wire.policy import Load
 MODEL = "openai:gpt-4.1"
 SECONDS = 1800
 TICK = 0.01
-"""Seconds after which the event loop is asked again whether it is at work."""
+"""Interval of the timer that probes the event loop, in seconds."""
 LONG, VERY_LONG = 0.05, 0.1
-"""Seconds of its own work from which on the loop counts as held up."""
+"""CPU seconds from which the event loop counts as blocked."""
 
 
 class Watch:
-    """How often the event loop's own work kept it from a timer; what the machine did meanwhile does not count."""
+    """Counts how often the event loop's own work delayed a timer, independent of the load of the machine."""
 
     def __init__(self) -> None:
         self.long = self.very_long = 0
 
     async def watch(self) -> None:
-        """Watch until it is cancelled."""
+        """Watch until cancelled."""
         while True:
             begun = time.thread_time()
             await asyncio.sleep(TICK)
@@ -46,16 +46,16 @@ class Watch:
 
 
 async def measure(settings: dict[str, Any]) -> dict[str, Any]:
-    """Run the graph once, listened to as by a user interface, and return what that took."""
+    """Run the graph once with a stream, like a user interface, and return the resources used."""
     file, error, values, first = Path(settings["folder"], "runs.sqlite"), "", dict[str, Any](), 0.0
-    # On the loop that is watched: a graph that is given a path has a loop of its own.
+    # Open the saver on the watched loop: a graph with a path would start its own loop.
     async with open_database(file) as database:
         graph = build_graph(settings["strategy"], checkpointer=database.saver, store=database.store)
         watch = Watch()
         watching = asyncio.create_task(watch.watch())
         wall, processor = time.perf_counter(), _processor()
         try:
-            async for place, mode, data in graph.astream(
+            async for namespace, mode, data in graph.astream(
                 {"messages": [{"role": "user", "content": settings["question"]}]},
                 {"configurable": {"thread_id": "bench"}, "recursion_limit": 1000},
                 context=_context(Load(*settings["load"])),
@@ -63,7 +63,7 @@ async def measure(settings: dict[str, Any]) -> dict[str, Any]:
                 subgraphs=True,
             ):
                 if mode == "values":
-                    values = values if place else data
+                    values = values if namespace else data
                 else:
                     first = first or time.perf_counter() - wall
         except Exception as failure:  # noqa: BLE001 - the row shows it
@@ -84,7 +84,7 @@ async def measure(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _context(load: Load) -> Context:
-    """Return the settings as they are shipped, with limits wide enough for the load."""
+    """Return the default settings with limits that are wide enough for the load."""
     allowed = [urlsplit(os.environ["TAVILY_BASE_URL"]).netloc]
     pages = max(60, 2 * load.researchers * load.rounds * load.searches * max(load.fetches, 5))
     limits = {
@@ -110,7 +110,7 @@ def _processor() -> float:
 
 
 def _children() -> float:
-    """Return processor seconds of processes that this one has started, on Linux those at work still included."""
+    """Return the CPU seconds of child processes, on Linux including running ones."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -131,7 +131,7 @@ def _size(file: Path) -> int:
 
 def main(settings: dict[str, Any]) -> None:
     """Measure, and write the result."""
-    # What the first model call and the first search would import.
+    # Import what the first model call and the first search would.
     import langchain_openai  # noqa: F401
     import tavily  # noqa: F401
 

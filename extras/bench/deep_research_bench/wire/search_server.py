@@ -1,7 +1,7 @@
-"""A fake Tavily and the web that it finds: `python -m deep_research_bench.wire.search_server PORT FOLDER CHARACTERS`.
+"""Fake Tavily and page servers: `python -m deep_research_bench.wire.search_server PORT FOLDER CHARACTERS`.
 
-A hundred thousand made-up pages; a query always finds the same ones, whatever markers it has. Each request is a line in
-`search.jsonl`. It listens on this machine only.
+There are a hundred thousand generated pages; a query always finds the same ones, regardless of markers. Each request
+is a line in `search.jsonl`. It listens locally.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from deep_research_bench.wire.policy import MARKER, Json, filler
 
 PAGES = 100_000
 SHOWN = 400
-"""Characters of a page that a result of the search shows."""
+"""Characters of a page in a search result."""
 TOPICS = ("storage", "battery", "energy", "policy", "market", "network", "climate", "protein", "compiler", "satellite")
 FACTS = 5
 
@@ -65,7 +65,7 @@ class SearchServer:
 
 
 def text_of_page(page: int, characters: int) -> str:
-    """Return a few facts that can be checked, and then words."""
+    """Return a few facts that can be checked, then filler."""
     facts = " ".join(
         f"Fact {n} of page {page}: the {TOPICS[(page + n) % len(TOPICS)]} index was {(page * 37 + n * 11) % 997} "
         f"in {2000 + (page + n) % 25}."

@@ -1,0 +1,78 @@
+"""Reprints are detected, repeated texts dropped, and results spread over documents."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deep_research.core.evidence.text.similarity import LONGEST, reprints, spread, without_repeated
+
+WORDS = [f"word{number}" for number in range(200)]
+
+
+def text(first: int, last: int) -> str:
+    return " ".join(WORDS[first:last])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "are_same"),
+    [
+        (text(0, 60), text(0, 60), True),
+        (text(0, 60), f"Shown again: {text(0, 60)} And more. {text(100, 190)}", True),
+        (text(0, 60), text(23, 83), False),
+        (text(0, 60), text(20, 80), True),
+        (text(0, 23), text(0, 23), False),
+        (text(0, 24), text(0, 24), True),
+        (text(0, 60), " ".join(reversed(WORDS[:60])), False),
+    ],
+    ids=["the same", "with more", "too little", "enough", "too short", "long enough", "other order"],
+)
+def test_three_fifths_of_the_shingles_make_a_reprint(first: str, second: str, are_same: bool) -> None:
+    assert reprints({"a": first, "b": second}) == ([("a", "b")] if are_same else [])
+
+
+def test_only_the_beginning_of_a_long_text_is_compared() -> None:
+    ends = (" ".join(f"{name}{number}" for number in range(20_000)) for name in "ab")
+    begins = (text(0, 200) + " ").ljust(LONGEST, ".")
+    assert reprints(dict(zip("ab", (begins + end for end in ends), strict=True))) == [("a", "b")]
+
+
+@given(st.permutations(["a", "b", "c", "d"]))
+def test_the_order_of_the_texts_makes_no_difference(order: list[str]) -> None:
+    texts = {"a": text(0, 60), "b": text(20, 80), "c": text(40, 100), "d": text(140, 190)}
+    groups = reprints({key: texts[key] for key in order})
+    assert groups == [("a", "b", "c")], "a and c are connected by b"
+
+
+@given(st.lists(st.integers(0, 40), unique=True), st.integers(1, 4))
+def test_spreading_moves_only_the_surplus_of_a_kind(values: list[int], most: int) -> None:
+    result = spread(values, lambda value: value % 3, most)
+    assert sorted(result) == sorted(values)
+    for kind in range(3):
+        assert [value for value in result if value % 3 == kind] == [value for value in values if value % 3 == kind]
+    first = result[: sum(min(most, sum(value % 3 == kind for value in values)) for kind in range(3))]
+    assert all(sum(value % 3 == kind for value in first) <= most for kind in range(3))
+
+
+STORY = (
+    "On a rainy day in May the mayor opened the basin, and 400 guests swam in it before the lamps of it were lit, "
+    "while Ada Lindqvist, who had built it in two long and stormy years, stood at the desk and sold the tickets."
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "kept"),
+    [
+        (("It is tall.", "It is tall."), 1),
+        (("Anna lives in the white house on the hill.", "Berta lives in the white house on the hill."), 2),
+        ((STORY, f"The town reports. {STORY}"), 1),
+        ((STORY, STORY.replace("400", "900")), 2),
+        ((STORY, STORY.replace("Ada", "Ida")), 2),
+        ((STORY, STORY + " ".join(f" A further sentence tells of lamp {number}." for number in range(9))), 2),
+    ],
+)
+def test_a_text_is_dropped_if_an_earlier_text_says_the_same_with_the_same_names_and_figures(
+    texts: tuple[str, ...], kept: int
+) -> None:
+    assert without_repeated(texts, str) == list(texts[:kept])

@@ -1,0 +1,106 @@
+"""Calls a model at the fake server as a run does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+
+from deep_research.core.models.faults import explain
+from deep_research.core.models.resolve import resolve_model
+from deep_research.core.run.context import Context
+from deep_research.core.run.errors import DeepResearchError
+from deep_research.core.run.transcripts import message_from_chunks
+from kit.openai_server import OpenAIServer, Reply, openai_server
+
+KEY = "sk-live-CANARY-0123456789"
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "description": "Look it up.",
+        "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
+    },
+}
+PROMPT = [SystemMessage("You answer."), HumanMessage("What is known?")]
+COUNTED = {
+    "prompt_tokens": 90,
+    "completion_tokens": 10,
+    "total_tokens": 100,
+    "prompt_tokens_details": {"cached_tokens": 60},
+    "cost": 0.0125,
+}
+
+
+class Wire:
+    """Makes models that call one server."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.monkeypatch = monkeypatch
+
+    def __call__(self, server: OpenAIServer, name: str = "fake-1", **settings: Any) -> Model:
+        for variable, value in server.environment.items():
+            self.monkeypatch.setenv(variable, value)
+        return Model(Context(models=f"openai:{name}", **settings))
+
+
+class Model:
+    """Calls a model and adds up what it streams."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.chunks: list[AIMessageChunk] = []
+
+    async def __call__(
+        self, prompt: Sequence[BaseMessage] = PROMPT, *, tools: Sequence[Mapping[str, Any]] = (), **settings: Any
+    ) -> AIMessage:
+        model = resolve_model("planner", self.context)
+        bound = model.bind_tools([dict(tool) for tool in tools], **settings) if tools else model.bind(**settings)
+        self.chunks = []
+        whole: AIMessageChunk | None = None
+        async for chunk in bound.astream(list(prompt)):
+            assert isinstance(chunk, AIMessageChunk)
+            self.chunks.append(chunk)
+            whole = chunk if whole is None else whole + chunk
+        assert whole is not None
+        return message_from_chunks(whole, whole.text)
+
+    async def at_once(self, **settings: Any) -> AIMessage:
+        """Call the model without streaming."""
+        return await resolve_model("planner", self.context).ainvoke(PROMPT, **settings)
+
+
+def called(message: AIMessage) -> list[tuple[str, dict[str, Any]]]:
+    return [(call["name"], call["args"]) for call in message.tool_calls]
+
+
+async def error_at(url: str, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Exception:
+    """What a call at this address raises; the key that it is made with is `KEY`."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    model = resolve_model("planner", Context(models="openai:fake-1", **settings))
+    try:
+        async for _ in model.astream("What is known?"):
+            pass
+    except Exception as error:  # noqa: BLE001 - whatever comes is what the tests look at
+        return error
+    raise AssertionError("the call went through")
+
+
+async def error_of(reply: Reply, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Exception:
+    """What a call raises that gets this reply."""
+    with openai_server([reply]) as server:
+        return await error_at(server.url, monkeypatch, **settings)
+
+
+def explained(error: Exception) -> DeepResearchError:
+    """The error as the user reads it: one line without the key."""
+    ours = explain(error, "planner", "fake-1")
+    assert ours is not None
+    text = str(ours)
+    assert text.startswith("The planner's model 'fake-1'")
+    assert "\n" not in text
+    assert "CANARY" not in text
+    return ours

@@ -1,0 +1,449 @@
+"""Whole runs of the planned strategy with a scripted model that fills in each form by a rule."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.language_models import ModelProfile
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGenerationChunk
+from typing_extensions import override
+
+from deep_research.app.embed import ResearchGraph, build_graph
+from deep_research.app.stream import read_packet
+from deep_research.core.run.context import ROLES
+from deep_research.core.run.store.serializer import StrictSerializer
+from deep_research.state import ResearchState
+from deep_research.tools.internal_search import OPENING
+from kit.models import ScriptedChatModel, call, calls, in_chunks
+from kit.packets import merged
+from kit.runs import QUESTION, HandClock, Lab, WatchedSaver, write_documents
+
+_FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
+REPORT = "It was lit in 1844. [1]"
+CHUNK_CHARACTERS = 60
+"""Characters of a chunk: putting many small ones together would take longer than all else in a run."""
+GATE_SECONDS = 60.0
+"""Seconds after which whoever waits at a gate gives up."""
+
+
+class Asked(NamedTuple):
+    """One question to the model."""
+
+    form: str
+    """The tool that is to be called; `report` for the report."""
+    task: str
+    """The first words of the user: the task of a step, or the question."""
+    messages: list[BaseMessage]
+    number: int
+    """Times that this form was asked for this task, this one included."""
+
+    @property
+    def reminder(self) -> str:
+        """The words that come last."""
+        return self.messages[-1].text
+
+    @property
+    def knowledge(self) -> dict[str, Any]:
+        """What it is told that is known, and what it has handed in itself."""
+        said = "\n".join(message.text for message in self.messages if isinstance(message, HumanMessage))
+        known: dict[str, Any] = {}
+        for _, text in _FENCED.findall(said):
+            known |= json.loads(text).get("knowledge", {})
+        if gaps := known.get("gaps"):
+            known["gaps"] = [gap["question"] if isinstance(gap, dict) else gap for gap in gaps]
+        handed_in = [
+            call["args"] for message in self.messages if isinstance(message, AIMessage) for call in message.tool_calls
+        ]
+        own = [fact for args in handed_in for fact in args.get("learnings", [])]
+        return {**known, "learnings": [*known.get("learnings", []), *own]} if own else known
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The results that are to be read, those of which nothing is new among them, by their numbers."""
+        texts = [message.text for message in self.messages if isinstance(message, ToolMessage)]
+        found = [json.loads(inner) for text in texts[-1:] for _, inner in _FENCED.findall(text)]
+        new = [result for data in found for result in data.get("results", [])]
+        known = [{"document": number, "text": ""} for data in found for number in data.get("shown_before", [])]
+        return sorted([*new, *known], key=lambda result: int(result["document"]))
+
+    @property
+    def known(self) -> list[str]:
+        """The learnings that it is told of."""
+        return [learning["text"] for learning in self.knowledge.get("learnings", [])]
+
+
+Rule = Callable[[Asked], Any]
+
+
+def step(task: str, *, search: bool = True, previous: bool = False, after: tuple[int, ...] = ()) -> dict[str, Any]:
+    """A step as a model plans it."""
+    title = f"About {task}"
+    flags = {"requires_search": search, "requires_previous": previous or bool(after), "depends_on": list(after)}
+    return {"title": title, "task": task, **flags}
+
+
+def plan(*steps: dict[str, Any]) -> Rule:
+    """A plan of these steps."""
+    return lambda _: {"steps": list(steps)}
+
+
+def first_sentences(asked: Asked) -> dict[str, Any]:
+    """The first sentence of each result, as a learning."""
+    facts = [
+        (result["text"].split("\n")[-1].split(". ")[0].rstrip("."), result["document"]) for result in asked.results
+    ]
+    return {"learnings": [{"text": f"{text}.", "document": number} for text, number in facts]}
+
+
+def verdict(is_complete: bool, reasoning: str = "Something is missing.", *elements: str) -> Rule:
+    """The same verdict each time."""
+    return lambda _: {"is_complete": is_complete, "reasoning": reasoning, "key_elements": list(elements)}
+
+
+def only_for(task: str, rule: Rule, usual: Rule) -> Rule:
+    """One rule for the steps with this task, and another for all others."""
+    return lambda asked: (rule if task in asked.task else usual)(asked)
+
+
+def passing(clock: HandClock, seconds: float, rule: Rule) -> Rule:
+    """The rule, which takes so many seconds."""
+
+    def late(asked: Asked) -> Any:
+        clock.time += seconds
+        return rule(asked)
+
+    return late
+
+
+def raising(error: Exception | None = None) -> Rule:
+    """A call that breaks."""
+    return lambda _: error or ValueError("the line is dead")
+
+
+class Gate:
+    """Lets nobody through before so many are inside at once; whoever comes later goes through."""
+
+    def __init__(self, wanted: int) -> None:
+        self.most = self._inside = 0
+        self._wanted, self._is_open = wanted, asyncio.Event()
+
+    def before(self, rule: Rule) -> Rule:
+        """The rule behind the gate."""
+
+        async def wait(asked: Asked) -> Any:
+            self._inside += 1
+            self.most = max(self.most, self._inside)
+            if self._inside == self._wanted:
+                self._is_open.set()
+            try:
+                async with asyncio.timeout(GATE_SECONDS):
+                    await self._is_open.wait()
+                # Whoever else may come in does so now.
+                for _ in range(20):
+                    await asyncio.sleep(0)
+            finally:
+                self._inside -= 1
+            return rule(asked)
+
+        return wait
+
+
+RULES: Mapping[str, Rule] = {
+    "generate_plan": lambda _: {},
+    "record_summary": lambda asked: {"summary": asked.task},
+    "make_plan": plan(step("Skerry Light")),
+    "choose_queries": lambda asked: {"queries": [asked.task if asked.number == 1 else f"{asked.task} {asked.number}"]},
+    "record_learnings": first_sentences,
+    "give_verdict": verdict(True, "All is there."),
+    "record_insights": lambda _: {"insights": []},
+    "evaluate_outcome": lambda _: {"completeness": 1.0, "quality": 1.0},
+    "update_step": lambda _: {"is_needed": False},
+    "update_plan": lambda _: {},
+    "record_analysis": lambda asked: {"statements": [f"It follows from {len(asked.known)} learnings."]},
+    "record_inconsistencies": lambda asked: {
+        "inconsistencies": [{"claim": claim, "other": other} for claim, other in asked.knowledge.get("candidates", [])]
+    },
+    "report": lambda _: REPORT,
+    "judge_units": lambda _: {"verdicts": []},
+    "rewrite_sentences": lambda _: {"sentences": []},
+}
+"""What is answered in a run without trouble."""
+
+
+PARTS: Mapping[str, Sequence[str]] = {
+    "record_round": ("record_learnings", "record_insights", "evaluate_outcome", "give_verdict", "choose_queries"),
+    "record_analysis": ("record_analysis", "record_insights", "evaluate_outcome"),
+}
+"""The rules that fill in the larger forms."""
+USUAL = object()
+"""What the rule of a larger form says where the rules of its parts are to answer."""
+_RENAMED = {"queries": "next_queries"}
+
+
+class FormModel(ScriptedChatModel):
+    """Fills in each form by a rule, as often as it is asked."""
+
+    replies: Any = ()
+    rules: dict[str, Any]
+    asked: list[Any] = []  # noqa: RUF012 - pydantic copies it for each model
+
+    @override
+    def _take(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> Any:
+        self.replies = {"": lambda *_: self._fill_in(messages)}
+        return super()._take(messages, stop, settings)
+
+    @override
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in in_chunks(await self._answer_async(messages, stop, kwargs), CHUNK_CHARACTERS):
+            yield ChatGenerationChunk(message=chunk)
+
+    def _fill_in(self, messages: list[BaseMessage]) -> Any:
+        form = self.calls[-1].tools[0] if self.calls[-1].tools else "report"
+        if form in PARTS and form in self.rules and form not in PARTS[form]:
+            answer = self._answer_to(form, messages)
+            if answer is not USUAL:
+                return _message(form, [answer])
+        parts = parts_of(form, messages[-1].text)
+        answers: list[Any] = []
+        for part in parts:
+            answer = self._answer_to(part, messages)
+            if inspect.isawaitable(answer):
+                return self._go_on(form, parts, answers, answer, messages)
+            answers.append(answer)
+            if is_last(part, answer):
+                break
+        return _message(form, answers)
+
+    async def _go_on(
+        self, form: str, parts: Sequence[str], answers: list[Any], late: Awaitable[Any], messages: list[BaseMessage]
+    ) -> Any:
+        answers.append(_plain(await late))
+        for part in parts[len(answers) :]:
+            if is_last(parts[len(answers) - 1], answers[-1]):
+                break
+            answer = self._answer_to(part, messages)
+            answers.append(_plain(await answer if inspect.isawaitable(answer) else answer))
+        return _message(form, answers)
+
+    def _answer_to(self, part: str, messages: list[BaseMessage]) -> Any:
+        said = (message.text for message in messages if isinstance(message, HumanMessage))
+        task = next(text for text in said if text != OPENING)
+        number = 1 + sum(asked.form == part and asked.task == task for asked in self.asked)
+        asked = Asked(part, task, messages, number)
+        self.asked.append(asked)
+        return _plain(self.rules[part](asked))
+
+
+def _plain(answer: Any) -> Any:
+    """What is handed in, for a rule that answers by a message."""
+    is_call = isinstance(answer, AIMessage) and answer.tool_calls
+    return answer.tool_calls[0]["args"] if is_call else answer
+
+
+def parts_of(form: str, reminder: str) -> Sequence[str]:
+    """The rules that fill in a form together."""
+    if form == "record_round" and "only `next_queries`" in reminder:
+        return ["choose_queries"]
+    parts = PARTS.get(form, [form])
+    return parts[:-1] if "nothing more can be searched" in reminder else parts
+
+
+def handed_in(answers: Sequence[Any]) -> Any:
+    """What the parts of a form say together, or what one of them says instead."""
+    if not isinstance(answers[-1], dict):
+        return answers[-1]
+    return {_RENAMED.get(name, name): value for answer in answers for name, value in answer.items()}
+
+
+def is_last(part: str, answer: Any) -> bool:
+    """Whether nothing more is said: what is complete needs no further queries, and what breaks says nothing."""
+    return not isinstance(answer, dict) or (part == "give_verdict" and answer.get("is_complete", False))
+
+
+def _message(form: str, answers: Sequence[Any]) -> Any:
+    said = handed_in(answers)
+    return calls(call(form, **said)) if isinstance(said, dict) else said
+
+
+@dataclass
+class PlannedLab(Lab):
+    """One thread of the planned graph, and all that it did."""
+
+    model: FormModel = field(default_factory=lambda: FormModel(rules={}))
+
+    def asked(self, form: str, task: str = "") -> list[Asked]:
+        """The questions for this form, in order; those of one task if it is named."""
+        return [asked for asked in self.model.asked if asked.form == form and task in asked.task]
+
+    def of_type(self, kind: str) -> list[dict[str, Any]]:
+        """The packets of a type, in order."""
+        return [packet for packet in self.packets if packet["type"] == kind]
+
+    @property
+    def begun(self) -> list[str]:
+        """The steps in the order in which they were begun, by id."""
+        return [packet["step_id"] for packet in self.of_type("step_started")]
+
+    def position_of(self, kind: str, step_id: str) -> int:
+        """Where in the stream this packet of a step stands."""
+        places = enumerate(self.packets)
+        return next(
+            position for position, packet in places if packet["type"] == kind and packet.get("step_id") == step_id
+        )
+
+    async def replays_alike(self) -> bool:
+        """Whether the replay of the thread says the same in the same places as its stream."""
+        # Each pause has a stop of its own.
+        streamed = merged(read_packet(packet) for packet in self.packets if packet["type"] != "stop")
+        *packets, stop = await self.replayed()
+        again = merged(packets)
+        assert self.packets[-1] == stop.model_dump(mode="json")
+        assert again == streamed
+        return True
+
+
+def planned_lab(
+    tmp_path: Path, rules: Mapping[str, Rule] | None = None, *, graph: ResearchGraph | None = None, **settings: Any
+) -> PlannedLab:
+    """A thread whose model follows these rules, and else those of a run without trouble."""
+    profile = ModelProfile(max_input_tokens=100_000)
+    model = FormModel(rules={**RULES, **(rules or {})}, profile=profile)
+    folder = tmp_path.parent / "lab-documents"
+    if not folder.exists():
+        write_documents(folder)
+    built = graph or build_graph("planned", checkpointer=WatchedSaver(serde=StrictSerializer()))
+    given = {"data_dir": tmp_path.parent / "lab-data", **settings}
+    return PlannedLab(folder, dict.fromkeys(ROLES, model), given, built, model=model)
+
+
+async def finished(
+    tmp_path: Path, rules: Mapping[str, Rule] | None = None, **settings: Any
+) -> tuple[PlannedLab, ResearchState]:
+    """A run that was asked the usual question, and its state."""
+    run = planned_lab(tmp_path, rules, **settings)
+    return run, await run.ask(QUESTION)
+
+
+def statuses(state: ResearchState) -> dict[str, str]:
+    """Where each step stands, by id."""
+    return {step.id: step.status for step in state.steps}
+
+
+def words_of(message: AIMessage) -> str:
+    """The words of a message."""
+    return message.text
+
+
+WORDS = [f"word{number}x" for number in range(20)]
+"""Words that no document holds."""
+COVERED = " ".join(WORDS)
+"""A task of which a fact can hold any share."""
+INCOMPLETE = verdict(False)
+
+
+def form(name: str, **arguments: Any) -> AIMessage:
+    """A form as a message, for rules that wait."""
+    return calls(call(name, **arguments))
+
+
+def fact(text: str, document: int = 1) -> dict[str, Any]:
+    """One learned fact."""
+    return {"text": text, "document": document}
+
+
+def facts(*texts: str) -> Rule:
+    """The same facts each time, said by the first result."""
+    return lambda asked: {"learnings": [fact(text, asked.results[0]["document"]) for text in texts]}
+
+
+def contrary(claim: str, other: str) -> Rule:
+    """Two facts of the first two results, which cannot both be true."""
+    pair = {"claim": fact(claim, 1), "other": fact(other, 2)}
+    return lambda _: {"learnings": [*pair.values()], "contradictions": [pair]}
+
+
+def holding(words: int) -> Rule:
+    """One fact that holds so many of `WORDS`."""
+    return facts(" ".join(WORDS[:words]))
+
+
+def new_each_time(asked: Asked) -> Any:
+    """A fact that nobody knows yet."""
+    return facts(f"{asked.task} has the number {asked.number}.")(asked)
+
+
+def queries(*texts: str) -> Rule:
+    """The same queries each time."""
+    return lambda _: {"queries": list(texts)}
+
+
+def insights(*texts: str, gaps: dict[str, float] | None = None) -> Rule:
+    """The same insights and gaps each time; the gaps with their relevance."""
+    found = [{"question": question, "relevance": relevance} for question, relevance in (gaps or {}).items()]
+    return lambda _: {"insights": list(texts), "gaps": found}
+
+
+def suggestion(title: str = "", rationale: str = "", *, search: bool = True) -> dict[str, Any]:
+    """A further step as a model suggests it."""
+    return {"title": title, "rationale": rationale, "requires_search": search}
+
+
+def judged(completeness: float, quality: float, *next_steps: dict[str, Any]) -> Rule:
+    """The same judgement of every step."""
+    return lambda _: {"completeness": completeness, "quality": quality, "next_steps": list(next_steps)}
+
+
+def of_task(task: str, rule: Rule, otherwise: Rule) -> Rule:
+    """A rule for the questions on one task, and one for all others."""
+    return lambda asked: (rule if asked.task == task else otherwise)(asked)
+
+
+def in_turn(*rules: Rule) -> Rule:
+    """A rule for each time that a task is asked about, the last one ever after."""
+    return lambda asked: rules[min(asked.number, len(rules)) - 1](asked)
+
+
+def failing(error: Exception) -> Rule:
+    """The model fails."""
+    return lambda _: error
+
+
+class First:
+    """Answers the first questions by another rule, whatever they are about."""
+
+    def __init__(self, times: int, rule: Rule, otherwise: Rule) -> None:
+        self.left, self._rule, self._otherwise = times, rule, otherwise
+
+    def __call__(self, asked: Asked) -> Any:
+        self.left -= 1
+        return (self._rule if self.left >= 0 else self._otherwise)(asked)
+
+
+def shown(asked: Asked, kind: str) -> list[str]:
+    """The elements of this kind that it is shown, in order."""
+    return [element["content"] for element in asked.knowledge.get("elements", []) if element["kind"] == kind]
+
+
+def after(action: Callable[[], object], rule: Rule) -> Rule:
+    """The rule, once something has happened."""
+
+    def act(asked: Asked) -> Any:
+        action()
+        return rule(asked)
+
+    return act

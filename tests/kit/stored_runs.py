@@ -1,0 +1,67 @@
+"""Runs that were stopped in the middle of their research, as each layout of the database has stored them.
+
+Running this file adds those of the present layout: `python -m kit.stored_runs` in `tests/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deep_research.app.embed import build_graph
+from deep_research.app.words import STRATEGIES, Strategy
+from deep_research.core.run.errors import RateLimited
+from deep_research.core.run.store.database import FILE_NAME, LAYOUT, Database, open_database
+from kit.planned import Rule, first_sentences, plan, planned_lab, step
+from kit.runs import QUESTION, REPORT, Lab, lab, research, search
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+FOLDER = Path("/tmp/deep-research-golden")
+"""Where the documents stood: their addresses are in what is stored."""
+BUSY = RateLimited("Come back later.")
+
+
+def golden_lab(folder: Path, strategy: Strategy, database: Database, *, is_stopped: bool) -> Lab:
+    """The run of a strategy: its first part, which ends while it researches, or the rest."""
+    graph = build_graph(strategy, checkpointer=database.saver, store=database.store)
+    run: Lab
+    if strategy == "planned":
+        rules: dict[str, Rule] = {"make_plan": plan(step("Skerry Light"), step("Ada Moran", previous=True))}
+        busy: dict[str, Rule] = {
+            "record_learnings": lambda asked: BUSY if "Ada" in asked.task else first_sentences(asked)
+        }
+        run = planned_lab(folder, rules | (busy if is_stopped else {}), graph=graph)
+    else:
+        decisions = [research("When was it lit?")] if is_stopped else [REPORT]
+        steps = [search("Skerry Light"), BUSY] if is_stopped else [REPORT, "It was lit in 1844. [1]"]
+        run = lab(folder, graph=graph, orchestrator=decisions, researcher=steps)
+    run.thread = strategy
+    return run
+
+
+async def stop(folder: Path) -> Path:
+    """Begin the runs and stop them; returns their database."""
+    path = folder / FILE_NAME
+    async with open_database(path) as database:
+        for strategy in STRATEGIES:
+            try:
+                await golden_lab(FOLDER / "run", strategy, database, is_stopped=True).ask(QUESTION)
+            except RateLimited:
+                continue
+            raise AssertionError(f"the {strategy} run was not stopped")
+    return path
+
+
+def main() -> None:
+    """Write the database of the present layout."""
+    target = GOLDEN / f"layout-{LAYOUT}.db"
+    target.unlink(missing_ok=True)
+    with TemporaryDirectory() as folder, closing(sqlite3.connect(asyncio.run(stop(Path(folder))))) as connection:
+        connection.execute("VACUUM INTO ?", (str(target),))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Whole runs with models that loop, think aloud, have small windows, or whose provider's filter refuses results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit.engines import Answer, found
+from kit.models import calls
+from kit.openai_server import Received, Reply, fail
+from kit.runs import PLAN, REPORT, every_call_has_one_result, in_order, lab, many, research, results, search, think
+from kit.wire import FACTS, is_right, wire_lab
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.types import Command
+
+from deep_research.core.models.faults import AnswerRefused
+from deep_research.core.run.transcripts import MOST_GAPS, REASONING, WITHHELD
+
+POISON = "ferry sails twice"
+Script = Callable[[list[BaseMessage], dict[str, Any]], Any]
+
+
+@pytest.mark.fault(17)
+async def test_the_very_same_call_is_not_made_a_third_time(tmp_path: Path) -> None:
+    same = [search("Skerry Light") for _ in range(3)]
+    run = lab(tmp_path, researcher=[*same, "It was lit in 1844. [1]"])
+    state = await run.ask()
+    finding = in_order(state)[0]
+    assert [action.inputs for action in finding.actions] == [("Skerry Light",)] * 2
+    assert (finding.ended, finding.numbered) == ("done", "It was lit in 1844. [1]")
+    assert "made 2 times before" in "".join(results(run.calls("researcher")[-1].messages).values())
+
+
+@pytest.mark.fault(18, "R13", logs="WARNING nodes.researcher.think_or_act")
+async def test_a_researcher_that_never_ends_writes_when_its_rounds_are_over(tmp_path: Path) -> None:
+    endless = [search(f"Skerry Light {number}") for number in range(2)]
+    run = lab(tmp_path, researcher=[*endless, "Lit in 1844. [1]"], limits={"max_iterations": 2})
+    finding = in_order(await run.ask())[0]
+    assert (finding.ended, finding.numbered) == ("partial", "Lit in 1844. [1]")
+    assert "max_iterations" in finding.reason
+
+
+@pytest.mark.fault(18)
+async def test_a_researcher_without_searches_is_asked_to_write(tmp_path: Path) -> None:
+    endless = [search(f"Skerry Light {number}") for number in range(3)]
+    run = lab(tmp_path, researcher=[*endless, REPORT, "Lit in 1844. [1]"], limits={"max_searches": 1})
+    finding = in_order(await run.ask())[0]
+    assert finding.numbered == "Lit in 1844. [1]"
+    assert [bool(action.found) for action in finding.actions] == [True, False, False]
+    assert "max_searches" in finding.actions[1].problems[0]
+
+
+@pytest.mark.fault(19, logs="INFO nodes.orchestrate")
+async def test_an_end_before_anything_was_researched_is_asked_about_once_and_then_said_in_the_report(
+    tmp_path: Path,
+) -> None:
+    run = lab(tmp_path, orchestrator=[REPORT, think(), REPORT], writer=["No source was consulted."])
+    state = await run.ask()
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert "no source was consulted" in run.calls("writer")[0].messages[-1].text
+    assert "no source" in state.messages[-1].text.lower()
+
+
+@pytest.mark.fault(16, "R13", logs="WARNING core.writing.turn")
+async def test_of_two_hundred_calls_those_go_out_for_which_there_are_cycles_and_all_are_answered(
+    tmp_path: Path,
+) -> None:
+    many = calls(*(call for n in range(200) for call in research(f"task {n}.").tool_calls))
+    simple = {f"task {n}.": [search("Skerry Light"), REPORT, "Lit in 1844. [1]"] for n in range(21)}
+    run = lab(tmp_path, orchestrator=[many], researcher=simple)
+    state = await run.ask()
+    assert [finding.ended for finding in state.findings.values()] == ["done"] * 21
+    assert len(results(state.transcript)) == 200
+    assert state.messages[-1].text.count("Not found: task ") == MOST_GAPS
+
+
+async def test_the_thought_of_a_plan_that_was_rejected_takes_no_place_in_the_replay(tmp_path: Path) -> None:
+    thoughtful = AIMessage(PLAN, additional_kwargs={REASONING: "I ponder."})
+    run = lab(tmp_path, planner=[thoughtful, PLAN], review_plan=True)
+    await run.ask()
+    await run.ask(Command(resume="no, do it differently please"))
+    await run.ask(Command(resume="yes"))
+    replayed = [(packet.type, packet.placement.turn_index) for packet in await run.replayed()]
+    assert ("deep_research_plan_start", 0) in replayed
+    assert ("research_agent_start", 1) in replayed
+    assert ("message_start", 2) in replayed
+
+
+async def test_a_server_that_wants_earlier_thoughts_back_is_given_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_back = list[str]()
+
+    def demanding(reply: Reply, request: Received) -> Reply:
+        earlier = [message for message in request.messages if message.get("role") == "assistant"]
+        if any(REASONING not in message for message in earlier):
+            return fail(400, f"Missing `{REASONING}` field in the assistant message")
+        given_back.extend(message[REASONING] for message in earlier)
+        return replace(reply, reasoning="I think so.") if reply.calls else reply
+
+    with wire_lab(tmp_path, monkeypatch, habit=demanding) as wire:
+        state = await wire.ask()
+        assert is_right(wire, state)
+    assert given_back
+    assert set(given_back) == {"I think so."}
+
+
+@pytest.mark.parametrize(
+    "writer",
+    [
+        ["Lit in 1844. [1]\n\n<think>Now the keeper.</think>\n\nIt stands."],
+        [
+            AIMessage("Lit in 1844. [1] ", response_metadata={"finish_reason": "length"}),
+            AIMessage("It stands.", additional_kwargs={REASONING: "I go on."}),
+        ],
+    ],
+    ids=["in its middle", "between its parts"],
+)
+async def test_a_thought_within_a_report_does_not_break_it(tmp_path: Path, writer: list[Any]) -> None:
+    run = lab(tmp_path, writer=writer)
+    state = await run.ask()
+    assert state.report and state.report.text.split() == ["Lit", "in", "1844.", "[1]", "It", "stands."]
+    assert {p["placement"]["turn_index"] for p in run.packets if p["type"] == "message_delta"} == {2}
+    assert "".join(p.content for p in await run.replayed() if p.type == "message_delta").startswith("Lit in 1844. [1]")
+
+
+async def test_a_report_that_begins_within_a_thought_is_left_without_it(tmp_path: Path) -> None:
+    # What is learned here about the model would hold for the other tests too.
+    folder = tmp_path / "data"
+    run = lab(tmp_path, writer=["Let me see [7].\n</think>\n\nLit in 1844. [1]"], verify="off", data_dir=folder)
+    state = await run.ask()
+    assert state.report and state.report.text == "Lit in 1844. [1]"
+    assert "Let me see" not in state.messages[-1].text
+
+
+@pytest.mark.parametrize("reasons", [False, True])
+async def test_a_server_with_a_small_window_is_never_asked_for_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reasons: bool
+) -> None:
+    """It counts what the answer may take, as servers do; each researcher finds more than fits."""
+    window, over = 8_000, list[int]()
+
+    def counting(reply: Reply, request: Received) -> Reply:
+        most = request.json.get("max_tokens", 0)
+        used = len(json.dumps([request.messages, request.json.get("tools", [])])) // 4
+        if used + most <= window:
+            return reply
+        over.append(used + most)
+        return fail(400, f"maximum context length is {window} tokens", code="context_length_exceeded")
+
+    small: dict[str, Any] = {"window": window, "allow_small_window": True, "reasoning": reasons, "small": "off"}
+    with wire_lab(tmp_path, monkeypatch, habit=counting, **small) as wire:
+        for name, fact in FACTS.items():
+            pages = [found(wire.web.url(f"/{name}/{n}"), name, "Wind. " * 300) for n in range(3)]
+            wire.engine.on(name, Answer([found(wire.web.url(f"/{name}"), name, fact), *pages]))
+        assert is_right(wire, await wire.ask())
+        assert over == []
+
+
+def unless(words: str, reply: Any, *, results: int = 1) -> Script:
+    """A model that refuses whatever holds these words in its results, once there are so many of these."""
+
+    def answer(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
+        texts = [message.text for message in messages if message.type == "tool"]
+        return AnswerRefused() if len(texts) >= results and words in " ".join(texts) else reply
+
+    return answer
+
+
+def results_of(messages: Sequence[BaseMessage]) -> list[tuple[str, bool]]:
+    """The results in the order in which they stand, and whether they are withheld."""
+    return [(message.tool_call_id, message.text == WITHHELD) for message in messages if message.type == "tool"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.fault(10)
+async def test_an_older_result_that_is_refused_stays_out_of_the_finding_too(tmp_path: Path) -> None:
+    """The newer one is suspected first, and is shown again once it was cleared."""
+    refusing = unless(POISON, REPORT, results=2)
+    finding = unless(POISON, "Nothing was found.")
+    run = lab(tmp_path, researcher=[search("Port Anlow ferry"), search("Ada Moran Tralee"), *[refusing] * 4, finding])
+    state = await run.ask()
+    last = run.calls("researcher")[-1].messages
+    assert every_call_has_one_result(last)
+    assert [is_out for _, is_out in results_of(last)] == [True, False, False], "the last one is that the end was noted"
+    assert [type(message).__name__ for message in last[2:6]] == ["AIMessage", "ToolMessage"] * 2
+    assert in_order(state)[0].withheld == 1
+    assert "Left out: When was the Skerry Light lit? A result; the provider" in state.messages[-1].text
+
+
+@pytest.mark.fault(10)
+async def test_an_answer_that_was_refused_by_chance_withholds_nothing(tmp_path: Path) -> None:
+    run = lab(tmp_path, orchestrator=[research("task 0."), AnswerRefused(), REPORT], researcher=many(1))
+    state = await run.ask()
+    assert [finding.is_withheld for finding in in_order(state)] == [False]
+    assert state.run and state.run.status == "completed"

@@ -1,0 +1,244 @@
+"""What the tests of the architecture look for in source text; each check returns its complaints."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = "deep_research"
+LEVELS = {
+    "records": -1,
+    "state": 0,
+    "evidence": 1,
+    "run": 1,
+    "models": 2,
+    "reading": 2,
+    "prompts": 0,
+    "library": 3,
+    "tools": 4,
+    "writing": 5,
+    "nodes": 6,
+    "graph": 7,
+    "app": 8,
+}
+CORE = {"records", "evidence", "run", "models", "reading", "library", "writing"}
+"""Rooms in `core/`."""
+EXTRAS = ("deep_research_bench", "deep_research_evaluation")
+"""Packages in `extras/`, which use only the public API, as a user would."""
+CLIENTS = (
+    "aiohttp",
+    "ddgs",
+    "http.client",
+    "httpcore",
+    "httpx",
+    "httpx2",
+    "langchain_community",
+    "langchain_openai",
+    "langgraph_sdk",
+    "openai",
+    "requests",
+    "socket",
+    "tavily",
+    "urllib.request",
+    "urllib3",
+    "websockets",
+)
+FOR_EXTRAS = ("deep_research.core.run.store.database.", "deep_research.core.evidence.citations.labels.")
+"""What extras may import beside the public names: the saver as the server opens it, and the labels of reports."""
+MAY_CONNECT = {"models", "reading", "tools", "app"}
+HOW_TO_CONNECT = "core.run.network"
+"""Reads for all of them what the environment says on proxies and authorities, and opens no connection."""
+VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
+UNSPECIFIC = {"one", "place", "told", "telling", "knowing"}
+"""Names that do not say what they hold."""
+
+
+class Module(NamedTuple):
+    """One source file."""
+
+    name: str
+    """Dotted name within the package; a package's own module ends in `__init__`."""
+    text: str
+    """Its source."""
+
+    @property
+    def folder(self) -> str:
+        """The room, or the module, on the top level; empty for the root."""
+        return self.name.removeprefix("core.").split(".")[0].removesuffix("__init__")
+
+    @property
+    def tree(self) -> ast.Module:
+        """Its syntax tree."""
+        return ast.parse(self.text)
+
+
+def read_package(root: Path) -> list[Module]:
+    """Every module of the package, in the order of their names."""
+    paths = [root / "__init__.py", *(root / f"{name}.py" for name in LEVELS)]
+    rooms = [root / "core" / name if name in CORE else root / name for name in LEVELS]
+    paths += [path for room in rooms for path in room.rglob("*.py")]
+    names = {path: ".".join(path.relative_to(root).with_suffix("").parts) for path in paths if path.is_file()}
+    return sorted(Module(name, path.read_text("utf-8")) for path, name in names.items())
+
+
+def imports(module: Module) -> Iterator[str]:
+    """Everything that is imported anywhere in the file, as `module` or `module.name`, of this package in full."""
+    package = [PACKAGE, *module.name.split(".")[:-1]]
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            name = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{name}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+            argument = node.args[0]
+            if isinstance(argument, ast.Constant):
+                yield str(argument.value)
+
+
+def upward_imports(module: Module) -> list[str]:
+    """Imports against the order of the folders, from within one level, or by a bare name."""
+    return [f"{module.name} imports {target}" for target in imports(module) if not _may_import(module, target)]
+
+
+def absolute_imports(module: Module) -> list[str]:
+    """Imports of this package by its name, which an editor resolves in an installed checkout only."""
+    own = [node for node in ast.walk(module.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [
+        f"{module.name}: {ast.unparse(node)}" for node in own if ast.unparse(node).split()[1].split(".")[0] == PACKAGE
+    ]
+
+
+def private_imports(extra: Path) -> list[str]:
+    """Imports by an extra of what is not public."""
+    modules = [
+        Module(".".join(path.relative_to(extra).with_suffix("").parts), path.read_text("utf-8"))
+        for path in extra.rglob("*.py")
+    ]
+    return [
+        f"{module.name} imports {target}"
+        for module in modules
+        for target in imports(module)
+        if target.startswith(f"{PACKAGE}.") and target.count(".") > 1 and not target.startswith(FOR_EXTRAS)
+    ]
+
+
+def circles(modules: Iterable[Module]) -> list[list[str]]:
+    """Files that import each other, function-level imports included; each circle is told once."""
+    names = {_dotted(module): module for module in modules}
+    graph = {name: _imported(module, names) for name, module in names.items()}
+    while leaves := [name for name, targets in graph.items() if not targets]:
+        graph = {name: targets - {*leaves} for name, targets in graph.items() if name not in leaves}
+    return [[name, *sorted(targets)] for name, targets in sorted(graph.items())]
+
+
+def repeated_classes(modules: Iterable[Module]) -> list[str]:
+    """Public classes of one name that are defined in several modules."""
+    homes: dict[str, list[str]] = {}
+    for module in modules:
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(module.name)
+    return [f"{name}: {', '.join(names)}" for name, names in sorted(homes.items()) if len(names) > 1]
+
+
+def _dotted(module: Module) -> str:
+    return f"{PACKAGE}.{module.name}".removesuffix(".__init__")
+
+
+def _imported(module: Module, names: Collection[str]) -> set[str]:
+    found = {target if target in names else target.rpartition(".")[0] for target in imports(module)}
+    return {target for target in found if target in names} - {_dotted(module)}
+
+
+def _may_import(module: Module, target: str) -> bool:
+    first, *rest = target.split(".")
+    if first != PACKAGE:
+        return bool(first) and first not in LEVELS
+    if rest[:1] == ["core"]:
+        rest = rest[1:]
+    here, there = module.folder, rest[0] if rest and rest[0] in LEVELS else ""
+    if not here:
+        return True
+    if there == here:
+        return here != "nodes"
+    return bool(there) and LEVELS[there] < LEVELS[here]
+
+
+def misplaced_graphs(module: Module) -> list[str]:
+    """Uses of `StateGraph` outside `graph/`."""
+    names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(module.tree)}
+    names |= {target.split(".")[-1] for target in imports(module)}
+    return [f"{module.name} uses StateGraph"] if module.folder != "graph" and "StateGraph" in names else []
+
+
+def misplaced_clients(module: Module) -> list[str]:
+    """Imports of what can open a connection, outside the folders that may."""
+    if module.folder in MAY_CONNECT or module.name == HOW_TO_CONNECT:
+        return []
+    clients = tuple(f"{client}." for client in CLIENTS)
+    return [f"{module.name} imports {target}" for target in imports(module) if f"{target}.".startswith(clients)]
+
+
+def misplaced_prints(module: Module) -> list[str]:
+    """Calls of `print` outside `app/`."""
+    calls = [node.func for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
+    prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
+    return [f"{module.name}:{call.lineno} prints" for call in prints if module.folder != "app"]
+
+
+def vague_name(module: Module) -> list[str]:
+    """A name that says nothing of what is inside."""
+    return [f"{module.name} is a vague name"] if VAGUE & set(module.name.split(".")) else []
+
+
+def without_docstring(module: Module) -> list[str]:
+    """A module that does not say what it is for."""
+    return [] if ast.get_docstring(module.tree) else [f"{module.name} has no docstring"]
+
+
+def node_names(modules: Iterable[Module]) -> list[str]:
+    """The nodes by their files, packages left out."""
+    names = [module.name for module in modules if module.folder == "nodes"]
+    return [name for name in names if not name.endswith("__init__")]
+
+
+def misnamed_node(module: Module) -> list[str]:
+    """A node's file without the asynchronous function of the same name."""
+    name = module.name.split(".")[-1]
+    functions = [node.name for node in module.tree.body if isinstance(node, ast.AsyncFunctionDef)]
+    return [] if name in functions else [f"{module.name} defines no `async def {name}`"]
+
+
+def misnamed_prompts(prompts: Iterable[str], nodes: Iterable[str]) -> list[str]:
+    """Prompts that bear no node's name; a leading underscore marks a piece shared by several."""
+    known = {node.split(".")[-1] for node in nodes}
+    return [f"prompts/{prompt} is no node's" for prompt in prompts if not _names_node(prompt, known)]
+
+
+def _names_node(prompt: str, known: set[str]) -> bool:
+    return prompt.startswith("_") or prompt.split(".")[0] in known
+
+
+def unspecific_names(root: Path) -> list[str]:
+    """Variables, parameters, attributes, functions and classes with a name that does not say what they hold."""
+    folders = ("app", "core", "graph", "nodes", "prompts", "tools", "tests", "extras", "docs")
+    paths = [*root.glob("*.py"), *(path for folder in folders for path in sorted((root / folder).rglob("*.py")))]
+    nodes = ((path.relative_to(root), node) for path in paths for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    return [f"{path}:{line}: {name}" for path, node in nodes for name, line in _bound(node) if name in UNSPECIFIC]
+
+
+def _bound(node: ast.AST) -> Iterator[tuple[str, int]]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id, node.lineno
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        yield node.attr, node.lineno
+    elif isinstance(node, ast.arg):
+        yield node.arg, node.lineno
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name, node.lineno
+    elif isinstance(node, ast.alias):
+        yield node.asname or node.name, node.lineno
