@@ -93,7 +93,7 @@ def test_ctrl_c_during_the_live_view_gives_the_terminal_back(wire: WireDesk) -> 
     terminal.wait_for("● ")
     os.killpg(terminal.process.pid, signal.SIGINT)
     assert terminal.end() == 130
-    assert terminal.seen.splitlines()[-1].endswith("go on: deep-research resume light")
+    assert terminal.seen.splitlines()[-1].endswith("resume it: deep-research resume light")
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
 
 

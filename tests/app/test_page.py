@@ -283,7 +283,7 @@ def test_a_failed_run_says_why_also_after_a_reload(reader: Reader) -> None:
 def test_a_run_of_the_command_line_goes_on_in_the_page(reader: Reader, desk: WireDesk) -> None:
     desk.desk.run("ask", UNCLEAR, "--thread", "from-the-command-line", "--data-dir", str(reader.server.data))
     with reader.page() as page:
-        page.get_by_role("navigation").get_by_role("link").filter(has_text="Waits for you").first.click()
+        page.get_by_role("navigation").get_by_role("link").filter(has_text="Waiting for you").first.click()
         page.get_by_text("Which of them?").wait_for()
         reply(page, "The light and its keeper", "Answer")
         page.locator(".report article").wait_for()
