@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from kit.commands import desk_in
 from kit.files import file_of, has_fonts, pdf_of_scans, printed, scanned
-from kit.runs import QUESTION
 from kit.web import pdf_of
 from pypdf import PdfReader, PdfWriter
 
@@ -18,6 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 if not has_fonts():
     pytest.skip("the fonts DejaVu and Liberation are missing", allow_module_level=True)
 
+QUESTION = "When was the Skerry Light lit, and who kept it?"
 TRADE = "The board of trade met in Tralee, and paid for the granite of the tower."
 LIGHT = "The Skerry Light was lit in 1844. It stands 38 metres tall."
 KEEPER = "Ada Moran kept the Skerry Light from 1901 to 1932."
