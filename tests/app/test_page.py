@@ -233,6 +233,25 @@ def test_a_whole_run_from_clarification_to_second_follow_up(reader: Reader, desk
         assert line.locator(".line").inner_text() == UNCLEAR
 
 
+LATE = """const fetched = window.fetch;
+window.fetch = async (path, options) => {
+  const response = await fetched(path, options);
+  const isSecond = options?.method === "POST" && path.endsWith("/runs") && document.querySelectorAll(".exchange").length === 1;
+  while (isSecond && !document.querySelector(".exchange:nth-of-type(2) .task")) await new Promise((resolve) => setTimeout(resolve, 20));
+  return response;
+};"""
+"""Confirms a follow-up only when its research is shown."""
+
+
+def test_a_follow_up_that_begins_before_it_is_confirmed_is_shown_once(reader: Reader) -> None:
+    with reader.page(script=LATE) as page:
+        ask(page)
+        page.locator(".report article").wait_for()
+        reply(page, FURTHER, "Ask")
+        page.locator(".exchange").nth(1).locator(".report article").get_by_text(FACTS["harbour"]).wait_for()
+        assert page.locator("h1.question").all_inner_texts() == [QUESTION, FURTHER]
+
+
 def test_a_message_reaches_the_researchers(reader: Reader, desk: WireDesk) -> None:
     with reader.page() as page:
         desk.holds.points.add(HELD)

@@ -169,9 +169,11 @@ const submitted = {
     return run;
   },
   async "follow-up"({ words: { value } }) {
-    const run = await server.put(page.thread.id, latest().run.graph, value, await fileBlocks());
+    const { thread } = page, known = latest();
+    const run = await server.put(thread.id, known.run.graph, value, await fileBlocks());
     setFiles([]);
-    if (latest().run.question_id) openExchange(value);
+    // The stream may have shown the follow-up before the request was confirmed.
+    if (thread === page.thread && known === latest() && known.run.question_id) openExchange(value);
     return run;
   },
   async rename(form) {
