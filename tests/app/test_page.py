@@ -233,11 +233,11 @@ def test_a_whole_run_from_clarification_to_second_follow_up(reader: Reader, desk
         assert line.locator(".line").inner_text() == UNCLEAR
 
 
-LATE = """const fetched = window.fetch;
+LATE = """const fetched = window.fetch, isShown = (selector) => document.querySelector(selector);
 window.fetch = async (path, options) => {
   const response = await fetched(path, options);
-  const isSecond = options?.method === "POST" && path.endsWith("/runs") && document.querySelectorAll(".exchange").length === 1;
-  while (isSecond && !document.querySelector(".exchange:nth-of-type(2) .task")) await new Promise((resolve) => setTimeout(resolve, 20));
+  const isFollowUp = options?.method === "POST" && path.endsWith("/runs") && isShown(".exchange .report article");
+  while (isFollowUp && !isShown(".exchange:nth-of-type(2) .task")) await new Promise((go) => setTimeout(go, 20));
   return response;
 };"""
 """Confirms a follow-up only when its research is shown."""

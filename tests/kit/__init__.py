@@ -1,4 +1,4 @@
-"""What tests stand on: fakes where the world begins, drivers of whole runs, and readers of what comes out.
+"""The test kit: fakes at the edges of the system, drivers of whole runs, and readers of their results.
 
 Fakes, each of which speaks its real format:
 
