@@ -32,11 +32,11 @@ from .loops import wait_for
 from .stream import apackets
 from .words import Strategy
 
-DESCRIPTION = (
+_DESCRIPTION = (
     "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "
     "sources. It sees nothing of this conversation."
 )
-POSITION_PREFIXES = ("thread_id", "checkpoint", "langgraph_", "run_id", "task_id")
+_POSITION_PREFIXES = ("thread_id", "checkpoint", "langgraph_", "run_id", "task_id")
 """Prefixes of metadata keys that describe the position in the caller's graph."""
 Checkpointer = BaseCheckpointSaver[Any] | str | Path | None
 
@@ -154,9 +154,9 @@ def _usage(role: str, calls: Sequence[CallFinished]) -> RoleUsage:
 
 
 def _observers_in(config: RunnableConfig) -> RunnableConfig:
-    """Return the callbacks, tags and metadata of a caller's config, without keys of `POSITION_PREFIXES`."""
+    """Return the callbacks, tags and metadata of a caller's config, without keys of `_POSITION_PREFIXES`."""
     metadata = {
-        key: value for key, value in config.get("metadata", {}).items() if not key.startswith(POSITION_PREFIXES)
+        key: value for key, value in config.get("metadata", {}).items() if not key.startswith(_POSITION_PREFIXES)
     }
     return {"callbacks": config.get("callbacks"), "tags": config.get("tags", []), "metadata": metadata}
 
@@ -203,7 +203,7 @@ def deep_research_tool(
     build_graph(strategy, checkpointer=checkpointer)
     return DeepResearchTool(
         name=name,
-        description=DESCRIPTION,
+        description=_DESCRIPTION,
         args_schema=Question,
         response_format="content_and_artifact",
         strategy=strategy,

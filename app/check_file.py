@@ -50,7 +50,7 @@ Outcome = Literal[
 ]
 """Verdict on a statement. `source not reachable`: a cited source could not be read, and the others do not settle it.
 `no source`: it cites no existing source. Without a model, only numbers and quotations are looked up."""
-WRONG = ("contradicted", "not in the source", "numbers not found")
+_WRONG = ("contradicted", "not in the source", "numbers not found")
 
 
 class CheckedStatement(NamedTuple):
@@ -88,7 +88,7 @@ class CheckedFile(NamedTuple):
     @property
     def is_wrong(self) -> bool:
         """Whether a cited source contradicts a statement, or does not say it."""
-        return any(statement.outcome in WRONG for statement in self.statements)
+        return any(statement.outcome in _WRONG for statement in self.statements)
 
     @property
     def notes(self) -> list[str]:
@@ -100,7 +100,7 @@ class CheckedFile(NamedTuple):
         """Return at most `most` verdicts as a Markdown table; if some are left out, wrong statements come first."""
         shown: Sequence[CheckedStatement] = self.statements
         if len(shown) > most:
-            shown = sorted(shown, key=lambda statement: statement.outcome not in WRONG)[:most]
+            shown = sorted(shown, key=lambda statement: statement.outcome not in _WRONG)[:most]
         rows = [
             f"| {_cell(words)} | {outcome} | {', '.join(map(str, sources))} | {_cell(passage)} |"
             for words, outcome, sources, passage in shown

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from .commands import Outlet
 
 
-MODEL = click.option(
+_MODEL = click.option(
     "--model",
     metavar="NAME",
     help="Model for all roles: `openai:NAME` (OpenAI, or the server at OPENAI_BASE_URL), `PROVIDER:NAME` for another "
     "provider, or `extractive`, which needs no key and no network.",
 )
-LIMIT = click.option(
+_LIMIT = click.option(
     "--limit",
     multiple=True,
     metavar="NAME=VALUE",
     help="Set a limit, e.g. max_cycles=4 (repeatable); `deep-research limits` lists them all.",
 )
-NO_TRACE = click.option(
+_NO_TRACE = click.option(
     "--no-trace", is_flag=True, help="Do not send prompts and passages to the tracing service set in the environment."
 )
-OPTIONS = (
+_OPTIONS = (
     click.option("--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder to search (repeatable)."),
     click.option("--attach", multiple=True, type=click.Path(), metavar="FILE", help="File to search (repeatable)."),
     click.option("--no-web", is_flag=True, help="Search your documents only."),
@@ -76,7 +76,7 @@ OPTIONS = (
         help="Whether to check each sentence of the report against its sources: off (no check), check (mark "
         "unsupported sentences), or repair (correct them, and mark the rest; the default).",
     ),
-    MODEL,
+    _MODEL,
     click.option(
         "--window", metavar="TOKENS", help="Context window of the model in tokens, if deep-research does not know it."
     ),
@@ -89,15 +89,15 @@ OPTIONS = (
         help="Give the model small tasks (single facts, short forms, few rounds). Default: only if it seems to need "
         "them.",
     ),
-    LIMIT,
-    NO_TRACE,
+    _LIMIT,
+    _NO_TRACE,
 )
-GARBAGE = (50_000, 50)
+_GARBAGE = (50_000, 50)
 """Garbage collector thresholds: new objects before a young collection, and young collections before an older one."""
-DATA_DIR = click.option(
+_DATA_DIR = click.option(
     "--data-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for runs and document indexes."
 )
-FORMAT = click.option(
+_FORMAT = click.option(
     "--format",
     "output_format",
     type=click.Choice(["md", "json"]),
@@ -105,17 +105,17 @@ FORMAT = click.option(
     show_default=True,
     help="Output format.",
 )
-REPORT_FORMAT = click.option(
+_REPORT_FORMAT = click.option(
     "--format",
     "output_format",
     type=click.Choice(["md", "json"]),
     help="Output format: the report as Markdown, or the report and its sources as JSON. Default: from the suffix of "
     "the --out file, as for `export` (where .json means the whole run), otherwise md.",
 )
-JSON = click.option(
+_JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print packets as JSON lines instead of the progress and the report."
 )
-OUT = click.option(
+_OUT = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     callback=lambda _context, _option, path: None if path == Path("-") else path,
@@ -125,7 +125,7 @@ OUT = click.option(
 
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for run settings to a command."""
-    for option in reversed(OPTIONS):
+    for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
@@ -182,10 +182,10 @@ def cli(log: TextIO | None) -> None:
     is_flag=True,
     help="Stop after planning, and estimate model calls, tokens, cost and time. `resume` executes the plan.",
 )
-@OUT
-@REPORT_FORMAT
-@JSON
-@DATA_DIR
+@_OUT
+@_REPORT_FORMAT
+@_JSON
+@_DATA_DIR
 def ask(
     question: tuple[str, ...], out: Path | None, output_format: Format | None, as_json: bool, **options: Any
 ) -> int:
@@ -209,13 +209,13 @@ def ask(
     is_flag=True,
     help="Delete the stored states of the run that cannot be read, and continue from the last readable one.",
 )
-@MODEL
-@LIMIT
-@NO_TRACE
-@OUT
-@REPORT_FORMAT
-@JSON
-@DATA_DIR
+@_MODEL
+@_LIMIT
+@_NO_TRACE
+@_OUT
+@_REPORT_FORMAT
+@_JSON
+@_DATA_DIR
 def resume(
     thread: str, words: str, answer: str, out: Path | None, output_format: Format | None, as_json: bool, **options: Any
 ) -> int:
@@ -232,7 +232,7 @@ def resume(
 
 
 @cli.command()
-@DATA_DIR
+@_DATA_DIR
 def runs(data_dir: Path | None) -> int:
     """List all runs, latest first."""
     from .stored import list_runs
@@ -242,7 +242,7 @@ def runs(data_dir: Path | None) -> int:
 
 @cli.command()
 @click.argument("words")
-@DATA_DIR
+@_DATA_DIR
 def search(words: str, data_dir: Path | None) -> int:
     """Search the pages that your finished runs have read; prints passages with their sources, best first."""
     from .stored import search_runs
@@ -252,11 +252,11 @@ def search(words: str, data_dir: Path | None) -> int:
 
 @cli.command()
 @click.argument("thread")
-@FORMAT
+@_FORMAT
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the packets of the run as JSON lines, as they were emitted."
 )
-@DATA_DIR
+@_DATA_DIR
 def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | None) -> int:
     """Show a run: its plan, research and report."""
     if as_json and output_format == "json":
@@ -269,7 +269,7 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
 
 @cli.command()
 @click.argument("thread")
-@OUT
+@_OUT
 @click.option(
     "--format",
     "export_format",
@@ -282,7 +282,7 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
     help="How much of the check html, docx and pdf show: none, short (statements that were corrected, marked or not "
     "verified; default for docx and pdf), or full (each sentence with its passages; default for html).",
 )
-@DATA_DIR
+@_DATA_DIR
 def export(thread: str, out: Path | None, **options: Any) -> int:
     """Export a finished run.
 
@@ -297,7 +297,7 @@ def export(thread: str, out: Path | None, **options: Any) -> int:
 
 @cli.command("open")
 @click.argument("thread")
-@DATA_DIR
+@_DATA_DIR
 def open_page(thread: str, data_dir: Path | None) -> int:
     """Open the report of a finished run in the browser, with the passage behind each citation."""
     from .stored import open_run
@@ -308,7 +308,7 @@ def open_page(thread: str, data_dir: Path | None) -> int:
 @cli.command()
 @click.argument("thread")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@DATA_DIR
+@_DATA_DIR
 def delete(thread: str, yes: bool, data_dir: Path | None) -> int:
     """Delete a run, including the stored texts of its sources."""
     from .stored import delete_run
@@ -323,7 +323,7 @@ def delete(thread: str, yes: bool, data_dir: Path | None) -> int:
     metavar="NAME",
     help="Judge each statement again with this model. Default: show the stored verdicts.",
 )
-@DATA_DIR
+@_DATA_DIR
 def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
     """Show the verdicts on a finished report, and whether the stored source texts are unchanged.
 
@@ -349,10 +349,10 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
     type=click.Choice(["md", "html", "json"]),
     help="Output format. Default: from the suffix of the --out file (.html, .json), otherwise md.",
 )
-@MODEL
-@LIMIT
-@NO_TRACE
-@OUT
+@_MODEL
+@_LIMIT
+@_NO_TRACE
+@_OUT
 def check(file: str, output_format: CheckFormat | None, out: Path | None, repair: bool, **options: Any) -> int:
     """Check a report from elsewhere against the sources it cites.
 
@@ -371,11 +371,11 @@ def check(file: str, output_format: CheckFormat | None, out: Path | None, repair
 
 @cli.command()
 @click.argument("thread")
-@MODEL
-@LIMIT
-@NO_TRACE
-@OUT
-@DATA_DIR
+@_MODEL
+@_LIMIT
+@_NO_TRACE
+@_OUT
+@_DATA_DIR
 @click.option(
     "--if-changed",
     is_flag=True,
@@ -398,9 +398,9 @@ def refresh(thread: str, out: Path | None, data_dir: Path | None, if_changed: bo
 
 
 @cli.command()
-@OUT
-@REPORT_FORMAT
-@DATA_DIR
+@_OUT
+@_REPORT_FORMAT
+@_DATA_DIR
 def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) -> int:
     """Run a demo on short articles about lighthouses; needs no key and no network."""
     from .commands import run_demo
@@ -420,7 +420,7 @@ def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) 
 @click.option(
     "--port", type=click.IntRange(1, 65535), help="Port to listen on. Default: 2024, or a free port if it is taken."
 )
-@DATA_DIR
+@_DATA_DIR
 def serve(**options: Any) -> int:
     """Start the server with the web page.
 
@@ -442,7 +442,7 @@ def limits() -> int:
 
 @cli.command()
 @with_settings
-@DATA_DIR
+@_DATA_DIR
 def mcp(**options: Any) -> int:
     """Serve research to other agents through the Model Context Protocol, over standard input and output.
 
@@ -461,7 +461,7 @@ def mcp(**options: Any) -> int:
     is_flag=True,
     help="Call the model a few times to find out what it can do, and search once with each engine (one credit each).",
 )
-@DATA_DIR
+@_DATA_DIR
 def doctor(is_trial: bool, **options: Any) -> int:
     """Show what is configured, what is missing, and which setting fixes it.
 
@@ -490,7 +490,7 @@ def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Ou
 def main() -> None:
     """Run the command; report usage errors in one line, without a traceback."""
     # Imports create 250 000 objects and no garbage: the default thresholds would cost a tenth of the start-up time.
-    gc.set_threshold(*GARBAGE)
+    gc.set_threshold(*_GARBAGE)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):

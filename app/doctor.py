@@ -44,12 +44,12 @@ from .stream import read_packet
 from .terminal import put_out, say
 from .words import DONE, REFUSED, counted
 
-QUERY = "lighthouse"
-UNUSED = "(used only if --engine names it)"
-OUTSIDE = "https://example.com"
-STANDARD_RUN = Speed(12_000, 1_600)
+_QUERY = "lighthouse"
+_UNUSED = "(used only if --engine names it)"
+_OUTSIDE = "https://example.com"
+_STANDARD_RUN = Speed(12_000, 1_600)
 """Uncached input tokens and output tokens of a standard run over five short documents."""
-EVERY, MOST_LINES = 100, 100
+_EVERY, _MOST_LINES = 100, 100
 """Minimum number of documents per progress line, and maximum number of such lines."""
 
 
@@ -162,7 +162,7 @@ def _engines(context: Context) -> str:
 
 
 def _proxy(context: Context) -> str:
-    if not (proxy := usable_proxy(OUTSIDE)):
+    if not (proxy := usable_proxy(_OUTSIDE)):
         return "none for https (HTTPS_PROXY, NO_PROXY)"
     pages = "web pages are read without it (trust_proxy)"
     if context.trust_proxy:
@@ -192,7 +192,7 @@ def _documents(context: Context) -> Iterator[Diagnosis]:
 
 
 def _say_indexed(done: int, total: int) -> None:
-    if done % max(EVERY, total // MOST_LINES) == 0:
+    if done % max(_EVERY, total // _MOST_LINES) == 0:
         say(f"documents indexed: {done} of {total}")
 
 
@@ -244,7 +244,7 @@ async def _checks(role: Role, context: Context) -> list[Check]:
         return [Check("answer", is_ok=False, words=str(explain_any(error, role, profile.name)))]
     checks = [check_rung(ability), last]
     if speed:
-        minutes = max(1, round((STANDARD_RUN.read / speed.read + STANDARD_RUN.written / speed.written) / 60))
+        minutes = max(1, round((_STANDARD_RUN.read / speed.read + _STANDARD_RUN.written / speed.written) / 60))
         pace = f"Reads about {about(speed.read)} tokens a second, writes about {about(speed.written)}"
         words = f"{pace}: a standard run over a few short documents takes about {minutes} min."
         checks.insert(1, Check("speed", is_ok=True, words=words))
@@ -261,14 +261,14 @@ async def _try_engines(context: Context) -> list[Diagnosis]:
             found[:-1] = [tried._replace(state="note") for tried in found[:-1]]
             break
     unused = [await _try_engine(engine, context) for engine in other_engines(context)]
-    return [*found, *(tried._replace(state="note", text=f"{tried.text} {UNUSED}") for tried in unused)]
+    return [*found, *(tried._replace(state="note", text=f"{tried.text} {_UNUSED}") for tried in unused)]
 
 
 async def _try_engine(engine: SearchEngine, context: Context) -> Diagnosis:
     has_key = bool(getattr(engine, "key", ""))
     what, well = (f"key of {engine.title}", "accepted") if has_key else (f"search with {engine.title}", "works")
     try:
-        await ask(engine, QUERY, 1, context.limits.search_seconds, Meter())
+        await ask(engine, _QUERY, 1, context.limits.search_seconds, Meter())
     except EngineFailed as error:
         return Diagnosis("failed", what, error.words)
     except Exception as error:  # noqa: BLE001 - third-party engines have their own errors

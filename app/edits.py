@@ -13,12 +13,12 @@ from ..core.records.research import NO_RUN
 from ..core.run.errors import UserMistake
 from ..state import ResearchState
 
-RESULTS_WAIT = (
+_RESULTS_WAIT = (
     "The thread is in the middle of a step: {finished} of {all} branches have finished, and editing the state would "
     "lose their results. To keep them, resume the run first, send a message as a run with the command "
     '{{"update": {{"messages": [...]}}}} (in Python Command(update=...)), or edit an earlier checkpoint.'
 )
-SCOPE_IS_FIXED = (
+_SCOPE_IS_FIXED = (
     "The state was not changed: `scope` (the sources that a question may search) is fixed when the question begins. "
     "Ask again with other settings."
 )
@@ -35,7 +35,7 @@ def check_nothing_is_lost(latest: StateSnapshot, checkpoint_id: str | None) -> N
     """
     is_latest = checkpoint_id in (None, latest.config["configurable"].get("checkpoint_id"))
     if is_latest and (finished := sum(task.result is not None for task in latest.tasks)):
-        raise EditRefused(RESULTS_WAIT.format(finished=finished, all=len(latest.tasks)))
+        raise EditRefused(_RESULTS_WAIT.format(finished=finished, all=len(latest.tasks)))
 
 
 def read_values(values: Any, current: Mapping[str, Any]) -> Any:
@@ -56,7 +56,7 @@ def read_values(values: Any, current: Mapping[str, Any]) -> Any:
         # Only JSON clients are restricted; Python callers pass records.
         is_json = any(isinstance(record, Mapping) for record in given)
         if is_json and any(record.scope != scope for record in records):
-            raise EditRefused(SCOPE_IS_FIXED)
+            raise EditRefused(_SCOPE_IS_FIXED)
     if isinstance(changed.get("transcript"), list):
         changed["transcript"] = Overwrite(changed["transcript"])
     return changed

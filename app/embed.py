@@ -51,7 +51,7 @@ from .words import GRAPHS, MARK, Strategy, check_strategy
 
 RECURSION_LIMIT = 500
 """Maximum number of supersteps in a run; several times more than the default limits need."""
-PARENT_TASK, PARENT_SAVER, PARENT_RUNTIME = "__pregel_task_id", "__pregel_checkpointer", "__pregel_runtime"
+_PARENT_TASK, _PARENT_SAVER, _PARENT_RUNTIME = "__pregel_task_id", "__pregel_checkpointer", "__pregel_runtime"
 """Config keys with which LangGraph describes the parent to a nested graph; the server sets the saver key too."""
 NOT_WAITING = 'goto "__end__" closes a run that is waiting for an answer, but this run is not waiting.'
 
@@ -127,7 +127,7 @@ class LeasedGraph(DrawableGraph):
         if not (messages := messages_with_files(holder)):
             return given, config, None
         own = self._configurable(config)
-        runtime, saver = own.get(PARENT_RUNTIME), own.get(PARENT_SAVER, self.checkpointer)
+        runtime, saver = own.get(_PARENT_RUNTIME), own.get(_PARENT_SAVER, self.checkpointer)
         thread = str(own.get("thread_id") or uuid.uuid4())
         contexts = (context, getattr(runtime, "context", None))
         settings = with_configurable(next((found for found in contexts if isinstance(found, Context)), None), own)
@@ -142,24 +142,24 @@ class LeasedGraph(DrawableGraph):
 
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
         given = self._configurable(config)
-        leases = getattr(given.get(PARENT_SAVER, self.checkpointer), "leases", None)
+        leases = getattr(given.get(_PARENT_SAVER, self.checkpointer), "leases", None)
         # In a node, the thread belongs to the parent graph.
-        if leases is None or not given.get("thread_id") or PARENT_TASK in given:
+        if leases is None or not given.get("thread_id") or _PARENT_TASK in given:
             return nullcontext()
         held: AbstractAsyncContextManager[Lease] = leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
         return held
 
     def _is_traced(self, config: RunnableConfig | None, context: object = None) -> bool:
         given = self._configurable(config)
-        return is_traced(context, getattr(given.get(PARENT_RUNTIME), "context", None), given)
+        return is_traced(context, getattr(given.get(_PARENT_RUNTIME), "context", None), given)
 
     def _with_store(self, config: RunnableConfig | None) -> RunnableConfig | None:
         """Return the config, with our store added if the parent graph has none."""
-        runtime = self._configurable(config).get(PARENT_RUNTIME)
+        runtime = self._configurable(config).get(_PARENT_RUNTIME)
         if not isinstance(runtime, Runtime) or runtime.store is not None:
             return config
         lent = ensure_config(config)
-        lent["configurable"][PARENT_RUNTIME] = runtime.override(store=self.store)
+        lent["configurable"][_PARENT_RUNTIME] = runtime.override(store=self.store)
         return lent
 
     def _configurable(self, config: RunnableConfig | None) -> dict[str, Any]:
@@ -238,7 +238,7 @@ class ResearchGraph(LeasedGraph):
         return None if loop is asyncio.get_running_loop() else loop
 
     def _saver_loop(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
-        saver = self._configurable(config).get(PARENT_SAVER, self.checkpointer)
+        saver = self._configurable(config).get(_PARENT_SAVER, self.checkpointer)
         loop: asyncio.AbstractEventLoop | None = getattr(saver, "loop", None)
         return loop
 

@@ -26,12 +26,12 @@ Value = TypeVar("Value")
 
 KEPT = "kept"
 """Exception note that marks a `UserMistake` after which the run can be resumed."""
-NO_RUN = RunName("", None)
-STOP_SECONDS = 1.2
+_NO_RUN = RunName("", None)
+_STOP_SECONDS = 1.2
 """Seconds to wait for a clean stop; checkpoints on disk are always consistent."""
-STOPPING = (signal.SIGINT, signal.SIGTERM)
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
 """Sent by Ctrl-C, and by service managers and `kill`."""
-SHOW_CURSOR = "\x1b[?25h"
+_SHOW_CURSOR = "\x1b[?25h"
 
 
 def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, int]:
@@ -44,7 +44,7 @@ def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, i
     return carried_out
 
 
-def reported(work: Callable[[], int], name: RunName = NO_RUN, outlet: Output | PacketLines | None = None) -> int:
+def reported(work: Callable[[], int], name: RunName = _NO_RUN, outlet: Output | PacketLines | None = None) -> int:
     """Run a command; turn an error into one line and an exit code, and send a final stop packet to `outlet`."""
     if unknown := _unknown_variables():
         say(f"Warning: {unknown}.")
@@ -100,13 +100,13 @@ def _unknown_variables() -> str:
     )
 
 
-def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = NO_RUN) -> Value:
+def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = _NO_RUN) -> Value:
     """Run a coroutine on a new event loop; Ctrl-C or SIGTERM cancels it and raises `KeyboardInterrupt`.
 
-    If it does not stop within `STOP_SECONDS`, or at a second signal, the process exits and says how to resume the run.
+    If it does not stop within `_STOP_SECONDS`, or at a second signal, the process exits and says how to resume the run.
     """
-    before, is_stopped = {number: signal.getsignal(number) for number in STOPPING}, threading.Event()
-    clock = threading.Timer(STOP_SECONDS, _end, (name,))
+    before, is_stopped = {number: signal.getsignal(number) for number in _STOPPING}, threading.Event()
+    clock = threading.Timer(_STOP_SECONDS, _end, (name,))
     clock.daemon = True
 
     async def main() -> Value:
@@ -120,7 +120,7 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = NO_RUN) 
             clock.start()
             loop.call_soon_threadsafe(task.cancel)
 
-        for number in STOPPING:
+        for number in _STOPPING:
             if before[number] is not signal.SIG_IGN:
                 signal.signal(number, stop)
         return await work
@@ -139,7 +139,7 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = NO_RUN) 
 
 def _end(name: RunName) -> NoReturn:
     # Uses neither streams nor locks, since the main thread may hold them.
-    cursor = SHOW_CURSOR if is_terminal(sys.stderr) else ""
+    cursor = _SHOW_CURSOR if is_terminal(sys.stderr) else ""
     try:
         os.write(2, f"{cursor}\n{_last_words(name)}\n".encode(errors="replace"))
     finally:

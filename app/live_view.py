@@ -19,9 +19,9 @@ from ..state import ResearchState
 from .progress import PlainLines, ProgressView, describe, describe_index, is_completed, is_report_start, shorten
 from .words import counted
 
-SHOWN_RESEARCHERS = 6
+_SHOWN_RESEARCHERS = 6
 """Maximum number of researchers shown; the latest are kept."""
-SHOWN_CHARACTERS = 4000
+_SHOWN_CHARACTERS = 4000
 """Number of characters kept from the end of the text being written."""
 
 
@@ -94,7 +94,7 @@ class LiveView(ProgressView):
             case _ if is_report_start(packet):
                 self.is_writing, self.activity, self.written = True, "", ""
             case packets.MessageDelta() if self.is_writing:
-                self.written = (self.written + clean(packet.content))[-SHOWN_CHARACTERS:]
+                self.written = (self.written + clean(packet.content))[-_SHOWN_CHARACTERS:]
             case _ if branch in self.researchers:
                 _follow(self.researchers[branch], packet)
 
@@ -139,7 +139,7 @@ class LiveView(ProgressView):
     def _work(self) -> list[Text]:
         """Return two lines per researcher, then what the run is doing or waiting for."""
         lines: list[Text] = []
-        for researcher in list(self.researchers.values())[-SHOWN_RESEARCHERS:]:
+        for researcher in list(self.researchers.values())[-_SHOWN_RESEARCHERS:]:
             style = "green" if researcher.is_done else "yellow"
             lines += [Text.assemble(("● ", style), researcher.task), Text(f"  {researcher.doing}", style="dim")]
         if self.plan and self.activity:

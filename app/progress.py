@@ -21,11 +21,11 @@ from ..state import ResearchState
 from .terminal import ReaderGone, put_out, say
 from .words import counted, counts_line, in_words
 
-WIDTH = 100
+_WIDTH = 100
 """Maximum length of a task or query in a line, in characters."""
-EVERY = 100
+_EVERY = 100
 """Number of documents indexed between two progress lines."""
-WAIT_SECONDS = 10.0
+_WAIT_SECONDS = 10.0
 """Seconds between two lines that say what the run is waiting for."""
 
 
@@ -226,11 +226,11 @@ class PlainLines(ProgressView):
         self.clock = clock or SystemClock()
 
     async def during(self, work: Awaitable[Value]) -> Value:
-        """Await `work`; every `WAIT_SECONDS`, print what it is waiting for."""
+        """Await `work`; every `_WAIT_SECONDS`, print what it is waiting for."""
 
         async def report() -> None:
             while True:
-                await self.clock.sleep(WAIT_SECONDS)
+                await self.clock.sleep(_WAIT_SECONDS)
                 self.print(self.pending or "still running")
 
         reporting = asyncio.create_task(report())
@@ -249,7 +249,7 @@ class PlainLines(ProgressView):
                 self.plan.append(packet.content)
             case packets.SectionEnd() if turn == self.plan_turn:
                 self.print(f"plan:\n{''.join(self.plan).strip()}")
-            case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % EVERY == 0:
+            case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % _EVERY == 0:
                 self.print(describe_index(packet))
             case packets.EstimateMade():
                 self.print(describe(packet))
@@ -277,9 +277,9 @@ def is_report_start(packet: AnyPacket) -> bool:
 
 
 def shorten(words: str) -> str:
-    """Shorten a text to one line of at most `WIDTH` characters."""
+    """Shorten a text to one line of at most `_WIDTH` characters."""
     line = " ".join(clean(words).split())
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 
 
 class PacketLines(ProgressView):

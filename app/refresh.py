@@ -41,7 +41,7 @@ from .terminal import check_output, deliver, say
 from .words import CHANGED, DONE, FAILED, counted
 
 State = Literal["holds", "changed", "unchecked"]
-STATES: Mapping[State, str] = {"changed": "Changed", "unchecked": "Can no longer be checked"}
+_STATES: Mapping[State, str] = {"changed": "Changed", "unchecked": "Can no longer be checked"}
 """Heading shown for each state of a sentence that no longer holds."""
 _JUDGED: Mapping[str, str] = {
     "contradicted": "the source says something else now",
@@ -49,9 +49,9 @@ _JUDGED: Mapping[str, str] = {
     "wrong_source": "another source says it now, and this one no longer does",
 }
 """Description of each verdict of the model, for the reader."""
-REWORDED = "the source words it differently now, or no longer says it"
-NOT_KEPT = "the text that was read for the report is no longer stored"
-ONLY_EXCERPT = "only a search excerpt was read for the report, and the page does not contain these words"
+_REWORDED = "the source words it differently now, or no longer says it"
+_NOT_KEPT = "the text that was read for the report is no longer stored"
+_ONLY_EXCERPT = "only a search excerpt was read for the report, and the page does not contain these words"
 _MARKUP = re.compile(r"[*_`#>|]+|^\s*[-+•]\s")
 
 
@@ -98,7 +98,7 @@ class Refreshed(NamedTuple):
         """Return the result as Markdown."""
         head = [f"# {plain_line(self.title)}", f"**{self.summary}.**", plain_line(self.dates)]
         shown = [
-            f"**{STATES[state]}**\n\n```diff\n{'-' if state == 'changed' else ' '} {words}\n```\n\n"
+            f"**{_STATES[state]}**\n\n```diff\n{'-' if state == 'changed' else ' '} {words}\n```\n\n"
             + "\n\n".join(grounds)
             for words, state, grounds in self.sentences
             if state != "holds"
@@ -226,10 +226,10 @@ class _Comparison:
             if not self._now[key].texts:
                 reason, state = self._now[key].reason, "unchecked"
             elif not reason and (is_excerpt or not before):
-                reason, state = ONLY_EXCERPT if is_excerpt else NOT_KEPT, "unchecked"
+                reason, state = _ONLY_EXCERPT if is_excerpt else _NOT_KEPT, "unchecked"
             after = self._verifier.passage(unit, key).quote
             quotes = [f"> {title}: {plain_line(words)}" for title, words in (("Then", before), ("Now", after)) if words]
-            yield state, "\n\n".join([f"{self.name(key)}: {plain_line(reason or REWORDED)}.", *quotes])
+            yield state, "\n\n".join([f"{self.name(key)}: {plain_line(reason or _REWORDED)}.", *quotes])
 
     def name(self, key: str) -> str:
         """Return the number, title and location of a source as Markdown."""

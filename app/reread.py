@@ -25,8 +25,8 @@ from ..tools.tool import Hit, ToolContext
 from ..tools.use import meter_for_run
 from .terminal import say
 
-NOT_ASKED = "it came from one of the app's own tools, which are not called again"
-NO_DOCUMENT = "the document no longer exists"
+_NOT_ASKED = "it came from one of the app's own tools, which are not called again"
+_NO_DOCUMENT = "the document no longer exists"
 _WEB = ("http://", "https://")
 
 
@@ -59,7 +59,7 @@ async def reread(
     ]
     for note in asked_notes(tool_context.meter.asked):
         on_notice(f"Note: {note}")
-    unasked = {source.key: Reread(source, (), NOT_ASKED) for source in sources}
+    unasked = {source.key: Reread(source, (), _NOT_ASKED) for source in sources}
     return unasked | {read.source.key: read for read in found}, tool_context.meter.spent(tool_names.OPEN_URL)
 
 
@@ -83,7 +83,7 @@ async def _read_pages(sources: Sequence[Source], context: Context, tool_context:
 
 def _read_documents(sources: Sequence[Source], context: Context) -> list[Reread]:
     if not sources or not context.docs:
-        return [Reread(source, (), NO_DOCUMENT) for source in sources]
+        return [Reread(source, (), _NO_DOCUMENT) for source in sources]
     library = Library(context)
     try:
         status = library.refresh()
@@ -98,7 +98,7 @@ def _read_documents(sources: Sequence[Source], context: Context) -> list[Reread]
     return [
         _reread(source, document.source, document.text)
         if (document := found[source.key])
-        else Reread(source, (), reasons.get(source.address, NO_DOCUMENT))
+        else Reread(source, (), reasons.get(source.address, _NO_DOCUMENT))
         for source in sources
     ]
 

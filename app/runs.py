@@ -44,8 +44,8 @@ from .progress import ProgressView, estimate_line
 from .stream import apackets
 from .words import Strategy, default_strategy, strategy_of
 
-APPROVED = "yes"
-REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
+_APPROVED = "yes"
+_REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
 KEY = "settings"
 """Store key of the notes, in the namespace of the thread's page texts."""
 
@@ -119,7 +119,7 @@ class StoredRun(NamedTuple):
         if self.is_planned:
             known = self.waiting.get("estimate")
             line = f"\n\nEstimated: {estimate_line(Estimate(**known))}." if known else ""
-            return f"{self.waiting['plan']}{line}\n\n{self.waiting.get('note') or REVIEW}"
+            return f"{self.waiting['plan']}{line}\n\n{self.waiting.get('note') or _REVIEW}"
         return str(self.waiting.get("question", ""))
 
     @property
@@ -236,7 +236,7 @@ class RunBook(NamedTuple):
             if given:
                 await self._notes(thread).remember(choices, context)
             if stored.is_planned and not answer and not context.review_plan:
-                answer = APPROVED
+                answer = _APPROVED
             if not answer and (stored.asks or not stored.is_unfinished):
                 return stored
             context = context.model_copy(update={"review_plan": True}) if is_estimate else context

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 from ..core.run.errors import DeepResearchError, UnknownSetting
 from ..core.run.settings import read_context
 
-SETTINGS = {"model": "models", "domain": "domains_allow", "not_domain": "domains_deny", "after": "published_after"}
+_SETTINGS = {"model": "models", "domain": "domains_allow", "not_domain": "domains_deny", "after": "published_after"}
 """Setting name for each option whose name differs from its setting."""
-WAIT_SECONDS = 0.5
+_WAIT_SECONDS = 0.5
 """Seconds to wait for the database; short, because the user is stopping the command."""
 SHOWN = 6
 """Number of characters shown of a generated id."""
-BEGINNING = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{5,}")
+_BEGINNING = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{5,}")
 """An argument that may be the beginning of a run's id."""
-ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def settings_from_options(
@@ -34,14 +34,14 @@ def settings_from_options(
 ) -> dict[str, Any]:
     """Convert command-line options to settings; raises `UnknownSetting`.
 
-    Values in `options` are passed through unchanged, renamed as in `SETTINGS`.
+    Values in `options` are passed through unchanged, renamed as in `_SETTINGS`.
     """
     if "" in (*docs, *attach) or options.get("model") == "":
         raise UnknownSetting("--docs, --attach and --model need a name, but one is empty; is a shell variable unset?")
     folders, files = [_expanded(path) for path in docs], [_expanded(path) for path in attach]
     for folder in (file for file in files if file.is_dir()):
         raise UnknownSetting(f"--attach {str(folder)!r}: this is a folder; use --docs for folders.")
-    given = {SETTINGS.get(name, name): value for name, value in options.items() if value}
+    given = {_SETTINGS.get(name, name): value for name, value in options.items() if value}
     if docs or attach:
         # Absolute, since a run may be resumed from another folder.
         given["docs"] = tuple(path.absolute() for path in (*folders, *files))
@@ -85,7 +85,7 @@ class RunName(NamedTuple):
     @property
     def shown(self) -> str:
         """The name as messages show it; an id is cut to its first characters, which commands accept too."""
-        return self.thread[:SHOWN] if ID.fullmatch(self.thread) else self.thread
+        return self.thread[:SHOWN] if _ID.fullmatch(self.thread) else self.thread
 
     def command(self, verb: str) -> str:
         """Return a command line for this run."""
@@ -102,7 +102,7 @@ class RunName(NamedTuple):
 
 def whole_name(thread: str, data_dir: Path | None) -> str:
     """Complete the beginning of an id to the id of a run; a run's name or an ambiguous text is returned unchanged."""
-    if not BEGINNING.fullmatch(thread) or RunName(thread, data_dir).is_stored():
+    if not _BEGINNING.fullmatch(thread) or RunName(thread, data_dir).is_stored():
         return thread
     found = _stored_ids(f"{thread.lower()}%", data_dir)
     return found[0] if len(found) == 1 else thread
@@ -114,7 +114,7 @@ def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
     query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
     try:
         # Uses a new connection, since the run's own may be busy or closed.
-        rows = look_up(runs_location(data_folder(data_dir)), query, pattern, seconds=WAIT_SECONDS)
+        rows = look_up(runs_location(data_folder(data_dir)), query, pattern, seconds=_WAIT_SECONDS)
         return [str(row[0]) for row in rows]
     except DeepResearchError:
         return []

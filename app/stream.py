@@ -37,15 +37,15 @@ from .embed import ResearchGraph, thread_config
 from .loops import CANCEL_SECONDS, StreamEnd, iterate, pump
 from .words import GRAPHS
 
-ELAPSED_SECONDS = 1.0
+_ELAPSED_SECONDS = 1.0
 """Seconds between two packets with the elapsed time."""
 Message = str | Mapping[str, Any] | Command[Any] | None
 """The user's text, an input for the graph, a command, or None to resume a stopped run."""
 Thread = str | RunnableConfig | None
 """Name of a thread, or a config that contains its id; None for a graph without a checkpointer."""
-UNFINISHED = "The run was stopped before it finished."
-SILENCE, SECOND = object(), object()
-"""Timer events in the queue of stream parts: no part has arrived for a while; `ELAPSED_SECONDS` have passed."""
+_UNFINISHED = "The run was stopped before it finished."
+_SILENCE, _SECOND = object(), object()
+"""Timer events in the queue of stream parts: no part has arrived for a while; `_ELAPSED_SECONDS` have passed."""
 
 
 async def apackets(
@@ -143,7 +143,7 @@ class PacketReader:
             while not isinstance(part := await _next(parts, quiet_since + silence_seconds), StreamEnd):
                 for packet in self._packets_of(part):
                     yield packet
-                if part is not SECOND:
+                if part is not _SECOND:
                     quiet_since = loop.time()
             if part.error:
                 raise part.error
@@ -154,8 +154,8 @@ class PacketReader:
 
     async def _tick(self, parts: asyncio.Queue[Any]) -> None:
         while True:
-            await self._clock.sleep(ELAPSED_SECONDS - self._elapsed() % ELAPSED_SECONDS)
-            parts.put_nowait(SECOND)
+            await self._clock.sleep(_ELAPSED_SECONDS - self._elapsed() % _ELAPSED_SECONDS)
+            parts.put_nowait(_SECOND)
 
     def _elapsed(self) -> float:
         """Return the seconds since the start, rounded to milliseconds."""
@@ -165,12 +165,12 @@ class PacketReader:
         """Yield the packet of a stream part, after elapsed-time packets for the time before it."""
         placement = Placement(turn_index=0)
         if self._has_time:
-            before, self._marks = self._marks, int(self._elapsed() / ELAPSED_SECONDS)
+            before, self._marks = self._marks, int(self._elapsed() / _ELAPSED_SECONDS)
             for mark in range(before + 1, self._marks + 1):
-                yield ElapsedTime(placement=placement, elapsed_seconds=mark * ELAPSED_SECONDS)
-        if part is SILENCE:
+                yield ElapsedTime(placement=placement, elapsed_seconds=mark * _ELAPSED_SECONDS)
+        if part is _SILENCE:
             yield ChatHeartbeat(placement=placement, elapsed_seconds=self._elapsed())
-        elif part is not SECOND and (packet := self._take(part)):
+        elif part is not _SECOND and (packet := self._take(part)):
             yield packet
 
     def _take(self, part: dict[str, Any]) -> AnyPacket | None:
@@ -217,7 +217,7 @@ async def _next(parts: asyncio.Queue[Any], end: float) -> Any:
         async with asyncio.timeout_at(end):
             return await parts.get()
     except TimeoutError:
-        return SILENCE
+        return _SILENCE
 
 
 @contextmanager
@@ -269,7 +269,7 @@ async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) 
     stop = OverallStop(
         placement=Placement(turn_index=turns[-1] if turns else 0),
         stop_reason="failed",
-        message=UNFINISHED,
+        message=_UNFINISHED,
         is_resumable=True,
         elapsed_seconds=run.active_seconds,
     )

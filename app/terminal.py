@@ -17,9 +17,9 @@ from ..core.run.conversation import clean
 from ..core.run.errors import DeepResearchError, UserMistake
 from .words import Format
 
-PAGE_WIDTH = 100
+_PAGE_WIDTH = 100
 """Maximum width of a report on a terminal, in columns."""
-LINE_BYTES = 4096
+_LINE_BYTES = 4096
 """Maximum size of a typed line; terminals do not deliver longer ones."""
 
 
@@ -84,7 +84,7 @@ def typed_lines() -> Iterator[list[str]]:
     terminal = sys.stdin.fileno()
 
     def take() -> None:
-        typed = os.read(terminal, LINE_BYTES)
+        typed = os.read(terminal, _LINE_BYTES)
         if not typed:
             loop.remove_reader(terminal)
         lines.extend(filter(None, [clean(typed.decode(errors="replace")).strip()]))
@@ -165,7 +165,7 @@ def put_out_report(text: str) -> None:
             if opening.type == "link_open" and words.content.isdigit():
                 words.content = f"[{words.content}]"
     console = Console()
-    console.print(rendered, width=min(console.width, PAGE_WIDTH))
+    console.print(rendered, width=min(console.width, _PAGE_WIDTH))
 
 
 def deliver(report: str | bytes, path: Path | None) -> bool:

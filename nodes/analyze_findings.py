@@ -16,7 +16,7 @@ from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import finding_packets
 
-HEAD = "Analysis, which rests on the findings and is no source of its own:"
+_HEAD = "Analysis, which rests on the findings and is no source of its own:"
 
 
 async def analyze_findings(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
@@ -48,8 +48,8 @@ async def analyze_findings(state: ResearchState, runtime: Runtime[Context]) -> S
         cycle=state.progress.cycle,
         position=0,
         task=task,
-        text=f"{HEAD}\n{text}" if text else "",
-        numbered=f"{HEAD}\n{text}" if text else "",
+        text=f"{_HEAD}\n{text}" if text else "",
+        numbered=f"{_HEAD}\n{text}" if text else "",
         ended="failed" if reason else "done",
         reason=reason,
         is_analysis=True,

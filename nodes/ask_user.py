@@ -12,7 +12,7 @@ from ..core.writing.answers import ask, end_run, request
 from ..state import ResearchState, StateUpdate
 
 # Clients show these beside their buttons; the question itself is in the previous message.
-MEANING = {
+_MEANING = {
     "answer": "Type your answer as a message.",
     "approve": "Research continues without an answer, and the report says what is still unclear.",
     "reject": "The run stops without a report.",
@@ -22,7 +22,7 @@ MEANING = {
 async def ask_user(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Pause until the user answers, continues without an answer, or stops the run."""
     question = latest_of("clarification", state.messages)
-    form = request("clarification", MEANING, question, ("approve", "reject", "respond"))
+    form = request("clarification", _MEANING, question, ("approve", "reject", "respond"))
     asked = {"type": "clarification", "question": question, **form}
     answer = ask(asked, settings_of(runtime).limits.question_characters)
     if answer.decision in ("reject", "end"):

@@ -51,14 +51,14 @@ from ..tools.passed import load_servers
 from ..tools.redaction import note_user
 from ..tools.run_engines import choose_engines, stand_ins
 
-MAX_PROGRESS_PACKETS = 100
+_MAX_PROGRESS_PACKETS = 100
 """Maximum number of indexing progress packets."""
-LISTED = 20
+_LISTED = 20
 """Maximum number of left-out documents named in the notices."""
-FIRST = 5
+_FIRST = 5
 """Maximum number of left-out documents named in the packet."""
 MIXED = "Web queries may contain words found only in your documents (mix_private)."
-RULES_CUT = "Only the beginning of the system message was read (question_characters)."
+_RULES_CUT = "Only the beginning of the system message was read (question_characters)."
 
 
 async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: Strategy) -> StateUpdate:
@@ -136,11 +136,11 @@ async def _start(
         notices=(
             *(notice.replace(QUOTES_ONLY, is_extract) for notice in notices),
             *_left_out(status),
-            *([RULES_CUT] if len(house_rules(messages)) > context.limits.question_characters else []),
+            *([_RULES_CUT] if len(house_rules(messages)) > context.limits.question_characters else []),
             *([MIXED] if context.mix_private and (scope.docs or scope.retrievers) and scope.engines else ()),
             *tracing_notices(context),
         ),
-        not_read=_not_read(status.left_out[:LISTED]),
+        not_read=_not_read(status.left_out[:_LISTED]),
     )
     await note_user(pages_of(runtime.store, run.id), messages, run)
     return StateUpdate(
@@ -213,7 +213,7 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
             # The run was cancelled; raising stops the thread.
             raise asyncio.CancelledError
         changed = total
-        if done < total and done % max(1, total // MAX_PROGRESS_PACKETS) == 0:
+        if done < total and done % max(1, total // _MAX_PROGRESS_PACKETS) == 0:
             packet = DocumentsIndexed(placement=placement, done=done, total=total)
             loop.call_soon_threadsafe(emitter.emit, packet)
 
@@ -230,7 +230,7 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
                 total=changed,
                 readable=status.documents,
                 unread_total=status.unread,
-                unread=_not_read(unread[:FIRST]),
+                unread=_not_read(unread[:_FIRST]),
             )
         )
     return status
@@ -241,7 +241,7 @@ def _not_read(left_out: Iterable[LeftOut]) -> tuple[NotRead, ...]:
 
 
 def _left_out(status: LibraryStatus) -> list[str]:
-    notices = [f"Only the beginning was read: {path}." for path in status.shortened[:LISTED]]
-    notices += [f"Scan: {note}." for note in status.notes[:LISTED]]
-    more = sum(entry.files for entry in status.left_out[LISTED:])
+    notices = [f"Only the beginning was read: {path}." for path in status.shortened[:_LISTED]]
+    notices += [f"Scan: {note}." for note in status.notes[:_LISTED]]
+    more = sum(entry.files for entry in status.left_out[_LISTED:])
     return [*notices, f"Not read: {more} more; deep-research doctor lists all."] if more else notices

@@ -25,12 +25,12 @@ from ..tools.offer import offered_tools
 from ..tools.tool import as_lines
 
 _ASKS = re.compile("[?？؟\u037e]")
-RECALLED_CHARACTERS = 12_000
+_RECALLED_CHARACTERS = 12_000
 """Maximum characters of earlier passages shown to the clarifier."""
-RECALLED = (
+_RECALLED = (
     "Answered from what was read for earlier questions; nothing was searched. Ask for new research if you want it."
 )
-NOT_SMALL = "More than a small question: researched step by step."
+_NOT_SMALL = "More than a small question: researched step by step."
 
 
 async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
@@ -82,9 +82,9 @@ async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
         lines = as_lines(called[tool_names.LOOK_UP].get("queries")) if looks_up else []
         queries = tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
         is_quick = run.is_quick or bool(queries) or is_recalled
-        notices = (*run.notices, RECALLED) if is_recalled else run.notices
+        notices = (*run.notices, _RECALLED) if is_recalled else run.notices
         if run.depth == "auto" and not is_quick:
-            turn.emit(Activity(placement=placement, text=NOT_SMALL, icon="lightbulb"))
+            turn.emit(Activity(placement=placement, text=_NOT_SMALL, icon="lightbulb"))
         assumptions = (question,) if question else run.assumptions
         brief = state.brief.model_copy(update={"queries": queries})
         update = turn.costs(assumptions=assumptions, is_quick=is_quick, is_recalled=is_recalled, notices=notices)
@@ -102,6 +102,6 @@ async def _recalled(turn: Turn, state: ResearchState) -> str:
     context = turn.context
     if state.run.entry != "follow_up" or is_small("clarifier", context) or is_extractive("clarifier", context):
         return ""
-    found = await recalled_passages(state.run.question, state, turn.pages, RECALLED_CHARACTERS)
+    found = await recalled_passages(state.run.question, state, turn.pages, _RECALLED_CHARACTERS)
     shown = [f"[{state.sources[key].number}] {state.sources[key].title}: {text}" for key, text in found]
     return fence("\n\n".join(shown)) if shown else ""

@@ -22,7 +22,7 @@ from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from ..tools.offer import offered_tools
 
-NOT_GRADED = "The report was not compared with the checklist of the request: the verifier's model gave no grades."
+_NOT_GRADED = "The report was not compared with the checklist of the request: the verifier's model gave no grades."
 
 
 async def grade_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
@@ -48,7 +48,7 @@ async def grade_report(state: ResearchState, runtime: Runtime[Context]) -> State
             requirements=fence(listed),
         )
     if form is None:
-        return turn.update(notices=(*state.run.notices, NOT_GRADED))
+        return turn.update(notices=(*state.run.notices, _NOT_GRADED))
     graded = draft.model_copy(
         update={"grades": tuple(merge_grades(requirements, draft.grades, form.grades)), "is_graded": True}
     )

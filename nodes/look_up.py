@@ -31,12 +31,12 @@ from ..tools.redaction import note_user
 from ..tools.results import JOINT, Result, results_in
 from ..tools.search_round import SearchRound
 
-LOOK_UP = "look-up"
+_LOOK_UP = "look-up"
 """Id of the step that represents the search."""
-SMALL = "A small question: answered from one search."
-QUICK = "Answered from one search."
-RECALLED = "Answered from what was read for earlier questions."
-PIECE = 2000
+_SMALL = "A small question: answered from one search."
+_QUICK = "Answered from one search."
+_RECALLED = "Answered from what was read for earlier questions."
+_PIECE = 2000
 """Maximum characters of a passage; longer texts, such as whole documents, are split at blank lines."""
 
 
@@ -50,8 +50,8 @@ async def look_up(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     queries = state.brief.queries[: limits.max_queries] or (task.text,)
     step = StepState([task], iteration=1, queries=queries, open_next=tuple(addresses_in(said)[: limits.max_open]))
     work = SearchRound(step, turn.context, turn.pages, turn.events.bill, turn.emitter, Watch(turn.context.clock, 0.0))
-    searched = SMALL if run.depth == "auto" else QUICK
-    begun = Activity(placement=placement, text=RECALLED if run.is_recalled else searched, icon="lightbulb")
+    searched = _SMALL if run.depth == "auto" else _QUICK
+    begun = Activity(placement=placement, text=_RECALLED if run.is_recalled else searched, icon="lightbulb")
     turn.emit(begun, ResearchAgentStart(placement=placement, research_task=task.text))
     reason = ""
     if run.is_recalled:
@@ -99,13 +99,13 @@ def _task(state: ResearchState, limits: Limits, said: str) -> StepTask:
     """Return the task of a step that represents the search."""
     run, subject = state.run, subject_of(said)
     return StepTask(
-        id=f"{run.id[:8]}-{LOOK_UP}",
+        id=f"{run.id[:8]}-{_LOOK_UP}",
         question=run.question,
         text=subject,
         cycle=0,
         position=0,
         turn=state.progress.turn,
-        step=PlanStep(id=LOOK_UP, title=subject, task=subject, requires_search=True),
+        step=PlanStep(id=_LOOK_UP, title=subject, task=subject, requires_search=True),
         **{**shared_task_fields(run, limits, state.spending, 1), "seconds": limits.max_seconds_planned},
     )
 
@@ -124,7 +124,7 @@ def _passages(results: Sequence[Result], step: StepState, work: SearchRound, mos
 def _pieces(text: str) -> Iterator[str]:
     piece = ""
     for block in filter(None, (block.strip("\n") for block in text.split("\n\n"))):
-        if piece and len(piece) + len(block) > PIECE:
+        if piece and len(piece) + len(block) > _PIECE:
             yield piece
             piece = ""
         piece = f"{piece}\n\n{block}" if piece else block

@@ -43,7 +43,7 @@ from ..tools.offer import offered_tools
 from ..tools.passed import load_servers, passed_tools
 from ..tools.redaction import note_user
 
-OF_PLAN = "plan-"
+_OF_PLAN = "plan-"
 """Id prefix of tasks that were taken from the plan."""
 
 
@@ -147,7 +147,7 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
     tools |= {tool_names.ANALYZE_FINDINGS} if _may_analyze(context) else set()
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
-    has_handed_out = not all(task.startswith(OF_PLAN) for task in state.findings)
+    has_handed_out = not all(task.startswith(_OF_PLAN) for task in state.findings)
     order = decide(calls, progress, context.limits, has_findings=has_findings, has_handed_out=has_handed_out)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
@@ -228,7 +228,7 @@ def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AI
     steps = dispatched_now(left, context.limits, state.spending)
     if not steps:
         return AIMessage(""), order._replace(decision="report")
-    prefix = f"{OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"
+    prefix = f"{_OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"
     tasks = tuple((f"{prefix}-{n}", step) for n, step in enumerate(steps))
     calls = [tool_call(name=tool_names.RESEARCH_AGENT, args={"task": step}, id=call_id) for call_id, step in tasks]
     answers = {call_id: PENDING for call_id, _ in tasks}

@@ -18,7 +18,7 @@ from ..tools.offer import offered_tools
 from ..tools.tool import Outcome, ToolContext
 from ..tools.use import Time, action_of, found_in, keep, meter_for_run, shown_use, use_tool
 
-SHOWN = 10
+_SHOWN = 10
 """Maximum number of results shown to the clarifier and the planner."""
 
 
@@ -47,7 +47,7 @@ async def orient(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate
         found = [outcome for outcome, _ in looks]
         sources = found_in(*found)
         numbers = {key: number for number, key in enumerate(sources, 1)}
-        outcome = Outcome(tuple(interleave(each.hits for each in found))[:SHOWN])
+        outcome = Outcome(tuple(interleave(each.hits for each in found))[:_SHOWN])
         reference = await keep(outcome, numbers, turn.pages, run.id) if sources else ""
     failures = [problem.rstrip(".") for each in found for problem in each.broken]
     turn.emit(*(step_failed(turn.placement, failure) for failure in failures))

@@ -12,10 +12,10 @@ from ..core.run.context import Context
 from ..core.writing.answers import NO_COMMENT, ask, end_run, request, reviewed
 from ..state import ResearchState, StateUpdate
 
-ONLY_LISTS = (
+_ONLY_LISTS = (
     "Is this plan good? Write yes, or the whole plan as a numbered list; change requests need a language model."
 )
-QUESTION = "Is this plan good? Approve it, edit it, or say what should be different."
+_QUESTION = "Is this plan good? Approve it, edit it, or say what should be different."
 
 
 async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
@@ -25,10 +25,10 @@ async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> StateU
     limits = context.limits
     asked: dict[str, Any] = {"type": "plan", "plan": plan.text, "steps": list(plan.steps)}
     if is_extractive("planner", context):
-        asked["note"] = ONLY_LISTS
+        asked["note"] = _ONLY_LISTS
     if state.run.estimate:
         asked["estimate"] = state.run.estimate.model_dump()
-    asked |= request("research_plan", {"plan": plan.text}, QUESTION, ("approve", "edit", "reject", "respond"))
+    asked |= request("research_plan", {"plan": plan.text}, _QUESTION, ("approve", "edit", "reject", "respond"))
     answer = ask(asked, limits.question_characters)
     if answer.decision == "end":
         return await end_run(state, runtime)

@@ -22,7 +22,7 @@ from ..core.writing.turn import begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.redaction import note_user
 
-THINKING_SHARE = 0.2
+_THINKING_SHARE = 0.2
 """Share of the time reserved for planned analyses, enough for them to finish at 15 s per call."""
 
 
@@ -83,7 +83,7 @@ def _seconds_left(state: ResearchState, run: Run, limits: Limits) -> float:
 def _seconds_to_search(state: ResearchState, run: Run, limits: Limits) -> float:
     """Return the seconds left for searches, less those reserved for planned analyses."""
     thinks = any(not step.requires_search and not step.is_over for step in state.steps)
-    return _seconds_left(state, run, limits) - thinks * THINKING_SHARE * limits.max_seconds_planned
+    return _seconds_left(state, run, limits) - thinks * _THINKING_SHARE * limits.max_seconds_planned
 
 
 def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:

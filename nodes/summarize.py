@@ -29,7 +29,7 @@ from ..tools.redaction import note_user
 from ..tools.tool import Outcome, ToolContext
 from ..tools.use import Time, action_of, found_in, keep, meter_for_run, shown_use, use_tool
 
-NAMED_PAGES = "0"
+_NAMED_PAGES = "0"
 """Id of the step that represents the pages named by the user."""
 
 
@@ -105,9 +105,9 @@ async def _open(addresses: list[str], turn: Turn) -> Outcome:
 def _as_step(addresses: list[str], outcome: Outcome, reference: str, turn: Turn) -> StepState:
     """Return a step that has opened the pages."""
     run, limits = turn.state.run, turn.context.limits
-    step = PlanStep(id=NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True)
+    step = PlanStep(id=_NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True)
     task = StepTask(
-        id=f"{run.id[:8]}-{NAMED_PAGES}",
+        id=f"{run.id[:8]}-{_NAMED_PAGES}",
         question=run.question,
         cycle=-1,
         position=0,

@@ -10,7 +10,7 @@ from ..core.evidence.text.quantities import calculate
 from ..core.run import tool_names
 from .tool import Lines, as_lines, tool_schema
 
-MOST_CALCULATIONS = 20
+_MOST_CALCULATIONS = 20
 
 
 class GeneratePlan(BaseModel):
@@ -101,7 +101,7 @@ def calculated(arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return each calculation with its result, or the reason why there is none."""
     given = as_lines(arguments.get("calculations"))
     lines = [line for line in given if isinstance(line, str)] if isinstance(given, list) else []
-    results = tuple(map(_with_result, lines[:MOST_CALCULATIONS]))
+    results = tuple(map(_with_result, lines[:_MOST_CALCULATIONS]))
     return results or ("Nothing to calculate: `calculations` must be a list of texts.",)
 
 

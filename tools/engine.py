@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     import httpx
 
 
-NOTICE = "`langchain-community` is being sunset"
+_NOTICE = "`langchain-community` is being sunset"
 USER_AGENT = "deep-research (research assistant, run by its user)"
-DEFAULT_WAIT = 1.0
-TITLE_CHARACTERS = 200
-EXCERPT_CHARACTERS = 2000
-DAY_CHARACTERS = 10
-TEXT_CHARACTERS = 20_000
+_DEFAULT_WAIT = 1.0
+_TITLE_CHARACTERS = 200
+_EXCERPT_CHARACTERS = 2000
+_DAY_CHARACTERS = 10
+_TEXT_CHARACTERS = 20_000
 """Maximum characters kept of a result that is not a web page."""
 LOOKED_AT = 4
 """How many times more results, and characters of titles and excerpts, are examined than may be shown."""
@@ -42,7 +42,7 @@ RETRIEVED = "retrieved:"
 def without_notice() -> Iterator[None]:
     """Hide the sunset notice of langchain-community, which does not concern the user, during imports."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", NOTICE, DeprecationWarning)
+        warnings.filterwarnings("ignore", _NOTICE, DeprecationWarning)
         yield
 
 
@@ -126,7 +126,7 @@ def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> Eng
 
 def broke_off(title: str) -> EngineBusy:
     """Return the failure for a connection that ended before the answer was complete."""
-    return EngineBusy(f"{title} broke off the connection.", DEFAULT_WAIT, is_lasting=True)
+    return EngineBusy(f"{title} broke off the connection.", _DEFAULT_WAIT, is_lasting=True)
 
 
 def unreachable(title: str, error: Exception, setting: str = "") -> EngineFailed:
@@ -149,7 +149,7 @@ def seconds_to_wait(retry_after: str) -> float:
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
-        return DEFAULT_WAIT
+        return _DEFAULT_WAIT
     until = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max((until - datetime.now(UTC)).total_seconds(), 0.0)
 
@@ -185,13 +185,13 @@ def _is_open(address: str, policy: Policy) -> bool:
 
 
 def _cleaned(found: Found) -> Found:
-    text = _clean(found.excerpt, EXCERPT_CHARACTERS) if found.is_page else clean(found.excerpt[:TEXT_CHARACTERS])
+    text = _clean(found.excerpt, _EXCERPT_CHARACTERS) if found.is_page else clean(found.excerpt[:_TEXT_CHARACTERS])
     return found._replace(
-        title=_clean(found.title, TITLE_CHARACTERS),
+        title=_clean(found.title, _TITLE_CHARACTERS),
         address=found.address if isinstance(found.address, str) else "",
         excerpt=text.strip(),
-        date=_clean(found.date, DAY_CHARACTERS),
-        location=_clean(found.location, EXCERPT_CHARACTERS),
+        date=_clean(found.date, _DAY_CHARACTERS),
+        location=_clean(found.location, _EXCERPT_CHARACTERS),
     )
 
 
@@ -209,7 +209,7 @@ def hit_of(found: Found, key: str, read_at: str = "", engines: Iterable[str] = (
         kind="web" if found.is_page else "document",
         date=found.date,
         date_kind="publication" if found.date and found.is_page else "",
-        is_cut=not found.is_page and len(found.excerpt) >= TEXT_CHARACTERS,
+        is_cut=not found.is_page and len(found.excerpt) >= _TEXT_CHARACTERS,
         read_at="" if found.is_page else read_at,
         content_hash="" if found.is_page else text_hash(found.excerpt),
         excerpts=excerpts if found.is_page else (),

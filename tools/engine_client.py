@@ -25,12 +25,12 @@ from .engine import USER_AGENT, EngineFailed, Found, failed_request, failed_stat
 if TYPE_CHECKING:
     import httpx
 
-EXAMPLE = "http://localhost:8888"
-MOST_RESULTS = 100
+_EXAMPLE = "http://localhost:8888"
+_MOST_RESULTS = 100
 """Maximum number of results to request; no API here returns more per response."""
-QUERY_CHARACTERS = 400
+_QUERY_CHARACTERS = 400
 """Maximum characters of a query with its domains: the limit of Brave, which is the lowest."""
-NOTHING: Mapping[str, str] = MappingProxyType({})
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 _INLINE = re.compile(r"</?(?:jats:)?(?:b|bold|em|i|italic|strong|sub|sup|u)>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\S+)", re.IGNORECASE)
@@ -46,10 +46,10 @@ class ApiRequest(NamedTuple):
 
     path: str = ""
     """Appended to the address of the API."""
-    params: Mapping[str, str] = NOTHING
+    params: Mapping[str, str] = _NOTHING
     body: Mapping[str, Any] | None = None
     """Sent as JSON by POST; without one, the request is a GET."""
-    headers: Mapping[str, str] = NOTHING
+    headers: Mapping[str, str] = _NOTHING
 
 
 class ApiEngine:
@@ -114,7 +114,7 @@ class ApiEngine:
     def _search(self, query: str, count: int) -> list[Found]:
         import httpx
 
-        limits, request = self.context.limits, self.request(query, min(count, MOST_RESULTS))
+        limits, request = self.context.limits, self.request(query, min(count, _MOST_RESULTS))
         options: dict[str, Any] = {
             **connection_options(self._address),
             "timeout": httpx.Timeout(limits.search_seconds, connect=limits.connect_seconds),
@@ -180,13 +180,13 @@ def address_in(variable: str, default: str, title: str) -> str:
     """Return the address in an environment variable, or the default; raises `SearchRefused` if missing or malformed."""
     address = os.environ.get(variable, "").strip() or default
     if not address:
-        raise SearchRefused(f"{title} needs an address: set {variable}, such as {EXAMPLE}.")
+        raise SearchRefused(f"{title} needs an address: set {variable}, such as {_EXAMPLE}.")
     if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", address):
-        raise SearchRefused(f"{variable} must be an address such as {default or EXAMPLE}, without a password in it.")
+        raise SearchRefused(f"{variable} must be an address such as {default or _EXAMPLE}, without a password in it.")
     return address
 
 
-def with_domains(query: str, context: Context, most: int = QUERY_CHARACTERS) -> str:
+def with_domains(query: str, context: Context, most: int = _QUERY_CHARACTERS) -> str:
     """Return the query with `site:` operators for its domains if that fits into `most` characters.
 
     Results are filtered anyway.

@@ -21,7 +21,7 @@ from ..core.run.store.pages import Pages
 from ..core.run.transcripts import count_withheld, results_in_order
 from .results import results_in
 
-EXCERPT_CHARACTERS = 600
+_EXCERPT_CHARACTERS = 600
 """Maximum characters of an excerpt."""
 _HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
 """Replaces characters that could form citations, code or tags in an excerpt."""
@@ -30,7 +30,7 @@ _HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
 async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, reason: str, seconds: float) -> Finding:
     """Emit and return a finding of excerpts from the notes; `seconds` is the duration of the research."""
     results = results_in(await pages.fill_in(results_in_order(state.notes)))
-    by_number = {result["document"]: result["text"][:EXCERPT_CHARACTERS] for result in reversed(results)}
+    by_number = {result["document"]: result["text"][:_EXCERPT_CHARACTERS] for result in reversed(results)}
     lines = {number: " ".join(text.translate(_HARMLESS).split()) for number, text in sorted(by_number.items())}
     excerpts = "\n".join(f"{line} [{number}]" for number, line in lines.items())
     finding = failed_finding(state.task, "partial" if excerpts else "failed", reason).model_copy(

@@ -30,9 +30,9 @@ from .web_search import EngineResponse, answer_of, failures
 CALL_ID = "documents"
 """Id of the call that reads all documents; fixed, so that conversations share a prefix that is cached."""
 OPENING = "Read the user's documents."
-SHARE = 8
+_SHARE = 8
 """All documents are read whole if they fill at most 1 / SHARE of the researcher model's window."""
-CHARACTERS_PER_TOKEN = 4
+_CHARACTERS_PER_TOKEN = 4
 
 
 class InternalSearchArguments(BaseModel):
@@ -196,7 +196,7 @@ def read_whole(library: Library, documents: int, context: Context) -> tuple[str,
     The extractive model always searches: it needs the ranking. `documents` is the number of documents.
     """
     window = profile_of("researcher", context).window
-    most = min(context.limits.whole_characters, window * CHARACTERS_PER_TOKEN // SHARE)
+    most = min(context.limits.whole_characters, window * _CHARACTERS_PER_TOKEN // _SHARE)
     if not 0 < documents <= LISTED or context.retrievers or is_extractive("researcher", context):
         return ()
     found: list[str] = []

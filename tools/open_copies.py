@@ -23,9 +23,9 @@ from ..core.run.context import Context
 from .addresses import Addresses
 from .tool import Meter
 
-ABSTRACT_CHARACTERS = 5000
+_ABSTRACT_CHARACTERS = 5000
 """A page of a paper with less text is assumed to show only the abstract."""
-MOST_HOSTS = 8
+_MOST_HOSTS = 8
 """Maximum number of hosts tried per paper, including the publisher's."""
 _NOT_SENT = ("denied domain", "private", "bad address")
 """Refusal codes before anything is sent."""
@@ -68,11 +68,11 @@ class OpenCopies:
 
     async def _of_paper(self, doi: str, page: WebPage) -> WebPage:
         """Return the page of a paper; with the text of an open copy if it shows only the abstract."""
-        title, is_retracted = await self._ask(CROSSREF, doi) or ("", False)
+        title, is_retracted = await self._ask(_CROSSREF, doi) or ("", False)
         page = page._replace(title=page.title or title, is_retracted=is_retracted)
         # If a publisher refuses a page, no other address of its host is tried.
         hosts = {"doi.org", "dx.doi.org", "" if page.text else parse_address(page.address).authority}
-        for directory in DIRECTORIES if _shows_abstract(page) else ():
+        for directory in _DIRECTORIES if _shows_abstract(page) else ():
             for address in await self._ask(directory, doi) or ():
                 copy = await self._read_copy(address, hosts)
                 if copy and len(copy.text) > len(page.text) and not _shows_abstract(copy):
@@ -82,7 +82,7 @@ class OpenCopies:
         return page
 
     async def _archived(self, address: str) -> WebPage | None:
-        if not await self._reader.is_public(address) or not (found := await self._ask(ARCHIVE, address)):
+        if not await self._reader.is_public(address) or not (found := await self._ask(_ARCHIVE, address)):
             return None
         kept, day = found
         # `id_` requests the original page, without the archive's banner and links.
@@ -114,7 +114,7 @@ class OpenCopies:
         """Return the copy; None if it cannot be read or its host is in `hosts`. Adds the host to `hosts`."""
         try:
             host = parse_address(address).authority
-            if host in hosts or len(hosts) == MOST_HOSTS or self._is_used_up():
+            if host in hosts or len(hosts) == _MOST_HOSTS or self._is_used_up():
                 return None
             hosts.add(host)
             if await self._addresses.count(address, self._context.limits):
@@ -129,7 +129,7 @@ class OpenCopies:
 
 
 def _shows_abstract(page: WebPage) -> bool:
-    return bool(page.doi) and len(page.text) < ABSTRACT_CHARACTERS
+    return bool(page.doi) and len(page.text) < _ABSTRACT_CHARACTERS
 
 
 def _in_europe_pmc(data: bytes, doi: str) -> list[str]:
@@ -181,11 +181,11 @@ class _Directory(NamedTuple):
 
 _PMC = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 _OPENALEX = "/works/doi:{}?select=best_oa_location,locations{key}"
-DIRECTORIES = (
+_DIRECTORIES = (
     _Directory("Europe PMC", _PMC, "/search?query=DOI:%22{}%22&format=json&resultType=core", _in_europe_pmc),
     _Directory("arXiv", "https://export.arxiv.org/api/query", "?search_query=doi:{}&max_results=3", _in_arxiv, 3.0),
     _Directory("OpenAlex", "https://api.openalex.org", _OPENALEX, _in_locations),
     _Directory("Unpaywall", "https://api.unpaywall.org/v2", "/{}?email={email}", _in_locations),
 )
-CROSSREF = _Directory("Crossref", "https://api.crossref.org", "/works/{}", _in_crossref)
-ARCHIVE = _Directory("Internet Archive", "https://archive.org/wayback/available", "?url={}", _in_archive)
+_CROSSREF = _Directory("Crossref", "https://api.crossref.org", "/works/{}", _in_crossref)
+_ARCHIVE = _Directory("Internet Archive", "https://archive.org/wayback/available", "?url={}", _in_archive)

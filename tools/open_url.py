@@ -26,13 +26,13 @@ from .open_copies import OpenCopies
 from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, take, unread_words
 from .window import passages, read_on, window
 
-MAX_LINKS = 20
+_MAX_LINKS = 20
 """Maximum number of links per page that a model is shown and may follow."""
-LINK_CHARACTERS = 300
+_LINK_CHARACTERS = 300
 """Links with longer addresses are dropped: a page could fill a model's window with them."""
-SHOWN_CHARACTERS = 200
+_SHOWN_CHARACTERS = 200
 """Maximum characters shown of a malformed address."""
-LEAST_CHARACTERS = 200
+_LEAST_CHARACTERS = 200
 
 
 class WebPages:
@@ -50,7 +50,7 @@ class WebPages:
             address, _ = await self._addresses.known(asked)
         except Unread as refusal:
             logging.getLogger(__name__).info("An address was refused: %s", refusal.code)
-            return NotRead(path=asked[:SHOWN_CHARACTERS], reason=str(refusal), code=refusal.code)
+            return NotRead(path=asked[:_SHOWN_CHARACTERS], reason=str(refusal), code=refusal.code)
         if not address:
             return (
                 f"{asked!r} was not opened: neither the user nor a result nor a page that was read names this address; "
@@ -110,8 +110,8 @@ class WebPages:
             content_hash=text_hash(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )
-        usable = (link for link in page.links if len(link.address) <= LINK_CHARACTERS and exact_address(link.address))
-        links = [list(link) for link in usable][:MAX_LINKS]
+        usable = (link for link in page.links if len(link.address) <= _LINK_CHARACTERS and exact_address(link.address))
+        links = [list(link) for link in usable][:_MAX_LINKS]
         record = {"source": source.model_dump(), "links": links}
         texts, records = {source.content_hash: page.text}, {address: record, page.address: record}
         await self._addresses.allow((target for _, target in links), texts, records)
@@ -206,7 +206,7 @@ def _fitting(hits: list[Hit], characters: int) -> tuple[tuple[Hit, ...], list[st
     """Return the hits that fit into this many characters, the last one shortened, and a note for each other hit."""
     shown: list[Hit] = []
     for number, hit in enumerate(hits):
-        if characters < LEAST_CHARACTERS:
+        if characters < _LEAST_CHARACTERS:
             return tuple(shown), [
                 f"{left.source.address!r} was not shown, because the pages before it are too long; open it alone."
                 for left in hits[number:]

@@ -39,15 +39,15 @@ _loaded: dict[str, tuple[BaseTool, ...]] = {}
 """The tools of each MCP server, by name and settings; loaded once per process."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNPLAIN = re.compile(r"[^\w.-]+")
-DESCRIPTION_CHARACTERS = 2000
+_DESCRIPTION_CHARACTERS = 2000
 """Maximum characters of a tool's description."""
-FAULT_CHARACTERS = 500
+_FAULT_CHARACTERS = 500
 """Maximum characters of a tool's error message, and of the description of an argument."""
-SCHEMA_CHARACTERS = 20_000
+_SCHEMA_CHARACTERS = 20_000
 """Maximum characters of the schema of a tool's arguments."""
-PARSED_CHARACTERS = 200_000
+_PARSED_CHARACTERS = 200_000
 """Maximum characters of a text that is parsed as JSON."""
-DEEPEST = 8
+_DEEPEST = 8
 """Maximum depth of nested lists and records."""
 _TEXTS = ("pagecontent", "content", "text", "rawcontent", "snippet", "body", "summary", "description")
 """Normalized field names (see `_field`) in order of preference, like the constants below."""
@@ -146,8 +146,8 @@ def passed_tools(context: Context) -> dict[str, BaseTool]:
             raise UnknownSetting(f"tools: {name!r} is not a valid tool name: use letters, digits, - and _, at most 64.")
         if name in tools or name in vars(tool_names).values():
             raise UnknownSetting(f"tools: {name!r} is the name of another tool: give this one another name.")
-        if len(json.dumps(passed_schema(passed), default=str)) > SCHEMA_CHARACTERS:
-            raise UnknownSetting(f"tools: the arguments of {name!r} take more than {SCHEMA_CHARACTERS} characters.")
+        if len(json.dumps(passed_schema(passed), default=str)) > _SCHEMA_CHARACTERS:
+            raise UnknownSetting(f"tools: the arguments of {name!r} take more than {_SCHEMA_CHARACTERS} characters.")
         tools[name] = passed
     return tools
 
@@ -164,7 +164,7 @@ def _registered_tool(given: str | BaseTool) -> BaseTool:
 
 def passed_schema(given: BaseTool) -> dict[str, Any]:
     """Return the schema of a passed tool in the format of the OpenAI API."""
-    description = _line(inspect.cleandoc(given.description[: 4 * DESCRIPTION_CHARACTERS]))[:DESCRIPTION_CHARACTERS]
+    description = _line(inspect.cleandoc(given.description[: 4 * _DESCRIPTION_CHARACTERS]))[:_DESCRIPTION_CHARACTERS]
     return {
         "type": "function",
         "function": {"name": given.name, "description": description, "parameters": _short(_parameters(given))},
@@ -182,7 +182,7 @@ def _short(schema: Any) -> Any:
         return {key: _short(value) for key, value in schema.items()}
     if isinstance(schema, list):
         return [_short(value) for value in schema]
-    return _line(schema[: 4 * FAULT_CHARACTERS])[:FAULT_CHARACTERS] if isinstance(schema, str) else schema
+    return _line(schema[: 4 * _FAULT_CHARACTERS])[:_FAULT_CHARACTERS] if isinstance(schema, str) else schema
 
 
 class _AnyArguments(BaseModel):
@@ -208,7 +208,7 @@ class PassedTool:
         except (ToolException, ValidationError) as error:
             # A `ToolException` is a failure of the tool; a validation error is the model's mistake.
             cause = error if isinstance(error, ToolException) else None
-            raise ToolFailed(f"{self.name} failed: {_line(str(error))[:FAULT_CHARACTERS]}") from cause
+            raise ToolFailed(f"{self.name} failed: {_line(str(error))[:_FAULT_CHARACTERS]}") from cause
         title = f"{self.name}: {', '.join(map(_line, map(str, values.values())))}" if values else self.name
         # Parsing a large result must not block the event loop.
         hits = await asyncio.to_thread(self._hits, result, title)
@@ -263,7 +263,7 @@ def found_in(result: Any, name: str, title: str, most: int, *, are_own: bool = F
     return [found for record in records if (found := _found(record, name, title, are_own))][:most]
 
 
-def _records(result: Any, depth: int = DEEPEST) -> Iterator[Mapping[str, Any]]:
+def _records(result: Any, depth: int = _DEEPEST) -> Iterator[Mapping[str, Any]]:
     if not depth:
         return
     if isinstance(result, Document):
@@ -288,7 +288,7 @@ def _parsed(record: Mapping[str, Any], depth: int) -> list[Mapping[str, Any]]:
     # Some tools of langchain-community return the repr of a Python list instead of JSON.
     for parse in (json.loads, literal_eval):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            return list(_records(parse(text) if len(text) <= PARSED_CHARACTERS else None, depth - 1))
+            return list(_records(parse(text) if len(text) <= _PARSED_CHARACTERS else None, depth - 1))
     return []
 
 

@@ -30,9 +30,9 @@ from .engine import RETRIEVED
 from .results import read_results
 from .tool import Outcome
 
-PRIVATE = (DOCUMENT_SCHEME, RETRIEVED)
+_PRIVATE = (DOCUMENT_SCHEME, RETRIEVED)
 """Address prefixes of private content."""
-SAID = "what the user says"
+_SAID = "what the user says"
 SHOWN = "results that were shown"
 _YEAR, _PIECE = re.compile(r"(?:19|20)\d\d"), re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|[^\s{UNSPACED}]+")
 _AROUND = "\"'“”„«»().,:;!?"
@@ -43,7 +43,7 @@ async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str
     before = await pages.read_note(SHOWN) or {"references": [], "has_documents": False}
     if not outcome.hits or reference in before["references"]:
         return {}
-    has_documents = any(hit.source.address.startswith(PRIVATE) for hit in outcome.hits)
+    has_documents = any(hit.source.address.startswith(_PRIVATE) for hit in outcome.hits)
     references = [*before["references"], reference]
     return {SHOWN: {"references": references, "has_documents": before["has_documents"] or has_documents}}
 
@@ -55,14 +55,14 @@ async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> N
     """
     words = words_of_user(messages)
     await Addresses(pages, run.id).allow(address for text in words for address in addresses_in(text))
-    async with pages.lock(SAID):
-        before = await pages.read_note(SAID) or {}
+    async with pages.lock(_SAID):
+        before = await pages.read_note(_SAID) or {}
         documents = dict.fromkeys([*before.get("documents", []), run.scope.documents])
         said = dict.fromkeys([*before.get("said", []), *words, run.date])
         language = run.language_code or before.get("language", "")
         now = {"said": [*said], "documents": [text for text in documents if text], "language": language}
         if now != before:
-            await pages.note({SAID: now})
+            await pages.note({_SAID: now})
 
 
 class Redacted(NamedTuple):
@@ -83,7 +83,7 @@ async def redact(
 
     `receiver`: plain name of the retriever if it is the only recipient; its own results then count as public.
     """
-    said, noted = await pages.read_note(SAID) or {}, await pages.read_note(SHOWN) or {}
+    said, noted = await pages.read_note(_SAID) or {}, await pages.read_note(SHOWN) or {}
     if not (context.docs or context.retrievers or said.get("documents") or noted.get("has_documents")):
         return {query: Redacted(query) for query in queries}
     shown = [text for text in await pages.texts(noted.get("references", [])) if text]
@@ -177,6 +177,6 @@ def _forms_in_results(text: str, language: str, receiver: str) -> tuple[frozense
     for result in read_results(text):
         address = result.get("address", "")
         links = (f"{link.get('words', '')} {link['address']}" for link in result.get("links", []))
-        is_private = address.startswith(PRIVATE) and not (receiver and address.endswith(f"/{receiver}"))
+        is_private = address.startswith(_PRIVATE) and not (receiver and address.endswith(f"/{receiver}"))
         sides[is_private].append("\n".join([result["title"], address, result.get("date", ""), result["text"], *links]))
     return _forms_in("\n".join(sides[False]), language), _forms_in("\n".join(sides[True]), language)

@@ -18,11 +18,11 @@ from ..prompts import fence
 from .tool import Hit, Outcome
 from .window import passages
 
-LEAST_SHOWN = 200
+_LEAST_SHOWN = 200
 """Minimum characters shown of a result."""
-SHRUNK = 600
+_SHRUNK = 600
 """Maximum characters of older results after they are shortened."""
-REPEATED = 40
+_REPEATED = 40
 """Minimum length of a sentence that is left out if it was shown before."""
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?…])(?=\s)|(?<=\n)")
 JOINT = "\n[…]\n"
@@ -84,7 +84,7 @@ def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...
     """Return the hits, long retrieved texts cut to passages relevant to the topic; earlier hits get more room."""
     left, shown = limits.pages_characters, list[Hit]()
     for hit in hits:
-        most = max(LEAST_SHOWN, min(limits.page_characters, left))
+        most = max(_LEAST_SHOWN, min(limits.page_characters, left))
         if hit.text and len(hit.excerpt) > most:
             hit = hit._replace(excerpt=passages(hit.text, topic, "", most))
         left -= len(hit.excerpt) if hit.text else 0
@@ -127,7 +127,7 @@ def _new(hits: Iterable[Hit], shown: str) -> list[str]:
         if words and words in shown:
             continue
         pieces = _SENTENCE_ENDS.split(hit.excerpt) if not hit.text else [hit.excerpt]
-        unseen = [piece for piece in pieces if len(piece) < REPEATED or _plain(piece) not in shown]
+        unseen = [piece for piece in pieces if len(piece) < _REPEATED or _plain(piece) not in shown]
         new.append("".join(unseen).strip())
         shown = f"{shown}\n{words}"
     return list(filter(None, new))
@@ -194,7 +194,7 @@ def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage
     for index, lengths in older.items():
         if lengths:
             leave_out = {number for number in lengths if longest[number] != index}
-            text = shorten_results(notes[index].text, SHRUNK, topic, leave_out)
+            text = shorten_results(notes[index].text, _SHRUNK, topic, leave_out)
             shorter[index] = notes[index].model_copy(update={"content": text})
     return shorter
 
@@ -222,6 +222,6 @@ def shortener(topic: str) -> Callable[[str, float], str]:
 
     def shorten(text: str, share: float) -> str:
         longest = max((len(result["text"]) for result in read_results(text)), default=0)
-        return shorten_results(text, max(LEAST_SHOWN, int(share * longest)), topic)
+        return shorten_results(text, max(_LEAST_SHOWN, int(share * longest)), topic)
 
     return shorten

@@ -26,13 +26,13 @@ from .engines.tavily import Tavily
 from .passed import PassedEngine
 from .tool import Meter, ToolContext
 
-LONGEST_PAUSE = 600.0
+_LONGEST_PAUSE = 600.0
 """Maximum seconds of a pause, whatever the engine requests: a process may run for months."""
-REST_SECONDS = 60.0
+_REST_SECONDS = 60.0
 """Seconds for which an engine rests after it blocked a query; doubled with each repetition."""
-FREE = ("duckduckgo", "wikipedia", "arxiv")
+_FREE = ("duckduckgo", "wikipedia", "arxiv")
 """Engines that need no key; by default, each is the fallback of the one before."""
-OPTIONAL = {"arxiv": "arxiv"}
+_OPTIONAL = {"arxiv": "arxiv"}
 """By engine: a package that may be missing; without it, the engine is not used as a fallback."""
 _OWN: Mapping[str, Callable[[Context], SearchEngine]] = {
     found.name: kind
@@ -92,11 +92,11 @@ async def _ask_once(engine: SearchEngine, query: str, count: int, pace: _Pace) -
     try:
         found = await engine.search(query, count)
     except EngineBlocked as blocked:
-        pace.rest, pace.block = min(max(REST_SECONDS, 2 * pace.rest), LONGEST_PAUSE), blocked.words
+        pace.rest, pace.block = min(max(_REST_SECONDS, 2 * pace.rest), _LONGEST_PAUSE), blocked.words
         pace.paused_until = now() + pace.rest
         raise EngineFailed(blocked.words, is_lasting=True) from None
     except EngineBusy as busy:
-        pace.paused_until = max(pace.paused_until, now() + min(busy.seconds, LONGEST_PAUSE))
+        pace.paused_until = max(pace.paused_until, now() + min(busy.seconds, _LONGEST_PAUSE))
         raise
     pace.rest, pace.block = 0.0, ""
     return found
@@ -161,8 +161,8 @@ def choose_retrievers(context: Context) -> tuple[SearchEngine, ...]:
 
 def stand_ins(context: Context) -> tuple[SearchEngine, ...]:
     """Return the fallback engines, in order, for queries without results; none if the settings name engines."""
-    is_free = context.engines is None and _default(context) == FREE[:1]
-    usable = (name for name in FREE[1:] if name not in OPTIONAL or find_spec(OPTIONAL[name]))
+    is_free = context.engines is None and _default(context) == _FREE[:1]
+    usable = (name for name in _FREE[1:] if name not in _OPTIONAL or find_spec(_OPTIONAL[name]))
     return tuple(_OWN[name](context) for name in usable) if is_free else ()
 
 
@@ -228,4 +228,4 @@ def _named(name: str) -> Callable[[Context], SearchEngine]:
 def _default(context: Context) -> tuple[str, ...]:
     if Tavily.is_set_up():
         return ("tavily",)
-    return () if context.docs or context.retrievers else FREE[:1]
+    return () if context.docs or context.retrievers else _FREE[:1]

@@ -22,7 +22,7 @@ _TAKEN = frozenset((
     "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength",
 ))  # fmt: skip
 """Keywords of JSON Schema that all model servers accept, strict ones included."""
-DEEPEST = 8
+_DEEPEST = 8
 """Maximum depth of a schema, because definitions may be recursive."""
 
 
@@ -47,7 +47,7 @@ def plain_schema(
     if isinstance(kinds, list):
         options += [{"type": kind} for kind in kinds if kind != "null"]
         del schema["type"]
-    if depth == DEEPEST:
+    if depth == _DEEPEST:
         return {}
     inner = [plain_schema(option, definitions, depth + 1) for option in options]
     plain = {key: value for key, value in schema.items() if key in _TAKEN - {"anyOf"}}

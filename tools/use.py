@@ -34,7 +34,7 @@ from .results import Result, write_results
 from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
 
 logger = logging.getLogger(__name__)
-NEVER_SENT = "the arguments hold a key or password of this system's settings, which is never sent. Leave it out."
+_NEVER_SENT = "the arguments hold a key or password of this system's settings, which is never sent. Leave it out."
 
 
 class Time(NamedTuple):
@@ -120,7 +120,7 @@ async def use_tool(
         return Outcome(problems=(f"{NOT_RUN} {reason}. Write down what was found.",))
     if Secrets(context.mcp).are_in(arguments):
         logger.warning("%s was not called: its arguments hold a secret of the settings", name)
-        return Outcome(problems=(f"{NOT_RUN} {NEVER_SENT}",))
+        return Outcome(problems=(f"{NOT_RUN} {_NEVER_SENT}",))
     tool_context.meter.calls += 1
     work = partial(carry_out, research_tool(name, context, tool_context), arguments, time)
     # LangChain traces its own tools.

@@ -24,13 +24,13 @@ from .redaction import Redacted, redact
 from .results import shortened
 from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, queries_of, take
 
-ONLY_PRIVATE = "stand only in the user's documents, whose words are not sent to search engines"
-OUTSIDE = "outside domains_allow, domains_deny and published_after, or without a public address"
-RANK_CONSTANT = 60
+_ONLY_PRIVATE = "stand only in the user's documents, whose words are not sent to search engines"
+_OUTSIDE = "outside domains_allow, domains_deny and published_after, or without a public address"
+_RANK_CONSTANT = 60
 """Constant of reciprocal rank fusion, from Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet
 and individual Rank Learning Methods", SIGIR 2009, https://doi.org/10.1145/1571941.1572114.
 """
-RATIONED = "are neither the user's nor from web results, and no more such words are sent (max_unseen_characters)"
+_RATIONED = "are neither the user's nor from web results, and no more such words are sent (max_unseen_characters)"
 
 
 class WebSearchArguments(BaseModel):
@@ -164,14 +164,14 @@ async def answer_of(engine: SearchEngine, query: str, context: Context, tool_con
 def fused(rankings: Iterable[Sequence[Found]]) -> list[Found]:
     """Return the results of several engines for a query as one ranking, each address once, from its first engine.
 
-    Reciprocal rank fusion: a result's score is the sum of 1 / (`RANK_CONSTANT` + rank) over the engines that found it.
+    Reciprocal rank fusion: a result's score is the sum of 1 / (`_RANK_CONSTANT` + rank) over the engines that found it.
     """
     scores, first = defaultdict[str, float](float), dict[str, Found]()
     for ranking in rankings:
         for rank, found in enumerate(distinct(ranking, lambda found: source_key(found.address)), 1):
             key = source_key(found.address)
             first.setdefault(key, found)
-            scores[key] += 1 / (RANK_CONSTANT + rank)
+            scores[key] += 1 / (_RANK_CONSTANT + rank)
     return [first[key] for key in sorted(first, key=lambda key: -scores[key])]
 
 
@@ -180,7 +180,7 @@ def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
     problems: list[str] = []
     for asked, (query, private, unseen) in sent.items():
         begins = f"Searched {query!r} instead of {asked!r}" if query else f"Not searched: {asked!r}"
-        for words, why in ((private, ONLY_PRIVATE), (unseen, RATIONED)):
+        for words, why in ((private, _ONLY_PRIVATE), (unseen, _RATIONED)):
             if words:
                 problems.append(f"{begins}: {', '.join(map(repr, distinct(words, str.casefold)))} {why}.")
         if not (query or private or unseen):
@@ -214,7 +214,7 @@ def _nothing(answers: Sequence[EngineResponse], hits: Sequence[Hit]) -> list[str
         return []
     words = ", ".join(dict.fromkeys(repr(answer.query) for answer in answered))
     if came := {bool(found.title or found.excerpt) for answer in answered for found in answer.came}:
-        flaws = [flaw for has_text, flaw in ((False, "without title and text"), (True, OUTSIDE)) if has_text in came]
+        flaws = [flaw for has_text, flaw in ((False, "without title and text"), (True, _OUTSIDE)) if has_text in came]
         return [f"All results for {words} are {', or '.join(flaws)}."]
     titles = ", ".join(dict.fromkeys(answer.engine.title for answer in answered))
     where = "on the web" if len(answered) == len(answers) else f"at {titles}"

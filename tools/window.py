@@ -8,9 +8,9 @@ from itertools import islice
 from ..core.evidence.checking.source_text import Windows
 
 CUT = "[…]"
-MARK = len(CUT) + 1
+_MARK = len(CUT) + 1
 
-MOST_STRETCHES = 3
+_MOST_STRETCHES = 3
 
 _WORD = re.compile(r"\S+")
 _LEFT_OUT = re.compile(r"\[…(?: \d+)?\]|…|\.{3,}")
@@ -56,7 +56,7 @@ def window(text: str, excerpt: str, characters: int) -> str:
     if len(text) <= characters:
         return text
     found, length = _find(text, excerpt)
-    room = characters - 2 * MARK
+    room = characters - 2 * _MARK
     start = max(0, min(found + length // 2 - room // 2, len(text) - room))
     part = text[start : start + room]
     before = f"{CUT} " if start else ""
@@ -71,7 +71,7 @@ def _find(text: str, excerpt: str) -> tuple[int, int]:
     # Engines change spaces and cut ends, so only words are compared (the first ones of long stretches).
     # Few stretches and no regular expression: both texts are untrusted and could be crafted to take forever.
     for count in (len(excerpt), 12, 6):
-        for words in filter(None, stretches[:MOST_STRETCHES]):
+        for words in filter(None, stretches[:_MOST_STRETCHES]):
             wanted = " ".join(words[:count])
             found = plain.find(wanted)
             if found >= 0:

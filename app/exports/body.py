@@ -20,10 +20,10 @@ from .chart import add_charts, mark_numbers
 from .finished import Finished, SourceQuote, quote_indexes, readable, safe_tree
 
 # Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the same way.
-OPEN, CLOSE = "⁅", "⁆"
-MARK = re.compile(rf"{OPEN}([bce])([0-9]+){CLOSE}")
+_OPEN, _CLOSE = "⁅", "⁆"
+_MARK = re.compile(rf"{_OPEN}([bce])([0-9]+){_CLOSE}")
 """A mark for the beginning (b) or end (e) of a sentence or for a citation (c), with the index of either."""
-_REPLACED = str.maketrans({OPEN: "[", CLOSE: "]"})
+_REPLACED = str.maketrans({_OPEN: "[", _CLOSE: "]"})
 _BLOCK = re.compile(r"(?:\s|\||[-*+•>#]{1,6}\s|\d{1,9}[.)]\s)*")
 _TOP = 2
 """Level of the report's highest headings; the question is the heading above."""
@@ -48,7 +48,7 @@ class Citation(NamedTuple):
 
 
 def _mark_report(report: Report) -> tuple[str, list[Citation]]:
-    """Return the report's Markdown with `MARK`s, and its citations; markers without a source stay unchanged."""
+    """Return the report's Markdown with `_MARK`s, and its citations; markers without a source stay unchanged."""
     citations: list[Citation] = []
     text = report.text.translate(_REPLACED)
     bounds, starts = _bounds(report.claims, text), [claim.start for claim in report.claims]
@@ -95,7 +95,7 @@ def _bounds(claims: Sequence[ClaimCheck], text: str) -> list[tuple[int, str]]:
 
 
 def _mark(kind: str, number: int) -> str:
-    return f"{OPEN}{kind}{number}{CLOSE}"
+    return f"{_OPEN}{kind}{number}{_CLOSE}"
 
 
 class Heading(NamedTuple):
@@ -126,7 +126,7 @@ class _MarkRenderer:
 
     def pieces(self, text: str) -> list[Piece]:
         """Split a text at its marks into plain text and elements for sentences and citations."""
-        words, *rest = MARK.split(text)
+        words, *rest = _MARK.split(text)
         pieces, is_behind = self._words(words), False
         for kind, digits, words in zip(*(iter(rest),) * 3, strict=True):
             number, last = int(digits), pieces[-1]
@@ -142,7 +142,7 @@ class _MarkRenderer:
         return pieces
 
     def _words(self, words: str) -> list[Piece]:
-        words = words.replace(OPEN, "").replace(CLOSE, "")
+        words = words.replace(_OPEN, "").replace(_CLOSE, "")
         if self._claim is None or not words.strip():
             return [words]
         bare = words.rstrip()
@@ -227,6 +227,6 @@ def _headings(tree: lxml.html.HtmlElement) -> list[Heading]:
         level = min(_LEVELS[element.tag] - highest + _TOP, level + 1, 6)
         element.tag = f"h{level}"
         element.set("id", f"section-{number}")
-        words = " ".join(MARK.sub("", element.text_content()).split())
+        words = " ".join(_MARK.sub("", element.text_content()).split())
         headings.append(Heading(f"section-{number}", words, level))
     return headings

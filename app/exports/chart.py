@@ -19,7 +19,7 @@ from ...core.evidence.citations.labels import is_right_to_left, labels
 from ...core.evidence.text.quantities import measures_in
 from ...core.evidence.text.words import all_month_names
 
-MOST, FEWEST_POINTS, MOST_LINES = 3, 3, 4
+_MOST, _FEWEST_POINTS, _MOST_LINES = 3, 3, 4
 """Maximum charts per report, minimum points per line, and maximum lines that are distinct in black and white."""
 _TIME = re.compile(
     r"(?:[QT](?P<quarter>[1-4])[ /-]?|(?P<month>[^\W\d_]{3,})\.?(?: |$))?(?:FY ?)?(?P<year>(?:1[5-9]|2[01])\d\d)?"
@@ -49,7 +49,7 @@ def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) ->
         import matplotlib.figure  # noqa: F401
     except ImportError:
         return
-    title, left = "", 0 if is_right_to_left(language_code) else MOST
+    title, left = "", 0 if is_right_to_left(language_code) else _MOST
     for element in [*tree.iter("h2", "h3", "h4", "h5", "h6", "table")]:
         if element.tag != "table":
             title = " ".join(element.text_content().split())
@@ -89,13 +89,13 @@ def series_of(rows: Sequence[Sequence[str]], title: str, language_code: str) -> 
     for name, *cells in columns:
         figures = [_figure_of(cell, language_code) for cell in cells]
         known = [figure for figure in figures if figure and not isnan(figure[0])]
-        if None in figures or len(known) < FEWEST_POINTS:
+        if None in figures or len(known) < _FEWEST_POINTS:
             return None
         units |= {unit or _unit(name) or around for _, unit in known}
         lines[name] = [figure[0] for figure in figures if figure]
     has_single_unit = len(units) == 1 and (len(lines) == 1 or units != {""})
     is_drawable = all(ord(sign) in _DRAWN for sign in "".join([*names, *lines]))
-    is_plain = times and len(lines) == len(columns) <= MOST_LINES and has_single_unit and is_drawable
+    is_plain = times and len(lines) == len(columns) <= _MOST_LINES and has_single_unit and is_drawable
     return Series(names, times, lines) if is_plain else None
 
 
@@ -104,7 +104,7 @@ def _times(names: Sequence[str]) -> Sequence[float]:
     found = [match for name in names if (match := _TIME.fullmatch(name)) and (match["year"] or match["month"])]
     kinds = {tuple(key for key, words in match.groupdict().items() if words) for match in found}
     months = [all_month_names().get((match["month"] or "").casefold(), 0) for match in found]
-    if len(found) < max(len(names), FEWEST_POINTS) or len(kinds) > 1 or (found[0]["month"] and 0 in months):
+    if len(found) < max(len(names), _FEWEST_POINTS) or len(kinds) > 1 or (found[0]["month"] and 0 in months):
         return ()
     times = [
         int(match["year"] or 0) + (month or int(match["number"] or 0) or 3 * int(match["quarter"] or 0)) / 12

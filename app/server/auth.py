@@ -28,14 +28,14 @@ from ..words import STRATEGIES
 from .users import refused_webhook, server_settings, user_of
 
 auth = Auth()
-BUSY_SECONDS = 5.0
+_BUSY_SECONDS = 5.0
 """Seconds to wait for a busy database."""
-NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "__event_streaming_v2"})
+_NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "__event_streaming_v2"})
 """Keys in a run's `configurable` that are not settings, but name a checkpoint or the streaming mode."""
 
 opened_books = list[RunBook]()
 """The server's open run book, as the only item; empty until the server has started."""
-MESSAGES = 'messages: a run accepts new messages with the role "user" or "system", {"role": "user", "content": "..."}'
+_MESSAGES = 'messages: a run accepts new messages with the role "user" or "system", {"role": "user", "content": "..."}'
 
 
 @auth.authenticate
@@ -145,7 +145,7 @@ async def _new_messages(sent: Any, checkpoint: dict[str, Any]) -> list[dict[str,
     try:
         messages: list[Any] = convert_to_messages(sent if isinstance(sent, list) else [sent])
     except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError):
-        _refuse(f"{MESSAGES}, not {reprlib.repr(sent)}.")
+        _refuse(f"{_MESSAGES}, not {reprlib.repr(sent)}.")
     known, is_at_work = dict[str, Any](), False
     if any(message.id for message in messages):
         async with _book() as book:
@@ -156,14 +156,14 @@ async def _new_messages(sent: Any, checkpoint: dict[str, Any]) -> list[dict[str,
     for message in messages:
         if earlier := known.get(message.id or ""):
             if (earlier.type, earlier.text) != (message.type, words_of(message)):
-                _refuse(f"{MESSAGES}; the id {message.id!r} belongs to an earlier message, which cannot be changed.")
+                _refuse(f"{_MESSAGES}; the id {message.id!r} belongs to an earlier message, which cannot be changed.")
         elif message.type not in ("human", "system"):
-            _refuse(f"{MESSAGES}, not messages of type {message.type!r}.")
+            _refuse(f"{_MESSAGES}, not messages of type {message.type!r}.")
         else:
             # Drops the id: the running process may be about to store a message with the same id.
             new.append(message.model_dump() | ({"id": None} if is_at_work else {}))
     if not new:
-        _refuse(f"{MESSAGES}; there is no new message.")
+        _refuse(f"{_MESSAGES}; there is no new message.")
     return new
 
 
@@ -186,7 +186,7 @@ async def _take_files(user: str, value: Mapping[str, Any]) -> None:
 
 
 async def _check_settings(user: str, context: Mapping[str, Any]) -> None:
-    given = {name: value for name, value in context.items() if name not in NOT_SETTINGS}
+    given = {name: value for name, value in context.items() if name not in _NOT_SETTINGS}
     try:
         settings = read_settings(UserSettings, given)
         await asyncio.to_thread(lambda: settings.context_of(user))
@@ -205,7 +205,7 @@ async def check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
 def owner_of_checkpoints(thread_id: str) -> str | None:
     """Return the owner of a thread's checkpoints; None if there are none."""
     query = "SELECT metadata FROM checkpoints WHERE thread_id = ? LIMIT 1"
-    for (metadata,) in look_up(_database(), query, thread_id, seconds=BUSY_SECONDS):
+    for (metadata,) in look_up(_database(), query, thread_id, seconds=_BUSY_SECONDS):
         known = metadata if isinstance(metadata, dict) else json.loads(metadata)
         return known.get(OWNER) or LOCAL_USER
     return None

@@ -43,24 +43,24 @@ from .users import (
     users,
 )
 
-LISTENING_SECONDS = 0.05
+_LISTENING_SECONDS = 0.05
 """Seconds between two checks whether the server is listening."""
-HEAD_SECONDS, HEAD_BYTES = 10.0, 64 * 1024
+_HEAD_SECONDS, _HEAD_BYTES = 10.0, 64 * 1024
 """Timeout for receiving the head of a request, and its maximum size."""
-BODY_SECONDS = 60
+_BODY_SECONDS = 60
 """Timeout for receiving the body of a request."""
-STREAM = re.compile(r"/research/runs/[^/]+/packets")
-USER_STREAMS, STREAMS = 20, 200
+_STREAM = re.compile(r"/research/runs/[^/]+/packets")
+_USER_STREAMS, _STREAMS = 20, 200
 """Maximum number of open packet streams, per user and in total."""
-PUBLIC = frozenset({"/ok"})
+_PUBLIC = frozenset({"/ok"})
 """Paths that need no token."""
-PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")
+_PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")
 """Paths of the web page's files, which need no token because they contain no user data."""
-SERVED = re.compile(r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)")
+_SERVED = re.compile(r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)")
 """The only paths that are served; LangGraph's other paths are for deployment, metrics, resets and other protocols."""
-ALLOW_ORIGIN = "its operator can allow them with DEEP_RESEARCH_SERVER_ORIGINS."
-STATE_WRITES = re.compile(r"/threads/[^/]+/state")
-REFUSED_STATE = (
+_ALLOW_ORIGIN = "its operator can allow them with DEEP_RESEARCH_SERVER_ORIGINS."
+_STATE_WRITES = re.compile(r"/threads/[^/]+/state")
+_REFUSED_STATE = (
     "Clients cannot write the state of a thread or of one of its branches: send a message as the input of a run, or "
     'steer an active run with the command {"update": {"messages": [...]}}.'
 )
@@ -82,20 +82,20 @@ class Guard:
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
-        is_page = is_read and PAGE.fullmatch(scope["path"]) is not None
+        is_page = is_read and _PAGE.fullmatch(scope["path"]) is not None
         user = user_of(headers, (scope.get("client") or ("",))[0])
-        refused = _refused(scope, headers, user, is_public=is_page or scope["path"] in PUBLIC)
+        refused = _refused(scope, headers, user, is_public=is_page or scope["path"] in _PUBLIC)
         if refused is None and is_page:
             return await serve_page(scope, receive, send)
         if refused is None and scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
             body = None
             with suppress(TimeoutError):
-                async with asyncio.timeout(BODY_SECONDS):
+                async with asyncio.timeout(_BODY_SECONDS):
                     body = await _body(receive)
             refused = _refused_body(scope, headers, body, user)
             receive = _once(body or b"", receive)
         if refused is None:
-            streams = int(bool(STREAM.fullmatch(scope["path"])))
+            streams = int(bool(_STREAM.fullmatch(scope["path"])))
             _streams[user] += streams
             try:
                 return await self._app(scope, receive, send)
@@ -109,34 +109,34 @@ class Guard:
 
 def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: bool) -> tuple[int, str] | None:
     """Return status and reason if a request is refused because of its head, else None."""
-    if sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"]) > HEAD_BYTES:
-        return 431, f"The head of the request is longer than {HEAD_BYTES} bytes."
+    if sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"]) > _HEAD_BYTES:
+        return 431, f"The head of the request is longer than {_HEAD_BYTES} bytes."
     settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
     name = urlsplit(f"//{host}").hostname or ""
     if name not in LOOPBACK and name not in settings.hosts and host not in settings.hosts:
         return 421, f"The host {host!r} is not allowed; the operator can allow it with DEEP_RESEARCH_SERVER_HOSTS."
     if origin is not None and origin not in allowed_origins(host):
-        return 403, f"Pages of {origin!r} may not use this server; {ALLOW_ORIGIN}"
+        return 403, f"Pages of {origin!r} may not use this server; {_ALLOW_ORIGIN}"
     if is_public:
         return None
-    if not SERVED.fullmatch(scope["path"]):
+    if not _SERVED.fullmatch(scope["path"]):
         return 404, "Nothing is served here."
     if user is None and not is_from_allowed_page(headers):
-        return 403, f"Pages of other sites may not use this server; {ALLOW_ORIGIN}"
+        return 403, f"Pages of other sites may not use this server; {_ALLOW_ORIGIN}"
     if user is None:
         return (
             401,
             "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/guides/server.md.",
         )
-    if STREAM.fullmatch(scope["path"]) and (_streams[user] >= USER_STREAMS or _streams.total() >= STREAMS):
-        return 429, f"Too many open streams: {USER_STREAMS} per user and {STREAMS} in total are allowed; close one."
+    if _STREAM.fullmatch(scope["path"]) and (_streams[user] >= _USER_STREAMS or _streams.total() >= _STREAMS):
+        return 429, f"Too many open streams: {_USER_STREAMS} per user and {_STREAMS} in total are allowed; close one."
     return None
 
 
 def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str | None) -> tuple[int, str] | None:
     if body is None:
         longest = f"{server_settings().body_bytes} bytes (DEEP_RESEARCH_SERVER_BODY_BYTES)"
-        return 413, f"The request is longer than {longest}, or did not arrive within {BODY_SECONDS} s."
+        return 413, f"The request is longer than {longest}, or did not arrive within {_BODY_SECONDS} s."
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     # Without a preflight, browsers let pages of other sites send bodies of other types.
     is_of_page = "origin" in headers or "sec-fetch-site" in headers
@@ -146,10 +146,10 @@ def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str 
     if isinstance(webhook := _read(body, "webhook"), str) and (words := refused_webhook(webhook)):
         return 422, words
     path = scope["path"].rstrip("/")
-    if STATE_WRITES.fullmatch(path) and (user != LOCAL_USER or _read(body, "checkpoint", "checkpoint_ns")):
-        return 403, REFUSED_STATE
+    if _STATE_WRITES.fullmatch(path) and (user != LOCAL_USER or _read(body, "checkpoint", "checkpoint_ns")):
+        return 403, _REFUSED_STATE
     if path == "/threads" and _read(body, "supersteps") is not None:
-        return 403, REFUSED_STATE
+        return 403, _REFUSED_STATE
     return None
 
 
@@ -201,18 +201,18 @@ def limit_heads() -> None:
 
     def connection_made(self: Any, transport: asyncio.Transport) -> None:
         made(self, transport)
-        self.head_bytes, self.head_timer = 0, self.loop.call_later(HEAD_SECONDS, close, self)
+        self.head_bytes, self.head_timer = 0, self.loop.call_later(_HEAD_SECONDS, close, self)
 
     def data_received(self: Any, data: bytes) -> None:
         was_in_head = is_in_head(self)
         received(self, data)
         self.head_bytes = self.head_bytes + len(data) if was_in_head and is_in_head(self) else 0
-        if self.head_bytes > HEAD_BYTES:
+        if self.head_bytes > _HEAD_BYTES:
             self.transport.close()
         elif self.cycle and not self.cycle.response_complete:
             self.head_timer = self.head_timer and self.head_timer.cancel()
         else:
-            self.head_timer = self.head_timer or self.loop.call_later(HEAD_SECONDS, close, self)
+            self.head_timer = self.head_timer or self.loop.call_later(_HEAD_SECONDS, close, self)
 
     def is_in_head(self: Any) -> bool:
         # h11 does not show an incomplete head, but has its own size limit.
@@ -232,7 +232,7 @@ async def _greet(address: SplitResult, tokens: list[str]) -> None:
         try:
             _, writer = await asyncio.open_connection(address.hostname, address.port)
         except OSError:
-            await asyncio.sleep(LISTENING_SECONDS)
+            await asyncio.sleep(_LISTENING_SECONDS)
             continue
         writer.close()
         break

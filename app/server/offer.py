@@ -23,14 +23,14 @@ from ...core.writing.estimate import usual_cost
 from ...tools.run_engines import choose_engines, stand_ins
 from ..words import GRAPHS, ExportFormat
 
-FOLDERS = 200
+_FOLDERS = 200
 """Maximum number of subfolders offered for selection."""
-EXAMPLE_FILES, EXAMPLE_DOCUMENTS, EXAMPLE_BYTES = 200, 12, 200_000
+_EXAMPLE_FILES, _EXAMPLE_DOCUMENTS, _EXAMPLE_BYTES = 200, 12, 200_000
 """Limits for example questions: files considered, documents used, and bytes of a file that is read."""
-LIKE = 0.3
+_LIKE = 0.3
 """Title similarity (`_likeness`) above which an example question compares two documents."""
-DEPTHS: tuple[Depth, ...] = ("quick", "standard", "deep")
-STRATEGY: Strategy = "orchestrated"
+_DEPTHS: tuple[Depth, ...] = ("quick", "standard", "deep")
+_STRATEGY: Strategy = "orchestrated"
 _HEADING = re.compile(r"^#{1,3} +(.{4,60}?)[ #]*$", re.MULTILINE)
 _TEXT = (".md", ".markdown")
 
@@ -72,18 +72,18 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
 async def usual_costs(pages: Pages, context: Context) -> dict[str, dict[str, float]]:
     """Return the usual costs of the user's runs at each depth; empty if no usable model is configured."""
     try:
-        return {depth: await usual_cost(pages, STRATEGY, depth, context) for depth in DEPTHS}
+        return {depth: await usual_cost(pages, _STRATEGY, depth, context) for depth in _DEPTHS}
     except UserMistake:
         return {}
 
 
 def _titled(root: Root, files: Sequence[FoundFile]) -> Iterable[Titled]:
-    first = sorted(files[:EXAMPLE_FILES], key=lambda file: not file.path.lower().endswith(_TEXT))
-    for file in first[:EXAMPLE_DOCUMENTS]:
+    first = sorted(files[:_EXAMPLE_FILES], key=lambda file: not file.path.lower().endswith(_TEXT))
+    for file in first[:_EXAMPLE_DOCUMENTS]:
         headings = list[str]()
-        if file.path.lower().endswith(_TEXT) and file.size <= EXAMPLE_BYTES:
+        if file.path.lower().endswith(_TEXT) and file.size <= _EXAMPLE_BYTES:
             with suppress(Unreadable):
-                text = read_file(root.path, file, EXAMPLE_BYTES).decode("utf-8", "replace")
+                text = read_file(root.path, file, _EXAMPLE_BYTES).decode("utf-8", "replace")
                 headings = [found.strip("*_` ") for found in _HEADING.findall(text)]
         name = re.sub(r"[_-]+", " ", Path(file.path or root.name).stem).strip()
         yield Titled(headings[0] if headings else name, tuple(headings[1:]))
@@ -92,7 +92,7 @@ def _titled(root: Root, files: Sequence[FoundFile]) -> Iterable[Titled]:
 def _examples(documents: Sequence[Titled]) -> list[str]:
     """Return up to three questions about the documents."""
     pairs = sorted(combinations(documents, 2), key=lambda pair: -_likeness(*pair))
-    alike = [pair for pair in pairs[:1] if _likeness(*pair) > LIKE]
+    alike = [pair for pair in pairs[:1] if _likeness(*pair) > _LIKE]
     # Headings found in several documents, such as "Notes", do not name a subject.
     times = Counter(heading for found in documents for heading in {*found.headings})
     own = {found: [heading for heading in found.headings if times[heading] == 1] for found in documents}
@@ -103,7 +103,7 @@ def _examples(documents: Sequence[Titled]) -> list[str]:
     questions += [
         about[found][0] if len(own[found]) > 1 else plain[found] for found in own if found not in chain(*alike)
     ]
-    return list(dict.fromkeys((*questions, *plain.values(), *chain(*about.values()))))[: len(DEPTHS)]
+    return list(dict.fromkeys((*questions, *plain.values(), *chain(*about.values()))))[: len(_DEPTHS)]
 
 
 def _likeness(first: Titled, second: Titled) -> float:
@@ -114,4 +114,4 @@ def _likeness(first: Titled, second: Titled) -> float:
 
 def _folder(path: Path) -> dict[str, Any]:
     below = sorted(folder.name for folder in path.iterdir() if folder.is_dir()) if path.is_dir() else []
-    return {"name": path.name, "folders": [name for name in below if not name.startswith(".")][:FOLDERS]}
+    return {"name": path.name, "folders": [name for name in below if not name.startswith(".")][:_FOLDERS]}

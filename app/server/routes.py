@@ -39,19 +39,19 @@ from .auth import opened_books, owner_of_checkpoints
 from .offer import offer_to, usual_costs
 from .users import user_of
 
-LISTED = 50
+_LISTED = 50
 """Maximum number of listed runs; the latest are listed."""
-LABEL_CHARACTERS = 200
+_LABEL_CHARACTERS = 200
 """Maximum length of a run's name."""
 BEGIN_SECONDS = 30
 """Seconds that a packet stream waits for a run to start."""
-GAP_SECONDS, OTHERS_SECONDS = 0.3, 1.0
+_GAP_SECONDS, _OTHERS_SECONDS = 0.3, 1.0
 """Minimum seconds between two reads of a run, and seconds between two polls for changes by other processes."""
-HEARTBEAT_SECONDS = 15.0
+_HEARTBEAT_SECONDS = 15.0
 """Seconds of silence after which a comment keeps the stream of a check open."""
-REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
+_REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
 """Suffixes of reports that can be checked."""
-MEDIA_TYPES: dict[str, str] = {
+_MEDIA_TYPES: dict[str, str] = {
     "md": "text/markdown",
     "json": "application/json",
     "html": "text/html",
@@ -97,7 +97,7 @@ async def list_runs(request: Request) -> Response:
             line = await _line(book, thread)
             text = " ".join(str(line.get(name, "")) for name in ("label", "title", "question", "asked")).casefold()
             listed += [line] if all(word in text for word in words) else []
-        if len(listed) == LISTED:
+        if len(listed) == _LISTED:
             break
     return JSONResponse(listed)
 
@@ -109,8 +109,8 @@ async def rename_run(request: Request) -> Response:
         label = (await request.json())["label"]
     except (ValueError, TypeError, KeyError):
         label = None
-    if not isinstance(label, str) or len(label) > LABEL_CHARACTERS:
-        raise HTTPException(422, f'label: send {{"label": "..."}} with at most {LABEL_CHARACTERS} characters.')
+    if not isinstance(label, str) or len(label) > _LABEL_CHARACTERS:
+        raise HTTPException(422, f'label: send {{"label": "..."}} with at most {_LABEL_CHARACTERS} characters.')
     await opened_books[-1].rename(stored, label)
     return JSONResponse({"label": label})
 
@@ -167,8 +167,8 @@ async def check_report(request: Request) -> Response:
         name, data = str(sent["name"]), base64.b64decode(sent["base64"], validate=True)
     except (ValueError, TypeError, KeyError):
         raise HTTPException(422, 'Send {"name": "report.md", "base64": "..."}.') from None
-    if not name.lower().endswith(REPORT_SUFFIXES):
-        raise HTTPException(422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(REPORT_SUFFIXES)}).")
+    if not name.lower().endswith(_REPORT_SUFFIXES):
+        raise HTTPException(422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(_REPORT_SUFFIXES)}).")
     return _stream(_check_events(opened_books[-1], _user(request), data, name))
 
 
@@ -186,8 +186,8 @@ async def check_for(
 async def export_run(request: Request) -> Response:
     """Return a run's report in a format of `deep-research export`; `question` selects an earlier question by id."""
     export_format = request.query_params.get("format", "md")
-    if export_format not in MEDIA_TYPES:
-        raise HTTPException(422, f"format: unknown format {export_format!r}; choose from {', '.join(MEDIA_TYPES)}.")
+    if export_format not in _MEDIA_TYPES:
+        raise HTTPException(422, f"format: unknown format {export_format!r}; choose from {', '.join(_MEDIA_TYPES)}.")
     evidence = next((level for level in get_args(Evidence) if level == request.query_params.get("evidence")), None)
     stored = await _run(request)
     name = RunName(stored.thread, None)
@@ -201,7 +201,7 @@ async def export_run(request: Request) -> Response:
         "Content-Security-Policy": "sandbox",
         "Cache-Control": "no-store",
     }
-    return Response(content, media_type=MEDIA_TYPES[export_format], headers=headers)
+    return Response(content, media_type=_MEDIA_TYPES[export_format], headers=headers)
 
 
 async def show_source(request: Request) -> Response:
@@ -315,7 +315,7 @@ async def _watch_others(book: RunBook) -> None:
     """Notify all streams of changes by other processes; runs in this process send their own notifications."""
     known = dict[str, tuple[Any, ...]]()
     while True:
-        await asyncio.sleep(OTHERS_SECONDS)
+        await asyncio.sleep(_OTHERS_SECONDS)
         try:
             versions = await book.database.saver.versions(threads) if (threads := followed()) else {}
         except Exception as error:  # noqa: BLE001 - the database may be readable again later
@@ -366,7 +366,7 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
             last = said
         if packets:
             yield _event("packets", {"question_id": question_id, "held": held, "packets": packets})
-        await asyncio.sleep(GAP_SECONDS)
+        await asyncio.sleep(_GAP_SECONDS)
         await change.wait()
 
 
@@ -377,7 +377,7 @@ async def _check_events(book: RunBook, user: str, data: bytes, name: str) -> Asy
     try:
         while not check.done():
             try:
-                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                async with asyncio.timeout(_HEARTBEAT_SECONDS):
                     words = await notices.get()
             except TimeoutError:
                 yield ": still checking\n\n"

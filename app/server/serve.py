@@ -25,9 +25,9 @@ from ..terminal import say
 from ..words import DONE
 from .users import LOOPBACK, REQUIRE_TOKEN, server_settings, users
 
-PORT = 2024
+_PORT = 2024
 """Default port; if it is taken, a free port is chosen."""
-JOBS = 50
+_JOBS = 50
 """Maximum number of concurrent runs."""
 
 
@@ -72,14 +72,14 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
         host,
         chosen,
         graphs=config["graphs"],
-        n_jobs_per_worker=JOBS,
+        n_jobs_per_worker=_JOBS,
         **{name: config[name] for name in ("auth", "http", "webhooks", "checkpointer", "store")},
     )
     return DONE
 
 
 def _free_port(host: str, wanted: int | None) -> int:
-    for port in (wanted or PORT, *(() if wanted else (0,))):
+    for port in (wanted or _PORT, *(() if wanted else (0,))):
         try:
             with socket.create_server((host, port)) as taken:
                 return int(taken.getsockname()[1])

@@ -26,7 +26,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ADDRESS = "LANGGRAPH_API_URL"
 """Environment variable with the server's own URL, set by LangGraph's command."""
 REQUIRE_TOKEN = f"{ENVIRONMENT_PREFIX}SERVER_REQUIRE_TOKEN"
-SHORTEST = 16
+_SHORTEST = 16
 """Minimum length of a token."""
 
 
@@ -143,10 +143,10 @@ def token_in(headers: Mapping[str, str]) -> str:
 
 def _pair(pair: str) -> tuple[str, str]:
     user, _, token = pair.partition(":")
-    if not user or len(token) < SHORTEST or user == LOCAL_USER:
+    if not user or len(token) < _SHORTEST or user == LOCAL_USER:
         raise UnknownSetting(
             f"DEEP_RESEARCH_SERVER_TOKENS: the entry for {user!r} must be USER:TOKEN, with a token of at least "
-            f"{SHORTEST} characters and a user other than {LOCAL_USER!r}."
+            f"{_SHORTEST} characters and a user other than {LOCAL_USER!r}."
         )
     return token, user
 
@@ -160,6 +160,6 @@ def _local_token() -> str:
     except FileExistsError:
         pass
     token = path.read_text("utf-8").strip()
-    if len(token) < SHORTEST:
+    if len(token) < _SHORTEST:
         raise UnknownSetting(f"{str(path)!r} contains no valid token: delete the file and restart the server.")
     return token

@@ -14,16 +14,16 @@ from .text.words import WORDS, all_month_names, dates_in, tokens, without_accent
 if TYPE_CHECKING:
     from ..records.sources import DateKind
 
-HEAD, TAIL = 500, 300
+HEAD, _TAIL = 500, 300
 """Number of characters at the beginning and at the end of a text in which its date is searched."""
-TOP_LINES = 4
+_TOP_LINES = 4
 """Number of first lines in which a date without a label counts as the document's."""
-EARLIEST = "1995"
+_EARLIEST = "1995"
 """A date without a label before this year is taken to be about the subject, not the document."""
 DAY = len("2024-05-03")
-LEAD, LEAD_OF_THIS, LONGEST_LEAD = 2, 6, 20
+_LEAD, _LEAD_OF_THIS, _LONGEST_LEAD = 2, 6, 20
 """Maximum words before a word such as "published": in a sentence, in one about "this document", and in a title."""
-BEFORE, NAME = 8, 6
+_BEFORE, _NAME = 8, 6
 """Maximum words before a date without a label, and of an author's name."""
 
 _Part = Literal["title", "top", "text", "page"]
@@ -87,9 +87,9 @@ def statements(text: str, title: str = "", *, of_page: bool = False) -> list[Sta
 
     On a web page (`of_page`), only publication dates and days alone on a line count.
     """
-    head, tail = ([line for line in part.splitlines() if line.strip()] for part in (text[:HEAD], text[HEAD:][-TAIL:]))
+    head, tail = ([line for line in part.splitlines() if line.strip()] for part in (text[:HEAD], text[HEAD:][-_TAIL:]))
     found = (
-        _of_line(line, text, "page" if of_page else "top" if number < min(TOP_LINES, len(head)) else "text", title)
+        _of_line(line, text, "page" if of_page else "top" if number < min(_TOP_LINES, len(head)) else "text", title)
         for number, line in enumerate([*head, *tail])
     )
     return list(chain.from_iterable(found))
@@ -111,8 +111,8 @@ def _of_line(line: str, text: str, part: _Part, title: str = "") -> list[StatedD
             if not date or _pattern("date_other").search(before) or _patterns()["range_before"].search(before):
                 continue
             is_whole = bool(_END.match(after)) or (part != "text" and line.startswith(sentence))
-            kind = _kind(before, after, LONGEST_LEAD if part == "title" else LEAD, is_whole=is_whole)
-            can_stand = not number and len(date) > len("2024") and date > EARLIEST and line.lstrip()[:2] not in _ITEMS
+            kind = _kind(before, after, _LONGEST_LEAD if part == "title" else _LEAD, is_whole=is_whole)
+            can_stand = not number and len(date) > len("2024") and date > _EARLIEST and line.lstrip()[:2] not in _ITEMS
             if part == "page" and kind != "publication":
                 kind = "publication" if can_stand and len(date) == DAY and not _words(f"{before}{after}") else ""
             elif part == "title" and not kind:
@@ -147,13 +147,13 @@ def _leads(gap: str) -> bool:
     """Whether these words may come between "published" and its date: "by A. Ames on", but not "the bridge on"."""
     words = _words(gap)
     strange = [word for word in words if word not in _listed("date_fillers") and not re.fullmatch(r"[a-z]?\d+", word)]
-    is_name = words[:1] and words[0] in _listed("date_authors") and len(words) <= NAME + 1
+    is_name = words[:1] and words[0] in _listed("date_authors") and len(words) <= _NAME + 1
     return not strange or bool(is_name) or (len(strange) == 1 and bool(re.search(r"[,(|–—:-]\s*$", gap)))
 
 
 def _is_of_document(lead: str, most: int) -> bool:
     words = {*_words(lead)}
-    if not words.isdisjoint(_listed("date_this")) and len(words) <= LEAD_OF_THIS:
+    if not words.isdisjoint(_listed("date_this")) and len(words) <= _LEAD_OF_THIS:
         return True
     return len(words) <= most and words.isdisjoint(_listed("date_verbs"))
 
@@ -162,7 +162,7 @@ def _stands_alone(before: str, after: str, title: str) -> bool:
     """Whether a date is set apart on its line: "Lyon, le 3 mai 2026", but not "lit on 3 May 2026"."""
     head, is_end = _unfilled(before), bool(_END.match(after))
     if _words(head):
-        return is_end and len(_words(head)) <= BEFORE and bool(_APART.search(head))
+        return is_end and len(_words(head)) <= _BEFORE and bool(_APART.search(head))
     is_act = bool(_pattern("date_acts", is_ending=True).search(_plain(title)))
     return is_act or (not _words(after) if _words(before) else is_end or after[:1] in (",", "、"))
 
@@ -196,7 +196,7 @@ def period_of(title: str, text: str) -> str:
         subjects += [
             sentence
             for sentence in sentences
-            if len(_words(sentence)) <= BEFORE and not _pattern("report_words").search(sentence)
+            if len(_words(sentence)) <= _BEFORE and not _pattern("report_words").search(sentence)
         ]
     period = next(filter(None, map(_period_in, (_plain(title), *subjects))), "")
     if len(period) in (len("2024"), len("2024/2025")):

@@ -17,7 +17,7 @@ from .text.words import WORDS
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-APART = frozenset({"de", "en", "es", "fr", "nl"})
+_APART = frozenset({"de", "en", "es", "fr", "nl"})
 """Languages whose close relatives all have word tables; Russian's relative Bulgarian, for example, has none."""
 _WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 COMMON = "ar bn cs da de el en es fa fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh"
@@ -27,15 +27,15 @@ OTHERS = (
     "ta te tl ur uz"
 )
 """Codes of the other detectable languages."""
-OTHERS_WEIGHT = 0.3
+_OTHERS_WEIGHT = 0.3
 """Prior probability of these languages, relative to common ones."""
-SURE = 0.7
+_SURE = 0.7
 """Minimum likelihood to accept a question's detected language."""
-FOREIGN = 0.9
+_FOREIGN = 0.9
 """Minimum likelihood of another language for a text to count as being in the wrong language."""
-LEAST_LETTERS = 60
+_LEAST_LETTERS = 60
 """Minimum letters of prose for detection; Chinese, Japanese and Korean characters count three times."""
-KIN = (
+_KIN = (
     *({"da", "nn", "no"}, {"bs", "hr", "sh", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"cs", "sk"}, {"af", "nl"}),
     *({"bg", "mk"}, {"hi", "mr", "ne"}, {"fa", "ps"}),
 )
@@ -58,7 +58,7 @@ IN_TEXT = Threshold(4, 0.1, 1.5)
 """For stemming a text, where a mistake costs a few word forms."""
 IN_QUESTION = Threshold(2, 0.1, 1.5)
 """For stemming a question, which has few words."""
-BEYOND_DOUBT = Threshold(3, 0.25, 3)
+_BEYOND_DOUBT = Threshold(3, 0.25, 3)
 """For the language of a report, where a mistake spoils the report."""
 
 
@@ -73,8 +73,8 @@ def language_by_words(words: Sequence[str], threshold: Threshold) -> str:
 
 def language_beyond_doubt(text: str) -> str:
     """Return the ISO 639-1 code of the text's language if that is certain; else empty."""
-    found = language_by_words(sought_words(text), BEYOND_DOUBT)
-    return found if found in APART else ""
+    found = language_by_words(sought_words(text), _BEYOND_DOUBT)
+    return found if found in _APART else ""
 
 
 @cache
@@ -97,14 +97,14 @@ def detect_language(question: str) -> str:
     if language_beyond_doubt(prose) == "en":
         return "en"
     code, likelihood = _best(_likelihoods(prose.lower() if prose.isupper() else prose, ""))
-    return code if likelihood >= SURE else ""
+    return code if likelihood >= _SURE else ""
 
 
 def is_written_in(passage: str, code: str) -> bool | None:
     """Whether a Markdown text is written in the language with this ISO 639-1 code; None if uncertain."""
     prose = prose_of(passage)
     letters = sum(map(str.isalpha, prose)) + 2 * len(_DENSE.findall(prose))
-    if not code or letters < LEAST_LETTERS:
+    if not code or letters < _LEAST_LETTERS:
         return None
     if language_beyond_doubt(prose) == code:
         return True
@@ -112,9 +112,9 @@ def is_written_in(passage: str, code: str) -> bool | None:
     if code not in likelihoods:
         return None
     best, likelihood = _best(likelihoods)
-    if best == code or any({best, code} <= kin for kin in KIN):
+    if best == code or any({best, code} <= kin for kin in _KIN):
         return True
-    return False if likelihood >= FOREIGN else None
+    return False if likelihood >= _FOREIGN else None
 
 
 def foreign_sections(markdown: str, code: str) -> list[Section]:
@@ -142,7 +142,7 @@ def _likelihoods(prose: str, code: str) -> dict[str, float]:
 
 
 def _ranked(text: str, code: str) -> dict[str, float]:
-    weights = {**dict.fromkeys(OTHERS.split(), OTHERS_WEIGHT), **dict.fromkeys([*COMMON.split(), code], 1.0)}
+    weights = {**dict.fromkeys(OTHERS.split(), _OTHERS_WEIGHT), **dict.fromkeys([*COMMON.split(), code], 1.0)}
     known = ((language, value) for language, value in _identifier().rank(text) if language in weights)
     ranked = {language: value * weights[language] for language, value in known}
     total = sum(ranked.values())

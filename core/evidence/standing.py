@@ -8,9 +8,9 @@ from typing import NamedTuple
 from .dating import HEAD, in_force_from
 from .text.words import WORDS, tokens
 
-DRAFT = frozenset(WORDS["draft_words"].split())
+_DRAFT = frozenset(WORDS["draft_words"].split())
 """Words that mark a draft."""
-MARK_WORDS = 2
+_MARK_WORDS = 2
 """Maximum words of the part of a title that marks a draft: "(draft)", "- first draft"; "Draft horses" has none."""
 
 _APART = re.compile(r"[()\[\]:;,/_–—]|\s-\s|(?<=\w)-(?=\w)|(?<=\w)-$")
@@ -18,7 +18,7 @@ _VERSION = re.compile(r"\bv?\d+(?:\.\d+)*\b")
 _STATUS = r"^\W*(?:(?:status|state|statut|estado|stato)\W+)?"
 # "Draft of 3 May 2026" and "draft for comment" mark a draft; a ship's "draft of 5 metres" does not.
 _DRAFT_LINE = re.compile(
-    rf"{_STATUS}(?:{'|'.join(sorted(DRAFT))})(?:\W*$|\s*[,.;()–—]|\s+-|\s+(?:version|v\d|\w{{2,5}}\b.*\d{{4}}))",
+    rf"{_STATUS}(?:{'|'.join(sorted(_DRAFT))})(?:\W*$|\s*[,.;()–—]|\s+-|\s+(?:version|v\d|\w{{2,5}}\b.*\d{{4}}))",
     re.IGNORECASE,
 )
 _SUPERSEDED = re.compile(
@@ -49,18 +49,18 @@ def standing_of(title: str, name: str, text: str) -> Standing:
 
 def asks_for_draft(question: str) -> bool:
     """Whether a question is about a draft."""
-    return not DRAFT.isdisjoint(tokens(question))
+    return not _DRAFT.isdisjoint(tokens(question))
 
 
 def _is_marked_draft(title: str, name: str) -> bool:
     stem = name.rpartition(".")[0]
     in_title, in_name = (frozenset(tokens(_APART.sub(" ", words))) for words in (title, stem))
     # A file name that repeats the title says nothing more: "draft-horses" with the title "Draft horses".
-    if not DRAFT.isdisjoint(in_name - in_title):
+    if not _DRAFT.isdisjoint(in_name - in_title):
         return True
     # A document that has no title gets its file name, without separators, as title.
     is_named_only = title == " ".join(_APART.sub(" ", stem).split())
     marked = _VERSION.sub(" ", stem if is_named_only else title)
     parts = [tokens(part) for part in _APART.split(marked) if part.strip()]
     has_parts = len(parts) > 1 or len(tokens(marked)) == 1
-    return has_parts and any(len(words) <= MARK_WORDS and not DRAFT.isdisjoint(words) for words in parts)
+    return has_parts and any(len(words) <= _MARK_WORDS and not _DRAFT.isdisjoint(words) for words in parts)

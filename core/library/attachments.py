@@ -26,9 +26,9 @@ from .folder import NOT_IN_NAMES
 
 NEW = "new"
 """Code of a file that is not indexed yet."""
-WAITING = "it arrived during the research; the next question can search it"
+_WAITING = "it arrived during the research; the next question can search it"
 """Reason why such a file is not searched yet."""
-NAME_CHARACTERS = 60
+_NAME_CHARACTERS = 60
 """Maximum length of a file name; longer names lose their first characters."""
 _NOT_IN_FILES = re.compile(rf'[\\/:*?"<>|]|{NOT_IN_NAMES.pattern}')
 
@@ -87,7 +87,7 @@ def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
         new = folder / f".{path.name}"
         new.write_bytes(data)
         new.replace(path)
-    return attached(name=path.name, reason=WAITING, code=NEW)
+    return attached(name=path.name, reason=_WAITING, code=NEW)
 
 
 def _name_of(block: FileBlock) -> str:
@@ -95,4 +95,4 @@ def _name_of(block: FileBlock) -> str:
     name = _NOT_IN_FILES.sub("_", re.split(r"[\\/]", block.name)[-1]).strip(" .") or "file"
     guessed = mimetypes.guess_extension(block.mime_type) or ""
     is_known = (PurePath(name).suffix and kind_of_file(name)) or name.lower().endswith(guessed)
-    return (name if is_known else name + guessed)[-NAME_CHARACTERS:]
+    return (name if is_known else name + guessed)[-_NAME_CHARACTERS:]

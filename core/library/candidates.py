@@ -27,19 +27,19 @@ from ..evidence.text.words import (
 )
 from ..records.sources import Source
 
-LONGEST_TITLE = 10
+_LONGEST_TITLE = 10
 """Maximum words of a title to look for in a question; longer runs cost look-ups and are hardly ever titles."""
 _ASKING = frozenset({"find", "following", "give", "here", "list", "many", "much", "name", "one", "tell"})
 _CONTRACTED = frozenset({"d", "ll", "m", "re", "ve"})
 _STOP_WORDS = FUNCTION_WORDS["en"] | _ASKING | _CONTRACTED
 """Function and question words of English, and fragments of contractions."""
-MEMBERS: dict[str, tuple[str, ...]] = {
+_MEMBERS: dict[str, tuple[str, ...]] = {
     family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())
 }
-MOST_STEMS = 40
+_MOST_STEMS = 40
 """Maximum number of stems to search for, rarest first; questions have fewer, a pasted text has hundreds."""
-SHORTEST_NAME = 3
-NO_NAMES = STOP_WORDS | MONTHS
+_SHORTEST_NAME = 3
+_NO_NAMES = STOP_WORDS | MONTHS
 """Words that are not names when alone."""
 _JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
 
@@ -55,7 +55,7 @@ def terms_of(question: str) -> list[str]:
 def mentions(question: str) -> list[str]:
     """Return every run of words in a question that might be a title, normalised like `title_key`."""
     words = words_of(question)
-    runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + LONGEST_TITLE + 1))
+    runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + _LONGEST_TITLE + 1))
     return list(dict.fromkeys(" ".join(run) for run in runs if not _STOP_WORDS.issuperset(run)))
 
 
@@ -83,7 +83,7 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     # A passage is counted once per form of a word that it has; an exact count is not worth its cost.
     counts = {own: min(total, counted(forms)) for own, forms in words.items()}
     rarities = {own: rarity(total, count) for own, count in counts.items() if count}
-    rarest = frozenset(sorted(rarities, key=lambda own: (-rarities[own], own))[:MOST_STEMS])
+    rarest = frozenset(sorted(rarities, key=lambda own: (-rarities[own], own))[:_MOST_STEMS])
     whole = sum(rarities[own] for own in rarities if own in rarest) or 1.0
     weights = {own: weight / whole for own, weight in rarities.items() if own in rarest}
     inflections = QuestionWords(sought_words(text))
@@ -98,7 +98,7 @@ def _words(text: str) -> dict[str, tuple[str, ...]]:
     forms: dict[str, list[str]] = {}
     for token in distinctive or content or tokens(text):
         forms.setdefault(stem(token), []).append(token)
-    return {own: tuple(dict.fromkeys((*found, *MEMBERS.get(own, ())))) for own, found in forms.items()}
+    return {own: tuple(dict.fromkeys((*found, *_MEMBERS.get(own, ())))) for own, found in forms.items()}
 
 
 class LibraryPassage(NamedTuple):
@@ -191,5 +191,5 @@ def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
     return {
         run: name
         for run, name in found.items()
-        if len(run) >= SHORTEST_NAME and not run.isdigit() and not NO_NAMES.issuperset(run.split())
+        if len(run) >= _SHORTEST_NAME and not run.isdigit() and not _NO_NAMES.issuperset(run.split())
     }

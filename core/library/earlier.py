@@ -18,13 +18,13 @@ from ..run.context import Context
 from ..run.store.pages import LOCAL_USER, Pages, text_hash
 from .candidates import terms_of
 
-READ = "read by the finished run"
+_READ = "read by the finished run"
 """Name of the note that lists the sources of a run."""
-OPENING = 5
+_OPENING = 5
 """Number of first letters of a word to scan texts for, since its forms differ only after them."""
-COMPARED = 20
+_COMPARED = 20
 """Maximum pages per query to compare window by window, which takes a hundred times as long as a scan."""
-RELATED = 0.5
+_RELATED = 0.5
 """Minimum score of a page, as a share of the best page's score."""
 
 
@@ -42,7 +42,7 @@ async def record_read(pages: Pages, sources: Iterable[Source], context: Context)
     user, runs = _runs_of_user(pages, context)
     own = [source for source in sources if source.content_hash and not source.is_earlier]
     read = [source.model_dump(exclude_defaults=True) for source in own]
-    await pages.note({READ: {"user": user, "sources": read}})
+    await pages.note({_READ: {"user": user, "sources": read}})
     await runs.note({pages.thread: {}})
 
 
@@ -66,7 +66,7 @@ async def search_read(
     best = list[list[ReadPage]]()
     for query, wanted in terms.items():
         ranked = sorted(known, key=lambda pair: -sum(weights[word] for word in wanted if word in pair[1]))
-        likely = [page for page, held in ranked[:COMPARED] if not held.isdisjoint(wanted)]
+        likely = [page for page, held in ranked[:_COMPARED] if not held.isdisjoint(wanted)]
         texts = [await pages.of_thread(page.thread).text(page.source.content_hash) for page in likely]
         whole = [page._replace(text=text) for page, text in zip(likely, texts, strict=True) if text]
         best.append(await asyncio.to_thread(_best, query, whole))
@@ -77,14 +77,14 @@ async def _scanned(
     pages: Pages, user: str, words: Iterable[str], is_open: Callable[[Source], bool]
 ) -> Iterable[tuple[ReadPage, frozenset[str]]]:
     """Return the pages that other runs have read, without texts, each with the `words` that its text seems to have."""
-    note = await pages.read_note(READ)
+    note = await pages.read_note(_READ)
     if note is None or note["user"] != user:
         # The run may have been deleted, and another user may have started a run with its id.
         return ()
     sources = [source for fields in note["sources"] if is_open(source := Source(**fields))]
     texts = await pages.texts([source.content_hash for source in sources])
     folded = [f"{source.title} {text}".casefold() for source, text in zip(sources, texts, strict=True)]
-    held = [frozenset(word for word in words if word[:OPENING] in text) for text in folded]
+    held = [frozenset(word for word in words if word[:_OPENING] in text) for text in folded]
     return zip((ReadPage(source, pages.thread) for source in sources), held, strict=True)
 
 
@@ -92,7 +92,7 @@ def _best(query: str, pages: Sequence[ReadPage]) -> list[ReadPage]:
     """Return the pages with the best windows for a query, best first, each with its best window as passage."""
     windows = {page: Windows(f"{page.source.title}\n\n{page.text}") for page in pages}
     shares = {page: share for page, own in windows.items() if (share := own.share(query))}
-    least = RELATED * max(shares.values(), default=0.0)
+    least = _RELATED * max(shares.values(), default=0.0)
     ordered = sorted((page for page in shares if shares[page] >= least), key=lambda page: -shares[page])
     return [page._replace(passage="\n".join(windows[page].shown(windows[page].best(query, 1)))) for page in ordered]
 

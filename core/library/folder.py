@@ -13,19 +13,19 @@ from typing import NamedTuple
 
 from ..reading.records import Unreadable, kind_of_file
 
-OTHER_KINDS = "unknown format"
+_OTHER_KINDS = "unknown format"
 """Code of files whose extensions are not supported."""
 PICTURE = "picture"
 """Code of pictures without any text."""
 PICTURES = "(pictures)"
 """Path of the single entry for all such pictures."""
-OTHERS = "(other files)"
+_OTHERS = "(other files)"
 """Path of the single entry for all files with unsupported extensions; sorts before all names."""
-MORE = "(more files)"
+_MORE = "(more files)"
 """Path of the single entry for left-out files beyond `MOST_NAMED`."""
 MOST_NAMED = 1_000
 """Maximum number of left-out files and folders listed individually."""
-KINDS_NAMED = 5
+_KINDS_NAMED = 5
 """Maximum number of unsupported extensions listed."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # Otherwise opening a named pipe would wait for a writer.
@@ -56,7 +56,7 @@ class LeftOut(NamedTuple):
     @property
     def is_document(self) -> bool:
         """Whether it counts as a document that could not be read."""
-        return self.code not in (OTHER_KINDS, PICTURE)
+        return self.code not in (_OTHER_KINDS, PICTURE)
 
 
 class Scan(NamedTuple):
@@ -132,16 +132,16 @@ class _Walk:
         yield from nsmallest(MOST_NAMED, self.left_out)
         more = len(self.left_out) - MOST_NAMED
         if more > 0:
-            yield LeftOut(MORE, f"{more} more are left out", "unreadable", more)
+            yield LeftOut(_MORE, f"{more} more are left out", "unreadable", more)
 
     def other_kinds(self) -> Iterator[LeftOut]:
         """Yield one entry for all files with unsupported extensions, if any."""
         count = self._others.total()
         if count:
             most = sorted(self._others, key=lambda kind: (-self._others[kind], kind))
-            named = ", ".join(most[:KINDS_NAMED])
-            more = f" and {len(most) - KINDS_NAMED} more" if len(most) > KINDS_NAMED else ""
-            yield LeftOut(OTHERS, f"{count} of unsupported formats: {named}{more}", OTHER_KINDS, count)
+            named = ", ".join(most[:_KINDS_NAMED])
+            more = f" and {len(most) - _KINDS_NAMED} more" if len(most) > _KINDS_NAMED else ""
+            yield LeftOut(_OTHERS, f"{count} of unsupported formats: {named}{more}", _OTHER_KINDS, count)
 
     def _folder_files(self, inner: str) -> Iterator[FoundFile]:
         with os.scandir(self._root / inner) as entries:

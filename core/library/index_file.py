@@ -20,15 +20,15 @@ from ..evidence.text.stems import STEMMED, stemmer_version, tokens_of, words_and
 from ..reading.records import readers
 from ..run.errors import DatabaseUnusable
 
-WAITING_SECONDS = 3_600
+_WAITING_SECONDS = 3_600
 """Maximum time to wait while an index is replaced, which takes as long as reading all its files."""
 _of_thread = threading.local()
-VERSION = 16
+_VERSION = 16
 """Increase if index content is computed differently; changes of the tables are detected automatically."""
-BUSY_SECONDS = 60
-MOMENT = 0.01
+_BUSY_SECONDS = 60
+_MOMENT = 0.01
 """Seconds between retries where SQLite does not wait by itself."""
-CACHE_KILOBYTES = 32_000
+_CACHE_KILOBYTES = 32_000
 PAGE_BYTES = 16_384
 LOCK = ".lock"
 NEW = ".new"
@@ -56,18 +56,18 @@ INSERT INTO totals VALUES (0, 0, x'');
 CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', tokenize = "ascii tokenchars '_'");
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passages, row);
 """
-TEXT_BYTES = 5
+_TEXT_BYTES = 5
 """Size of a text's number; collisions are rare even among a million texts."""
 POSITION_BITS = 18
 """Number of low bits of a passage's number that hold its position in the text; enough for the longest text."""
 POSITION_MASK = (1 << POSITION_BITS) - 1
-SAMPLE = 600
+_SAMPLE = 600
 """Number of characters at the start, and in the middle, that are used to detect the language."""
-IDENTIFIED = 400
+_IDENTIFIED = 400
 """Number of first characters passed to the language identifier, which is slow."""
-LEAST = 100
+_LEAST = 100
 """Minimum number of characters for the identifier; with fewer it could only guess."""
-PIECES_SHARE = 1.0
+_PIECES_SHARE = 1.0
 """Minimum ratio of unspaced pieces to other words at which a text is not stemmed."""
 
 
@@ -105,7 +105,7 @@ def _locked(file: Path, begin: Literal["BEGIN", "BEGIN EXCLUSIVE"]) -> Iterator[
     create_private(lock)
     # SQLite's locks on an empty database work between threads and processes on any system, and are released with their
     # process.
-    with closing(sqlite3.connect(lock, timeout=WAITING_SECONDS, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(lock, timeout=_WAITING_SECONDS, isolation_level=None)) as connection:
         connection.execute(begin)
         connection.execute("SELECT count (*) FROM sqlite_master").fetchone()
         yield
@@ -138,13 +138,13 @@ def usable(file: Path) -> Iterator[None]:
 def connect(file: Path) -> sqlite3.Connection:
     """Open the index, creating it if it does not exist. Raises `Foreign`."""
     create_private(file)
-    connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+    connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
         # With the default page size a fifth of each page would stay empty, since passages are long.
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
         _prepare(connection, file)
     except BaseException as error:
         connection.close()
@@ -156,7 +156,7 @@ def connect(file: Path) -> sqlite3.Connection:
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
     """Switch to WAL mode, so that readers and a writer can run in parallel; waits for others creating this index."""
-    end = time.monotonic() + BUSY_SECONDS
+    end = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -165,7 +165,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             # SQLite does not wait for this lock by itself.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
-            time.sleep(MOMENT)
+            time.sleep(_MOMENT)
 
 
 def remove(file: Path) -> None:
@@ -198,7 +198,7 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
 
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     # New versions of stemmers or parsers make an index outdated.
-    wanted = (VERSION << 24 | (stemmer_version() ^ readers() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF) & 0x7FFFFFFF
+    wanted = (_VERSION << 24 | (stemmer_version() ^ readers() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF) & 0x7FFFFFFF
     if _version(connection) == wanted:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -231,16 +231,16 @@ def create_private(file: Path) -> None:
 
 def number_of(content_hash: str) -> int:
     """Return the preferred number for the text with this hash."""
-    return int.from_bytes(hashlib.sha256(content_hash.encode()).digest()[:TEXT_BYTES])
+    return int.from_bytes(hashlib.sha256(content_hash.encode()).digest()[:_TEXT_BYTES])
 
 
 def stemmed_in(text: str) -> str:
     """Return the ISO 639-1 code of the text's language if it has its own stemmer, else an empty string."""
-    middle = max(SAMPLE, len(text) // 2)
-    words, pieces = words_and_pieces(f"{text[:SAMPLE]} {text[middle : middle + SAMPLE]}")
+    middle = max(_SAMPLE, len(text) // 2)
+    words, pieces = words_and_pieces(f"{text[:_SAMPLE]} {text[middle : middle + _SAMPLE]}")
     code = language_by_words(words, IN_TEXT)
-    if not code and len(text) >= LEAST and len(pieces) < PIECES_SHARE * len(words):
-        code = detect_language(text[:IDENTIFIED])
+    if not code and len(text) >= _LEAST and len(pieces) < _PIECES_SHARE * len(words):
+        code = detect_language(text[:_IDENTIFIED])
     return code if code in STEMMED else ""
 
 

@@ -18,7 +18,7 @@ from .near_words import known_terms, misspelt, parts, written
 
 MOST = 3_000
 """Number of passages that a search compares; each takes microseconds, and a question makes many searches."""
-TOGETHER = 3
+_TOGETHER = 3
 """Maximum common words per search, since looking up a word takes longer the more passages contain it."""
 _HOLDER = "SELECT rowid FROM passages WHERE passages MATCH ? LIMIT 1"
 _COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
@@ -29,7 +29,7 @@ SELECT id FROM (
 """
 OF_TEXT = 3
 """Maximum passages of one document to rank before other documents', since a long one may match everywhere."""
-FOR_SPREADING = 10
+_FOR_SPREADING = 10
 """How many times more passages are read than wanted, to find those of other documents."""
 _KNOWN_TITLES = """
 SELECT value FROM json_each (?) WHERE EXISTS (SELECT 1 FROM documents WHERE title_key = value)
@@ -75,10 +75,10 @@ def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int) -> list[
 
 def _rare_together(words: Sequence[_Word], total: int, most: int) -> Sequence[_Word]:
     """Return the fewest words that would rarely occur together if they were statistically independent."""
-    for number in range(1, min(TOGETHER, len(words))):
+    for number in range(1, min(_TOGETHER, len(words))):
         if total * prod(word.passages / total for word in words[:number]) <= most:
             return words[:number]
-    return words[:TOGETHER]
+    return words[:_TOGETHER]
 
 
 def _any(terms: Iterable[str]) -> str:
@@ -147,7 +147,7 @@ class IndexReader:
     def best(self, words: Sequence[str], limit: int) -> list[int]:
         """Return the passages that match these words best, best first; a few per document, then the others."""
         searches = narrowed(self.counts(words), self.size, self._most)
-        found = (self._ranked(match, limit * FOR_SPREADING) for match in searches)
+        found = (self._ranked(match, limit * _FOR_SPREADING) for match in searches)
         rows = spread(chain.from_iterable(found), lambda row: row >> POSITION_BITS, OF_TEXT)
         return list(dict.fromkeys(rows))[:limit]
 

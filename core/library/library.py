@@ -28,30 +28,30 @@ from .shelf import IndexShelf, OpenIndex, in_force_first
 from .trails import find_trails, passages_of
 from .upkeep import Outdated, Upkeep
 
-FIRST = 3
+_FIRST = 3
 """Maximum files named in the error if none can be read."""
-FEWEST_WORDS = 5
+_FEWEST_WORDS = 5
 """Minimum words of a question to search for trails; for shorter queries, only the best matches are returned."""
 LONG = 60
 """Minimum words of a text to search by topic."""
-OF_TOPIC = 500
+_OF_TOPIC = 500
 """Number of best passages whose documents are compared with such a text."""
 OF_LONG = 20
 """Number of documents returned for such a text."""
-DIMENSIONS = 50
+_DIMENSIONS = 50
 """Number of topics to distinguish, a tenth of the compared passages."""
 _TINY = 1e-9
-TRAILED = 10
+_TRAILED = 10
 """Maximum passages from trails; the rest are the best matches."""
-MOST_UNKNOWN = 3
+_MOST_UNKNOWN = 3
 """Maximum unknown words to replace; a query with more is pasted text, or not in the documents' language."""
 LISTED = 150
 """Maximum documents to list individually."""
-FOLDERS = 60
+_FOLDERS = 60
 """Maximum folders to list instead, those with the most documents first."""
-CHARACTERS = 8000
+_CHARACTERS = 8000
 """Maximum length of the list of documents in characters; above that, folders are listed instead."""
-TITLE = 120
+_TITLE = 120
 """Maximum characters of a title."""
 
 Result = TypeVar("Result")
@@ -202,7 +202,7 @@ def _with_near_words(query: str, shelf: IndexShelf) -> str:
     words = [word for word in dict.fromkeys(WORD.findall(query)) if word.casefold() in sought]
     known = shelf.known([word.casefold() for word in words])
     unknown = [word for word in words if word.casefold() not in known]
-    if not 0 < len(unknown) <= MOST_UNKNOWN:
+    if not 0 < len(unknown) <= _MOST_UNKNOWN:
         return query
     near = {word: " ".join(shelf.near(word.casefold())) for word in unknown}
     return WORD.sub(lambda found: near.get(found[0]) or str(found[0]), query)
@@ -210,7 +210,7 @@ def _with_near_words(query: str, shelf: IndexShelf) -> str:
 
 def _on_topic(text: str, shelf: IndexShelf) -> list[LibraryPassage]:
     """Return one passage from each document on the topic of a long text."""
-    found = grouped(shelf.search(terms_of(text), OF_TOPIC), lambda candidate: candidate.document)
+    found = grouped(shelf.search(terms_of(text), _OF_TOPIC), lambda candidate: candidate.document)
     documents = {key: " ".join((own[0].title, *(candidate.text for candidate in own))) for key, own in found.items()}
     return [found[key][0].passage for key in near_topic(text, documents)]
 
@@ -234,7 +234,7 @@ def near_topic(text: str, documents: Mapping[str, str]) -> list[str]:
     matrix /= numpy.linalg.norm(matrix, axis=1, keepdims=True) + _TINY
     own, asked = matrix[:-1], matrix[-1]
     # The eigenvectors of the document similarity matrix are the left singular vectors of the term matrix.
-    squares, axes = (part[..., -DIMENSIONS:] for part in numpy.linalg.eigh(own @ own.T))
+    squares, axes = (part[..., -_DIMENSIONS:] for part in numpy.linalg.eigh(own @ own.T))
     lengths = numpy.sqrt(squares.clip(_TINY))
     topics = axes * lengths
     nearness = topics @ (asked @ own.T @ axes / lengths) / (numpy.linalg.norm(topics, axis=1) + _TINY)
@@ -250,8 +250,8 @@ def _follow(question: str, limit: int, shelf: IndexShelf) -> list[LibraryPassage
     if words >= LONG:
         return _on_topic(question, shelf)[: min(limit, OF_LONG)]
     sought = _with_near_words(question, shelf)
-    trails = find_trails(sought, shelf) if words >= FEWEST_WORDS else []
-    trailed = [candidate.passage for candidate in passages_of(trails, TRAILED)]
+    trails = find_trails(sought, shelf) if words >= _FEWEST_WORDS else []
+    trailed = [candidate.passage for candidate in passages_of(trails, _TRAILED)]
     found = distinct([*trailed, *shelf.best(sought, limit)], lambda passage: (passage.source.key, passage.start))
     return in_force_first(question, spread(found, lambda passage: passage.source.key, OF_TEXT)[:limit])
 
@@ -261,8 +261,8 @@ def _root_status(root: Root, outdated: Outdated, summary: IndexSummary) -> Libra
     unread = summary.unread if root.is_attached else _with_pictures_counted(summary.unread)
     left_out = [*outdated.left_out, *unread]
     if not (summary.readable or root.is_attached):
-        first = "".join(f"; {entry.path}: {entry.reason}" for entry in left_out[:FIRST])
-        more = f"; and {len(left_out) - FIRST} more" if len(left_out) > FIRST else ""
+        first = "".join(f"; {entry.path}: {entry.reason}" for entry in left_out[:_FIRST])
+        more = f"; and {len(left_out) - _FIRST} more" if len(left_out) > _FIRST else ""
         raise unreadable(root.path, f"there is no document in it that can be read{first}{more}")
     cut = tuple(_named(root, path) for path in summary.cut)
     notes = tuple(f"{_named(root, path)}: {note}" for path, note in summary.notes)
@@ -287,7 +287,7 @@ def catalogue(library: Library, documents: int) -> str:
     `documents` is their number.
     """
     lines = list(map(_line, library.documents())) if documents <= LISTED else []
-    if documents and (not lines or sum(map(len, lines)) > CHARACTERS):
+    if documents and (not lines or sum(map(len, lines)) > _CHARACTERS):
         lines = list(_folders(library.addresses()))
     return fence("\n".join(lines), tag="documents") if lines else ""
 
@@ -297,12 +297,12 @@ def _line(document: LibraryDocument) -> str:
     to_come = f"in force from {source.in_force_from}" if source.in_force_from else ""
     standing = "draft" if source.is_draft else "superseded" if source.superseded_by else to_come
     facts = filter(None, (source.address, source.date, source.period, standing, f"{len(document.text):,} characters"))
-    return f"- {source.title[:TITLE]} ({', '.join(facts)})"
+    return f"- {source.title[:_TITLE]} ({', '.join(facts)})"
 
 
 def _folders(addresses: Iterable[str]) -> Iterator[str]:
     counts = Counter(address.rpartition("/")[0] for address in addresses)
-    for folder, count in counts.most_common(FOLDERS):
+    for folder, count in counts.most_common(_FOLDERS):
         yield f"- {folder}: {count:,} documents"
-    if len(counts) > FOLDERS:
-        yield f"- {len(counts) - FOLDERS} more folders"
+    if len(counts) > _FOLDERS:
+        yield f"- {len(counts) - _FOLDERS} more folders"

@@ -13,25 +13,25 @@ from string import ascii_lowercase
 from ..evidence.text.stems import TAG, index_term
 from ..evidence.text.words import STOP_WORDS
 
-FEWEST_LETTERS = 5
+_FEWEST_LETTERS = 5
 """Minimum letters of a word to correct, and of a part of a compound."""
-FEWEST_OF_COMPOUND = 8
-BEFORE_END, BEHIND_BEGINNING = 3, 5
+_FEWEST_OF_COMPOUND = 8
+_BEFORE_END, _BEHIND_BEGINNING = 3, 5
 """Minimum letters before a known end, and after a known beginning of a compound, whose end carries its meaning."""
 LIKE = 0.8
 """Minimum similarity of the stems of a word and a correction."""
-LIKE_AS_WRITTEN = 0.85
+_LIKE_AS_WRITTEN = 0.85
 """Minimum similarity of the words themselves; "change" and "charge" are just below it."""
-FURTHEST = 2
+_FURTHEST = 2
 """Maximum difference in length."""
-SURE = 3
+_SURE = 3
 """Number of first letters that must be right if more than one other letter is wrong, which keeps the search small."""
-MOST_NEAR = 8
+_MOST_NEAR = 8
 """Maximum words per language (those with the most similar stems) to compare as written."""
 MOST_MEANT = 3
 """Maximum number of equally similar words to search for."""
 
-WORD = re.compile(rf"[^\W\d_]{{{FEWEST_LETTERS},}}")
+WORD = re.compile(rf"[^\W\d_]{{{_FEWEST_LETTERS},}}")
 """A word that may be corrected."""
 _LIKE = "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length (term) BETWEEN ? AND ?"
 _KNOWN = "SELECT term FROM json_each (?) CROSS JOIN vocabulary ON vocabulary.term = json_each.value"
@@ -45,10 +45,10 @@ def misspelt(connection: sqlite3.Connection, word: str, languages: Sequence[str]
 
 def parts(connection: sqlite3.Connection, word: str, languages: Sequence[str]) -> list[str]:
     """Return the longest beginning and then the longest end of a compound that the index contains as words."""
-    if len(word) < FEWEST_OF_COMPOUND:
+    if len(word) < _FEWEST_OF_COMPOUND:
         return []
-    longest = len(word) - BEHIND_BEGINNING, len(word) - BEFORE_END
-    lengths = [range(length, FEWEST_LETTERS - 1, -1) for length in longest]
+    longest = len(word) - _BEHIND_BEGINNING, len(word) - _BEFORE_END
+    lengths = [range(length, _FEWEST_LETTERS - 1, -1) for length in longest]
     beginnings, ends = [word[:length] for length in lengths[0]], [word[-length:] for length in lengths[1]]
     terms = {piece: [index_term(piece, code) for code in languages] for piece in (*beginnings, *ends)}
     known = known_terms(connection, chain.from_iterable(terms.values()))
@@ -65,16 +65,16 @@ def _alike(connection: sqlite3.Connection, term: str) -> list[str]:
     """Return similar terms of the same language."""
     tag, separator, stem = term.rpartition(TAG)
     tag += separator
-    begins, length = f"{tag}{stem[:SURE]}", len(term)
-    near = connection.execute(_LIKE, (begins, begins + _LAST, length - FURTHEST, length + FURTHEST))
+    begins, length = f"{tag}{stem[:_SURE]}", len(term)
+    near = connection.execute(_LIKE, (begins, begins + _LAST, length - _FURTHEST, length + _FURTHEST))
     found = {*(found for (found,) in near), *known_terms(connection, (tag + other for other in _variants(stem)))}
     stems = [other[len(tag) :] for other in found]
-    return [tag + other for other in get_close_matches(stem, stems, MOST_NEAR, LIKE)]
+    return [tag + other for other in get_close_matches(stem, stems, _MOST_NEAR, LIKE)]
 
 
 def _variants(stem: str) -> Iterator[str]:
-    """Yield the corrections of one wrong letter among the first `SURE` letters, but not the very first."""
-    for index in range(1, min(SURE, len(stem))):
+    """Yield the corrections of one wrong letter among the first `_SURE` letters, but not the very first."""
+    for index in range(1, min(_SURE, len(stem))):
         before, letter, after = stem[:index], stem[index], stem[index + 1 :]
         yield before + after
         yield before + after[:1] + letter + after[1:]
@@ -87,7 +87,7 @@ def spelt_most_like(word: str, candidates: Iterable[str]) -> list[str]:
     """Return the candidates most similar to a word, if similar enough."""
     likeness = {other: SequenceMatcher(None, word, other.casefold()).ratio() for other in candidates}
     best = max(likeness.values(), default=0.0)
-    return [other for other in likeness if likeness[other] == best >= LIKE_AS_WRITTEN]
+    return [other for other in likeness if likeness[other] == best >= _LIKE_AS_WRITTEN]
 
 
 def known_terms(connection: sqlite3.Connection, terms: Iterable[str]) -> frozenset[str]:

@@ -17,16 +17,16 @@ from .candidates import Candidate, LibraryPassage, mentions, terms_of
 from .index_search import OF_TEXT, IndexReader
 from .near_words import MOST_MEANT, spelt_most_like
 
-SATURATION = 1.2
-LENGTH_SHARE = 0.5
-USUAL_CHARACTERS = 700
-COLUMN_WEIGHTS = 2.5, 1.5, 1.0
+_SATURATION = 1.2
+_LENGTH_SHARE = 0.5
+_USUAL_CHARACTERS = 700
+_COLUMN_WEIGHTS = 2.5, 1.5, 1.0
 """BM25 weights of title, headings and text."""
-MENTION_WEIGHT = 1.5
-MOST_HOLDERS = 500
+_MENTION_WEIGHT = 1.5
+_MOST_HOLDERS = 500
 """Passages with a name are counted up to this number; more frequent names do not help a search."""
-MOST_TITLED = 5
-COMPARED = 100
+_MOST_TITLED = 5
+_COMPARED = 100
 """Number of passages from each index to rank together."""
 
 
@@ -78,7 +78,7 @@ class IndexShelf:
             of_term = [of_index[number] for of_index in counts]
             rarities[bare(term)] = weight = rarity(self.size, sum(chain(*(forms.values() for forms in of_term))))
             weights |= dict.fromkeys(chain(*of_term), weight)
-        found = [*{*self.search(terms, COMPARED), *self.titled(query)}]
+        found = [*{*self.search(terms, _COMPARED), *self.titled(query)}]
         scores = dict(zip(found, _scores([candidate.passage for candidate in found], weights), strict=True))
 
         def ordered() -> list[Candidate]:
@@ -88,7 +88,7 @@ class IndexShelf:
         for candidate in distinct(ordered(), lambda candidate: candidate.document):
             title = title_key(candidate.title)
             words = title.split() if title in titles else ()
-            scores[candidate] += MENTION_WEIGHT * sum(rarities.get(word, 0.0) for word in words)
+            scores[candidate] += _MENTION_WEIGHT * sum(rarities.get(word, 0.0) for word in words)
         best = spread(ordered(), lambda candidate: candidate.document, OF_TEXT)[:limit]
         return [candidate.passage for candidate in best]
 
@@ -100,18 +100,18 @@ class IndexShelf:
     def titled(self, text: str) -> list[Candidate]:
         """Return the first passages of documents whose titles occur in this text."""
         titles = mentions(text)
-        return self._cached(text, lambda reader: reader.titled(titles, MOST_TITLED))
+        return self._cached(text, lambda reader: reader.titled(titles, _MOST_TITLED))
 
     def name_count(self, name: str) -> int:
         """Return the number of passages that contain this name's words in a row, counting up to 500 per index."""
         if name not in self._name_counts:
-            counts = (index.reader.name_count(name, MOST_HOLDERS) for index in self._indexes)
+            counts = (index.reader.name_count(name, _MOST_HOLDERS) for index in self._indexes)
             self._name_counts[name] = sum(counts)
         return self._name_counts[name]
 
     def with_name(self, name: str, words: Sequence[str], limit: int) -> list[Candidate]:
         """Return passages with this name; if over `limit`, only those with any of `words` or the name in the title."""
-        if self.name_count(name) >= MOST_HOLDERS:
+        if self.name_count(name) >= _MOST_HOLDERS:
             return []
         if self.name_count(name) <= limit:
             return self._cached((name, limit), lambda reader: reader.with_name(name, limit))
@@ -145,11 +145,11 @@ def _scores(passages: Sequence[LibraryPassage], weights: Mapping[str, float]) ->
 
     def score(passage: LibraryPassage) -> float:
         counts: dict[str, float] = defaultdict(float)
-        for weight, text in zip(COLUMN_WEIGHTS, (passage.source.title, passage.heading, passage.text), strict=True):
+        for weight, text in zip(_COLUMN_WEIGHTS, (passage.source.title, passage.heading, passage.text), strict=True):
             for term, times in hits(text, passage.language).items():
                 counts[term] += weight * times
-        length = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(passage.text) / USUAL_CHARACTERS)
-        return fsum(weights[term] * (SATURATION + 1) * count / (count + length) for term, count in counts.items())
+        length = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * len(passage.text) / _USUAL_CHARACTERS)
+        return fsum(weights[term] * (_SATURATION + 1) * count / (count + length) for term, count in counts.items())
 
     return list(map(score, passages))
 

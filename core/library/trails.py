@@ -10,55 +10,55 @@ from ..evidence.text.similarity import distinct, title_match
 from .candidates import Candidate, Query, read_query
 from .shelf import IndexShelf
 
-USUAL_LENGTH = 45
+_USUAL_LENGTH = 45
 """Number of content words in a passage of usual length."""
-LENGTH_SHARE = 0.3
+_LENGTH_SHARE = 0.3
 """Share of a word's weight that depends on the length of its passage."""
-FULL = 1.25
+_FULL = 1.25
 """Maximum match score of a word in a passage."""
-REPEATED = 0.15
+_REPEATED = 0.15
 """Share of its value that a word keeps if an earlier passage contains it."""
-BY_TITLE = 0.30
+_BY_TITLE = 0.30
 """Value of a link through a name that is one passage's title; the maximum value of a link."""
-BY_MENTION = 0.20
+_BY_MENTION = 0.20
 """Value of a link through a name that both passages only mention."""
-IN_QUESTION = 0.4
+_IN_QUESTION = 0.4
 """Factor if the name is in the question, since it adds nothing new."""
-ONE_WORD = 0.5
+_ONE_WORD = 0.5
 """Factor for a one-word name that is not in a title."""
-SAME_DOCUMENT = 0.1
+_SAME_DOCUMENT = 0.1
 """Value of a link between passages of the same document."""
-KEPT = 60
+_KEPT = 60
 """Number of trails of each length to keep as results."""
 LONGEST = 4
 """Maximum passages of a trail."""
-WIDTH = 12
+_WIDTH = 12
 """Number of trails of each length to extend."""
-FIRST = 30
+_FIRST = 30
 """Number of passages with which a trail may begin, besides those of documents named in the question."""
-NEXT = 10
+_NEXT = 10
 """Number of next passages to find for the question's open words, and for each name."""
-NAMED = 0.15
+_NAMED = 0.15
 """Value added if the question names the passage's document."""
-UNRELATED = -0.15
+_UNRELATED = -0.15
 """Value added (negative) if a passage is not linked to the others."""
-LOOSE = 0.03
+_LOOSE = 0.03
 """Links with at most this value are ignored."""
-BRIDGE = 0.15
-"""Maximum link value of a passage whose words add less than `LEAST`."""
-LEAST = 0.02
+_BRIDGE = 0.15
+"""Maximum link value of a passage whose words add less than `_LEAST`."""
+_LEAST = 0.02
 """Minimum value that the words (not the links) of a trail's last passage must add."""
-OPEN = 0.5
+_OPEN = 0.5
 """A word of the question is open while its match score is below this."""
 
 
 def _matches(query: Query, candidate: Candidate) -> dict[str, float]:
     """Return a passage's match (0 to 1.25) for each question stem; a partly matched name counts in proportion."""
-    length = 1 - LENGTH_SHARE + LENGTH_SHARE * candidate.counts.total() / USUAL_LENGTH
+    length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * candidate.counts.total() / _USUAL_LENGTH
     inflected = query.inflections.counted(f"{candidate.title}\n{candidate.text}", candidate.passage.language)
     plain = {stem: candidate.counts[stem] + (stem in candidate.title_stems) for stem in query.weights}
     counts = {stem: max(count, inflected[stem]) for stem, count in plain.items()}
-    found = {stem: min(FULL, 2 * count / (count + length)) for stem, count in counts.items() if count}
+    found = {stem: min(_FULL, 2 * count / (count + length)) for stem, count in counts.items() if count}
     for name, stems in query.names.items():
         if name not in candidate.stem_run:
             known = [stem for stem in stems if stem in found]
@@ -70,7 +70,7 @@ def _matches(query: Query, candidate: Candidate) -> dict[str, float]:
 def _gain(query: Query, found: Mapping[str, float], known: Mapping[str, float]) -> float:
     """Return the value of a passage's matches; those already in `known` count little."""
     return sum(
-        query.weights[stem] * (max(0.0, share - known.get(stem, 0.0)) + REPEATED * min(share, known.get(stem, 0.0)))
+        query.weights[stem] * (max(0.0, share - known.get(stem, 0.0)) + _REPEATED * min(share, known.get(stem, 0.0)))
         for stem, share in found.items()
     )
 
@@ -87,7 +87,7 @@ class _Links:
     def between(self, left: Candidate, right: Candidate) -> float:
         """Return the value (0 to 0.3) of the best link between two passages; rarer names link better."""
         if left.document == right.document:
-            return SAME_DOCUMENT
+            return _SAME_DOCUMENT
         pair = (left, right) if left.key < right.key else (right, left)
         if pair not in self._known:
             self._known[pair] = max((*self._ties(left, right), *self._ties(right, left)), default=0.0)
@@ -104,9 +104,9 @@ class _Links:
     def _worth(self, name: str, run: str, source: Candidate, target: Candidate) -> float:
         in_title = run in target.title_run
         is_title = run in source.title_run or (in_title and 2 * len(name) >= len(target.subject))
-        worth = BY_TITLE if is_title else BY_MENTION
-        worth *= 1 if in_title or " " in name else ONE_WORD
-        return worth * (IN_QUESTION if run in self._question else 1) * self._distinctiveness_of(source.names[name])
+        worth = _BY_TITLE if is_title else _BY_MENTION
+        worth *= 1 if in_title or " " in name else _ONE_WORD
+        return worth * (_IN_QUESTION if run in self._question else 1) * self._distinctiveness_of(source.names[name])
 
     def _distinctiveness_of(self, name: str) -> float:
         if name not in self._distinctiveness:
@@ -148,11 +148,11 @@ def _longer_trails(options: Iterable[_Option], extended: Callable[[_Option], Tra
     """Return the best extended trails, best first; options that cannot be among them are skipped."""
     promising = sorted(options, key=lambda option: -option.most)
     best: list[Trail] = []
-    for start in range(0, len(promising), KEPT):
-        if len(best) == KEPT and promising[start].most < best[-1].worth:
+    for start in range(0, len(promising), _KEPT):
+        if len(best) == _KEPT and promising[start].most < best[-1].worth:
             break
-        found = filter(None, map(extended, promising[start : start + KEPT]))
-        best = distinct(_best_first([*best, *found]), lambda trail: frozenset(trail.steps))[:KEPT]
+        found = filter(None, map(extended, promising[start : start + _KEPT]))
+        best = distinct(_best_first([*best, *found]), lambda trail: frozenset(trail.steps))[:_KEPT]
     return best
 
 
@@ -181,28 +181,28 @@ class _Search:
         self._onward: dict[Candidate, list[Candidate]] = {}
 
     def run(self) -> list[Trail]:
-        first = [*self._search(self._query.weights, FIRST), *self._shelf.titled(self._query.text)]
+        first = [*self._search(self._query.weights, _FIRST), *self._shelf.titled(self._query.text)]
         beam, found = [Trail()], []
         for _ in range(LONGEST):
             best = _longer_trails(self._options(beam, first), self._extended)
-            beam = best[:WIDTH]
-            found += [trail for trail in best if trail.adds >= LEAST]
+            beam = best[:_WIDTH]
+            found += [trail for trail in best if trail.adds >= _LEAST]
         return _best_first(found)
 
     def _options(self, beam: Sequence[Trail], first: Sequence[Candidate]) -> Iterator[_Option]:
         for trail in beam:
             onward = [candidate for step in trail.steps for candidate in self._next_after(step, trail.known)]
-            firmest = BY_TITLE if trail.steps else 0.0
+            firmest = _BY_TITLE if trail.steps else 0.0
             for candidate in dict.fromkeys((*first, *onward)):
                 if candidate not in trail.steps:
                     adds = _gain(self._query, self._matches_of(candidate), trail.known)
-                    most = trail.worth + (adds + max(NAMED * self._title_match(candidate), firmest))
+                    most = trail.worth + (adds + max(_NAMED * self._title_match(candidate), firmest))
                     yield _Option(trail, candidate, adds, most)
 
     def _extended(self, option: _Option) -> Trail | None:
         trail, candidate, adds, _ = option
         relation = self._relation(trail.steps, candidate)
-        worth = adds + (relation if adds >= LEAST else min(relation, BRIDGE))
+        worth = adds + (relation if adds >= _LEAST else min(relation, _BRIDGE))
         if worth <= 0:
             return None
         found = self._matches_of(candidate).items()
@@ -210,21 +210,21 @@ class _Search:
         return Trail((*trail.steps, candidate), known, trail.worth + worth, adds)
 
     def _relation(self, steps: Sequence[Candidate], candidate: Candidate) -> float:
-        named = NAMED * self._title_match(candidate)
+        named = _NAMED * self._title_match(candidate)
         if not steps:
             return named
         firmest = max(named, *(self._links.between(step, candidate) for step in steps))
-        return firmest if firmest > LOOSE else UNRELATED
+        return firmest if firmest > _LOOSE else _UNRELATED
 
     def _next_after(self, step: Candidate, known: Mapping[str, float]) -> list[Candidate]:
         """Return passages that contain the question's open words, or a name from this step."""
         if step not in self._onward:
-            wanted = [stem for stem in self._query.weights if known.get(stem, 0.0) < OPEN]
+            wanted = [stem for stem in self._query.weights if known.get(stem, 0.0) < _OPEN]
             words = [word for stem in wanted for word in self._query.words[stem]]
-            found = [*self._search(wanted, NEXT), *self._shelf.search([*step.title_run.split(), *words], NEXT)]
+            found = [*self._search(wanted, _NEXT), *self._shelf.search([*step.title_run.split(), *words], _NEXT)]
             # A name that occurs in only one passage occurs only in this step.
             shared = (name for name in step.names.values() if self._shelf.name_count(name) > 1)
-            found += [candidate for name in shared for candidate in self._shelf.with_name(name, words, NEXT)]
+            found += [candidate for name in shared for candidate in self._shelf.with_name(name, words, _NEXT)]
             self._onward[step] = list(dict.fromkeys(found))
         return self._onward[step]
 

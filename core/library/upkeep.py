@@ -28,26 +28,26 @@ from .index_file import LOCK, NEW, Foreign, discard, exclusive, is_corrupt, is_u
 BATCH_FILES = 50
 BATCH_BYTES = 4_000_000
 """Maximum files and bytes per transaction: the work lost if indexing is killed."""
-PICTURE_FILES = 10
+_PICTURE_FILES = 10
 """A picture counts as this many files, because text recognition takes long."""
 GROUP_FILES = 16
 GROUP_BYTES = 200_000
 """Maximum files and bytes sent to a parser together."""
-QUICK = frozenset({"markdown", "text", "html"})
+_QUICK = frozenset({"markdown", "text", "html"})
 """File kinds that take less time to parse than to send."""
-AHEAD = 2
+_AHEAD = 2
 """Batches in progress: while one is stored, the next one is read."""
-NEVER = -1
+_NEVER = -1
 """A modification time that no file has."""
 _EXTRACTED = ("title", "text", "date", "date_kind", "period", "publisher", "is_cut", "note")
 """Fields of an entry that are copied from the file's extract."""
-UNSURE = frozenset({"timed out", "crashed"})
+_UNSURE = frozenset({"timed out", "crashed"})
 """Failures that may not be the file's fault: the machine may be busy, or the limit may have been raised since."""
 MOST_TRIES = 3
 """Attempts with one time limit before such a file counts as unreadable."""
-KEPT_SECONDS = 90 * 24 * 3600
+_KEPT_SECONDS = 90 * 24 * 3600
 """Seconds to keep the index of a missing folder, which may be on a removable disk."""
-MOST_REBUILDS = 3
+_MOST_REBUILDS = 3
 """Maximum rebuilds of an index that remains damaged before the run fails."""
 Result = TypeVar("Result")
 
@@ -62,7 +62,7 @@ def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
     for group in _filled(files, GROUP_FILES, GROUP_BYTES):
         quick: list[FoundFile] = []
         for file in group:
-            if kind_of_file(file.path) in QUICK:
+            if kind_of_file(file.path) in _QUICK:
                 quick.append(file)
             else:
                 yield from filter(None, (quick, [file]))
@@ -78,7 +78,7 @@ def _filled(files: Iterable[FoundFile], most_files: int, most_bytes: int) -> Ite
             yield step
             step, count, size = [], 0, 0
         step.append(file)
-        count += PICTURE_FILES if kind_of_file(file.path) == "image" else 1
+        count += _PICTURE_FILES if kind_of_file(file.path) == "image" else 1
         size += file.size
     yield from filter(None, [step])
 
@@ -148,7 +148,7 @@ def _is_same(entry: Entry, outdated: Outdated) -> bool:
 
 
 def _is_settled(entry: Entry, seconds: float) -> bool:
-    return entry.code not in UNSURE or (entry.tries >= MOST_TRIES and entry.seconds >= seconds)
+    return entry.code not in _UNSURE or (entry.tries >= MOST_TRIES and entry.seconds >= seconds)
 
 
 def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Generator[list[Future[list[Entry]]]]:
@@ -159,7 +159,7 @@ def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Genera
     try:
         for futures in begun:
             reading.append(futures)
-            if len(reading) == AHEAD:
+            if len(reading) == _AHEAD:
                 yield reading[0]
                 reading.popleft()
         yield from reading
@@ -186,7 +186,7 @@ def _read(
             data = read_file(outdated.root, file, parser.max_bytes)
         except Unreadable as error:
             # Always retried, since permissions may change without a new modification time.
-            entries[file.path] = Entry(file.path, file.size, NEVER, "", str(error), error.reason)
+            entries[file.path] = Entry(file.path, file.size, _NEVER, "", str(error), error.reason)
             continue
         # Size and time are from the scan, so a file that changes while it is read is read again next time.
         entry = Entry(file.path, file.size, file.mtime_ns, hashlib.sha256(data).hexdigest())
@@ -211,7 +211,7 @@ def _moved(outdated: Outdated, old_paths: Mapping[tuple[str, str], str], entry: 
 def _with(entry: Entry, extract: Extract | Unreadable, outdated: Outdated) -> Entry:
     if isinstance(extract, Unreadable):
         failed = entry._replace(reason=str(extract), code=extract.reason)
-        return _tried(failed, outdated) if failed.code in UNSURE else failed
+        return _tried(failed, outdated) if failed.code in _UNSURE else failed
     known = {name: getattr(extract, name) for name in _EXTRACTED}
     stated = standing_of(extract.title, PurePath(entry.path).name, extract.text)._asdict()
     return entry._replace(**known, **stated, content_hash=hashlib.sha256(extract.text.encode()).hexdigest())
@@ -244,7 +244,7 @@ def _remove_old(folder: Path, now: float) -> None:
 def _is_old(file: Path, now: float) -> bool:
     """Whether the index and its lock file, which every refresh touches, are both old."""
     paths = (file, Path(f"{file}{LOCK}"))
-    return now - max((path.stat().st_mtime for path in paths if path.exists()), default=0.0) > KEPT_SECONDS
+    return now - max((path.stat().st_mtime for path in paths if path.exists()), default=0.0) > _KEPT_SECONDS
 
 
 def _has_root(file: Path) -> bool:
@@ -299,7 +299,7 @@ class Upkeep:
         return self._asked((root,), partial(self._compare, root, root.store), lambda _root, _fresh: None)
 
     def _asked(self, roots: Sequence[Root], ask: Callable[[], Result], build: Callable[[Root, Index], None]) -> Result:
-        for _ in range(MOST_REBUILDS):
+        for _ in range(_MOST_REBUILDS):
             seen = {root.store.file: root.store.identity() for root in roots}
             try:
                 return ask()
@@ -311,7 +311,7 @@ class Upkeep:
             for root in roots:
                 if root.store.file == damaged:
                     _replace(root, seen[damaged], build)
-        raise DatabaseUnusable(f"{damaged}: the document index is still damaged after {MOST_REBUILDS} rebuilds")
+        raise DatabaseUnusable(f"{damaged}: the document index is still damaged after {_MOST_REBUILDS} rebuilds")
 
     def _build(self, root: Root, fresh: Index) -> None:
         with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:

@@ -35,8 +35,8 @@ from .resolve import (
 
 _known: dict[Location, Ability | None] = {}
 _writing = threading.Lock()
-FILE_NAME = "models.json"
-NO_CALLS = Ability("tags", calls_tools=False)
+_FILE_NAME = "models.json"
+_NO_CALLS = Ability("tags", calls_tools=False)
 _locks = Locks()
 
 
@@ -51,7 +51,7 @@ def location_of(model: BaseChatModel, role: Role, context: Context) -> Location:
     """Return where the ability of the role's model is stored."""
     # Results with a user-chosen way of calling tools say nothing about the best one, so they get their own key.
     way = "" if context.tool_calls == "auto" else f" by {context.tool_calls}"
-    return Location(context.data_dir / FILE_NAME, f"{name_at_server(profile_of(role, context).name, model)}{way}")
+    return Location(context.data_dir / _FILE_NAME, f"{name_at_server(profile_of(role, context).name, model)}{way}")
 
 
 async def load_ability(location: Location) -> Ability | None:
@@ -178,10 +178,10 @@ async def _try_out(model: BaseChatModel, caller: Caller, *, has_tools: bool) -> 
             log_failure(__name__, error, "The %s's model could not be tested", role)
         # The original message may contain the key.
         raise ours from None
-    await remember_ability(role, context, ability or NO_CALLS)
+    await remember_ability(role, context, ability or _NO_CALLS)
     if ability is None and has_tools:
         raise ToolsMissing(
             f"The {role}'s model {name!r} cannot call tools in any supported way. Choose another model "
             f"(setting models), or set tool_calls to one of {', '.join(get_args(RungName))} to use it anyway."
         )
-    return ability or NO_CALLS
+    return ability or _NO_CALLS

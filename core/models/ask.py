@@ -53,15 +53,15 @@ from .retries import has_words, retry_budget_of
 
 logger = logging.getLogger(__name__)
 
-THOUGHT_ARGUMENT = "reasoning"
+_THOUGHT_ARGUMENT = "reasoning"
 """Argument of the think tool."""
-SMALLEST_WINDOW = 128
+_SMALLEST_WINDOW = 128
 """Smallest plausible window in tokens; a smaller reported count is wrong, or covers only the uncached part."""
-READ_SHARE = 2 / 3
+_READ_SHARE = 2 / 3
 """Minimum ratio of reported to estimated prompt tokens; below it, the server did not read the whole prompt."""
-TEMPERATURE = 0.1
+_TEMPERATURE = 0.1
 """Default temperature of models that write calls as text."""
-SUSPECTS = 3
+_SUSPECTS = 3
 """Maximum number of results that are left out, one at a time, while the provider's filter refuses the call."""
 
 
@@ -105,7 +105,7 @@ class AnswerEmitter:
         streamed = [argument.text for argument in self._arguments.values()]
         for number, call in enumerate(call for call in message.tool_calls if call["name"] == tool_names.THINK_TOOL):
             thought, shown = (
-                str(call["args"].get(THOUGHT_ARGUMENT, "")),
+                str(call["args"].get(_THOUGHT_ARGUMENT, "")),
                 streamed[number] if number < len(streamed) else "",
             )
             if thought.startswith(shown):
@@ -156,7 +156,7 @@ class StreamedThought:
         except (ValueError, TypeError):
             # Half of a surrogate pair, or not JSON; `finish` emits the thought from the whole message.
             return ""
-        text = read.get(THOUGHT_ARGUMENT) if isinstance(read, dict) else None
+        text = read.get(_THOUGHT_ARGUMENT) if isinstance(read, dict) else None
         if not isinstance(text, str) or not text.startswith(self.text):
             return ""
         words, self.text = text[len(self.text) :], text
@@ -288,7 +288,7 @@ def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
         for results in reversed(rounds)
         for message in sorted(results, key=lambda message: len(message.text), reverse=True)
         if is_result(message)
-    ][:SUSPECTS]
+    ][:_SUSPECTS]
     singles: list[tuple[str, ...]] = [(call_id,) for call_id in suspected]
     return singles if len(singles) < 2 else [*singles, tuple(suspected)]
 
@@ -313,7 +313,7 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
         settings["facts"] = request.facts
     elif ability.rung != "native" and getattr(model, "temperature", None) is None:
         # Local servers default to 0.8, which makes small models break the format.
-        settings["temperature"] = TEMPERATURE
+        settings["temperature"] = _TEMPERATURE
     effort = ("low" if role == "researcher" else "") if context.effort == "auto" else context.effort
     effort = effort if profile_of(role, context).reasons else ""
     bound = bind_call(model, prepared.tools, request.tool_choice, most, effort, settings)
@@ -351,7 +351,7 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
         events.on_continue(retry_reason(cut))
     counted = message.usage_metadata["input_tokens"] if message.usage_metadata else 0
     expected = sum(len(sent.text) for sent in prepared.messages) // CHARACTERS_PER_TOKEN
-    if SMALLEST_WINDOW <= counted < READ_SHARE * expected:
+    if _SMALLEST_WINDOW <= counted < _READ_SHARE * expected:
         # The server read only part of the prompt.
         raise PromptCut(counted, expected)
     emitter.finish_stream()

@@ -35,17 +35,17 @@ from .retries import RetryBudget, has_words
 logger = logging.getLogger(__name__)
 
 # Class names instead of classes: other providers' packages may be missing, and all are slow to import.
-TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI"})
+_TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI"})
 """Names of classes that accept every setting; others get only the settings they are known to accept."""
-FORCED_WITHOUT_EFFORT = "ChatAnthropic"
+_FORCED_WITHOUT_EFFORT = "ChatAnthropic"
 """Name of the class whose server rejects a reasoning effort together with a forced tool call."""
-FIRST_SECONDS, FIRST_SECONDS_HERE = 60.0, 600.0
+_FIRST_SECONDS, _FIRST_SECONDS_HERE = 60.0, 600.0
 """Seconds to wait for the first word of an answer: in general, and from a server on this machine (may be slow)."""
 CHARACTERS_A_TOKEN = 16
 """Upper bound of characters per token in any language; a server that sends more ignores the call's token limit."""
-BATCH = 64
+_BATCH = 64
 """Number of parts to join at a time, because each join copies the whole answer."""
-SLICE_SECONDS = 0.02
+_SLICE_SECONDS = 0.02
 """Seconds of uninterrupted reading before yielding to other tasks."""
 
 
@@ -80,7 +80,7 @@ def bind_call(
     support it, and `none` binds no tools. Raises `ToolsUnbound` if the class cannot bind tools.
     """
     classes = {cls.__name__ for cls in type(model).__mro__}
-    takes_all = not TAKE_ALL.isdisjoint(classes)
+    takes_all = not _TAKE_ALL.isdisjoint(classes)
     if not takes_all:
         tools = () if tool_choice == "none" else tools
         tool_choice = "auto" if (model.profile or {}).get("tool_choice") is False else tool_choice
@@ -93,7 +93,7 @@ def bind_call(
         has_own_name = "max_output_tokens" in type(model).model_fields
         bound["max_output_tokens" if has_own_name else "max_tokens"] = max_tokens
     levels: Any = (model.profile or {}).get("reasoning_effort_levels") or ()
-    is_barred = bool(tools) and tool_choice == "any" and FORCED_WITHOUT_EFFORT in classes
+    is_barred = bool(tools) and tool_choice == "any" and _FORCED_WITHOUT_EFFORT in classes
     takes_effort = "reasoning_effort" in type(model).model_fields and effort in levels and not is_barred
     if effort and (takes_all or takes_effort):
         bound["reasoning_effort"] = effort
@@ -113,7 +113,7 @@ async def timed_parts(
     limits: Limits,
     *,
     most_tokens: int | None = None,
-    first_seconds: float = FIRST_SECONDS,
+    first_seconds: float = _FIRST_SECONDS,
     is_long: bool,
     is_streamed: bool,
 ) -> AsyncGenerator[AIMessage, None]:
@@ -151,7 +151,7 @@ async def timed_parts(
                 raise ModelFailed(f"The {role}'s model took longer than {limited}.") from error
             raise AnswerSilent(idle, limit if idle == usual else "first_token_seconds") from error
         # Buffered parts arrive at once: yield so that other tasks can run.
-        if loop.time() - paused > SLICE_SECONDS:
+        if loop.time() - paused > _SLICE_SECONDS:
             await asyncio.sleep(0)
             paused = loop.time()
         # A model that cannot stream yields its whole message.
@@ -202,7 +202,7 @@ class Assembly:
         """Add the next part."""
         can_be_added = self._parts and isinstance(self._parts[0], AIMessageChunk) and isinstance(part, AIMessageChunk)
         self._parts = [*self._parts, part] if can_be_added else [part]
-        if len(self._parts) > BATCH:
+        if len(self._parts) > _BATCH:
             self._parts = [self.whole or part]
 
     def message(self, role: Role) -> AIMessage:
@@ -266,7 +266,7 @@ class Caller(NamedTuple):
             self.role,
             self.config,
             limits,
-            first_seconds=limits.first_token_seconds or (FIRST_SECONDS_HERE if is_here else FIRST_SECONDS),
+            first_seconds=limits.first_token_seconds or (_FIRST_SECONDS_HERE if is_here else _FIRST_SECONDS),
             is_long=is_long,
             is_streamed=is_streamed,
             most_tokens=most_tokens,

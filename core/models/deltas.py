@@ -14,16 +14,16 @@ from pydantic_core import from_json
 from ..run.conversation import clean_nested
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
-CUT = ("max_tokens", "model_length")
+_CUT = ("max_tokens", "model_length")
 """Other names of the finish reason `length`."""
 
-MOST_COUNTED = 10**12
+_MOST_COUNTED = 10**12
 """Larger numbers are not plausible as token counts or prices."""
-END = b"[DONE]"
+_END = b"[DONE]"
 """Data of the last event."""
-COMPLETE = b'{"choices": [{"finish_reason": "stop"}]}'
+_COMPLETE = b'{"choices": [{"finish_reason": "stop"}]}'
 """Replaces the last event, in case the server sent no finish reason."""
-DRAIN_SECONDS = 0.5
+_DRAIN_SECONDS = 0.5
 MOST_BYTES = 2_000_000
 """Maximum size of an event or an unstreamed answer, because parsing it blocks the event loop."""
 
@@ -67,7 +67,7 @@ class Deltas:
         reason: str | None = None
         if choice.get("finish_reason") and not self._finish:
             reason = choice["finish_reason"]
-            self._finish = reason = "length" if reason.lower() in CUT else reason
+            self._finish = reason = "length" if reason.lower() in _CUT else reason
         piece = {"delta": {"content": delta.get("content"), "tool_calls": calls}, "finish_reason": reason}
         return {"model": chunk.get("model"), "choices": [piece]}, reasoning if isinstance(reasoning, str) else ""
 
@@ -111,7 +111,7 @@ def counts(usage: Any) -> dict[str, Any]:
     for name, value in usage.items() if isinstance(usage, dict) else ():
         if isinstance(value, dict):
             known[name] = counts(value)
-        elif isinstance(value, int | float) and 0 <= value <= MOST_COUNTED:
+        elif isinstance(value, int | float) and 0 <= value <= _MOST_COUNTED:
             known[name] = value if name == "cost" else int(value)
         elif value is not None and name.endswith("_tokens"):
             return {}
@@ -131,19 +131,19 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
                 data.append(line[len(b"data:") :].strip())
             elif data and not line.strip():
                 whole, data = b"\n".join(data), []
-                if whole == END:
+                if whole == _END:
                     # Read to the end so that the connection can be reused; some servers leave the stream open.
                     with suppress(TimeoutError):
-                        async with asyncio.timeout(DRAIN_SECONDS):
+                        async with asyncio.timeout(_DRAIN_SECONDS):
                             async for _ in pieces:
                                 pass
-                    yield COMPLETE
+                    yield _COMPLETE
                     return
                 yield whole
         if len(rest) + sum(map(len, data)) > MOST_BYTES:
             break
     last = [*data, *([rest[len(b"data:") :].strip()] if rest.startswith(b"data:") else [])]
-    if last and last != [END]:
+    if last and last != [_END]:
         yield b"\n".join(last)
 
 

@@ -27,7 +27,7 @@ Kind = Literal[
     "rejected",
 ]  # fmt: skip
 
-STATUS: dict[int, Kind] = {
+_STATUS: dict[int, Kind] = {
     401: "key",
     402: "quota",
     403: "key",
@@ -52,7 +52,7 @@ _NAMES: dict[Kind, str] = {
     "unreachable": "ConnectTimeout ModelConnectionError APIConnectionError TransportError ConnectionError",
 }
 NAMES = {name: kind for kind, names in _NAMES.items() for name in names.split()}
-WINDOW = re.compile(
+_WINDOW = re.compile(
     r"(?:maximum context length (?:is|of)|context length of(?: only)?|context window of|tokens allowed \("
     r"|context size \(|maximum (?:model|prompt) length (?:is|of)|max_model_len=|n_ctx\D{1,4}|tokens >) ?(\d{3,9})",
     re.IGNORECASE,
@@ -60,9 +60,9 @@ WINDOW = re.compile(
 """Matches the window size in a server's error about a too long prompt."""
 BROKE_OFF = "an incomplete answer"
 """Describes a stream that ended without a finish reason."""
-CHARACTERS = 4000
+_CHARACTERS = 4000
 """Number of characters of a third-party message that are searched."""
-TRANSIENT: dict[Kind, str] = {
+_TRANSIENT: dict[Kind, str] = {
     "limited": "the provider asks to wait",
     "unreachable": "the connection failed",
     "slow": "no answer came in time",
@@ -71,13 +71,13 @@ TRANSIENT: dict[Kind, str] = {
     "cut": "the answer broke off",
 }
 """Faults that a retry may solve, as shown to the user."""
-SENT = frozenset((
+_SENT = frozenset((
     "messages", "input", "model", "tools", "tool_choice", "parallel_tool_calls", "response_format", "text", "reasoning",
     "reasoning_effort", "max_tokens", "max_completion_tokens", "max_output_tokens", "stream", "stream_options", "store",
     "include",
 ))  # fmt: skip
 """Request fields that messages may name; any other name in a server's error may be a secret."""
-TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
+_TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
     "key": (KeyRefused, "{who} cannot be used: {host} rejects the key{http}; check {key}."),
     "quota": (
         KeyRefused,
@@ -113,12 +113,12 @@ TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
         "{who} rejects the request{because}{http}; choose another model (setting models), or check OPENAI_BASE_URL.",
     ),
 }
-HINTS = {
+_HINTS = {
     "right": ", and is OPENAI_BASE_URL right",
     "check": ", and check OPENAI_BASE_URL and the setting models",
 }
 """Hints for messages until a call has succeeded, since a setting may be wrong."""
-LATE = "did not answer in time; try again later, or choose another model (setting models)"
+_LATE = "did not answer in time; try again later, or choose another model (setting models)"
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -126,7 +126,7 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 
 # In order of precedence; the HTTP status is used only if no wording matches.
-WORDINGS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_WORDINGS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("quota", _any("insufficient.(quota|balance|credit|fund)", "credit balance is too low", "billing.hard.limit")),
     ("key", _any("api.key (is )?(not valid|invalid)", "(invalid|incorrect|wrong).api.key", "api_key_invalid")),
     (
@@ -172,7 +172,7 @@ WORDINGS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         ),
     ),
 )
-TOO_MANY = _any("rate.?limit", "too many requests")
+_TOO_MANY = _any("rate.?limit", "too many requests")
 
 
 class AnswerBroken(Exception):
@@ -226,8 +226,8 @@ def explain(error: Exception, role: str, model: str, *, has_answered: bool = Fal
     kind = kind_of(error)
     if kind is None:
         return None
-    ours, text = TEXTS[kind]
-    facts = {**_facts(error), **(dict.fromkeys(HINTS, "") if has_answered else HINTS)}
+    ours, text = _TEXTS[kind]
+    facts = {**_facts(error), **(dict.fromkeys(_HINTS, "") if has_answered else _HINTS)}
     known = connection_problem(error, facts["host"])
     facts["barrier"] = f"{known}." if known else f"the connection to {facts['host']} failed; is it up{facts['right']}?"
     return ours(text.format_map({"who": f"The {role}'s model {model!r}", **facts}))
@@ -241,7 +241,7 @@ def explain_any(error: Exception, role: str, model: str) -> DeepResearchError:
 
 def is_transient(error: BaseException) -> bool:
     """Return whether a retry of the same call may succeed."""
-    return kind_of(error) in TRANSIENT
+    return kind_of(error) in _TRANSIENT
 
 
 def cut_short(error: Exception, server: str) -> Exception:
@@ -264,7 +264,7 @@ def retry_reason(error: BaseException) -> str:
     if isinstance(error, AnswerCut):
         return error.what
     status = _status(error)
-    words = TRANSIENT[kind_of(error) or "broken"]
+    words = _TRANSIENT[kind_of(error) or "broken"]
     return f"{words} (HTTP {status})" if status else words
 
 
@@ -290,7 +290,7 @@ def kind_of(error: BaseException) -> Kind | None:
     status = _status(error)
     kind = next((NAMES[name] for name in names if name in NAMES), None)
     if status is not None and kind in (None, "broken"):
-        kind = STATUS.get(status, "down" if status >= 500 else "rejected")
+        kind = _STATUS.get(status, "down" if status >= 500 else "rejected")
     elif kind is None and "APIError" in names:
         kind = "broken"
     if kind == "slow" and type(error.__cause__).__name__ == "ConnectTimeout":
@@ -299,9 +299,9 @@ def kind_of(error: BaseException) -> Kind | None:
     if kind is None or kind in ("slow", "unreachable", "cut"):
         return kind
     words = message_of(error)
-    if kind == "broken" and TOO_MANY.search(words):
+    if kind == "broken" and _TOO_MANY.search(words):
         return "limited"
-    return next((meant for meant, pattern in WORDINGS if pattern.search(words)), kind)
+    return next((meant for meant, pattern in _WORDINGS if pattern.search(words)), kind)
 
 
 def host_in(address: str) -> str:
@@ -315,7 +315,7 @@ def host_in(address: str) -> str:
 def message_of(error: BaseException) -> str:
     """Return the third-party message and body, for searching only; never show them."""
     body = getattr(error, "body", None)
-    return f"{error} {json.dumps(body, default=str) if body else ''}"[:CHARACTERS]
+    return f"{error} {json.dumps(body, default=str) if body else ''}"[:_CHARACTERS]
 
 
 def _status(error: BaseException) -> int | None:
@@ -332,7 +332,7 @@ def _status(error: BaseException) -> int | None:
 
 def _facts(error: BaseException) -> dict[str, str]:
     """Return the details of an error that may be shown."""
-    status, seconds, stated = _status(error), retry_after(error), WINDOW.search(message_of(error))
+    status, seconds, stated = _status(error), retry_after(error), _WINDOW.search(message_of(error))
     when, window = "try again later, or raise retry_seconds", f": {stated[1]} tokens" if stated else ""
     if seconds is not None:
         wait = f"{math.ceil(seconds / 60)} min" if seconds > 90 else f"{math.ceil(seconds)} s"
@@ -350,9 +350,9 @@ def _facts(error: BaseException) -> dict[str, str]:
         "key": "OPENAI_API_KEY" if is_openai else "the key of its provider",
         "when": when,
         "window": window,
-        "because": f" because of {parameter!r}" if parameter.partition(".")[0].partition("[")[0] in SENT else "",
+        "because": f" because of {parameter!r}" if parameter.partition(".")[0].partition("[")[0] in _SENT else "",
         "what": error.what if isinstance(error, AnswerBroken) else "an error",
-        "silent": str(error) if isinstance(error, AnswerSilent) else LATE,
+        "silent": str(error) if isinstance(error, AnswerSilent) else _LATE,
     }
 
 

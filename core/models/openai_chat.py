@@ -25,14 +25,14 @@ from .deltas import MOST_BYTES, Deltas, as_chunk, events, parsed
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 from .quirks import OUTPUT_LIMITS, ModelTraits, adapt, learn, room_in
 
-AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
+_AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
 """Header that makes OpenAI's client return raw responses."""
-FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Finish reasons of the Responses API, with the names that the chat completions API uses."""
-CONNECT_SECONDS = 10.0
-TIMEOUT = Timeout(None, connect=CONNECT_SECONDS)
+_CONNECT_SECONDS = 10.0
+TIMEOUT = Timeout(None, connect=_CONNECT_SECONDS)
 """No read timeout: `timed_parts` enforces the limits, which differ between runs."""
-ASK_SECONDS, LOAD_SECONDS = 5.0, 120.0
+_ASK_SECONDS, _LOAD_SECONDS = 5.0, 120.0
 """Timeouts for asking for the window, and for loading a model (Ollama states the window only of loaded models)."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 
@@ -165,7 +165,7 @@ class OpenAIChat(ChatOpenAI):
             cast_to=object,
             stream=payload["stream"],
             stream_cls=AsyncStream[object],
-            options={"headers": AS_IT_CAME},
+            options={"headers": _AS_IT_CAME},
         )
         response = raw.http_response
         kind = response.headers.get("content-type", "")
@@ -256,7 +256,7 @@ def _check_response(message: BaseMessage) -> bool:
     if not isinstance(message, AIMessageChunk) or message.chunk_position != "last":
         return False
     details = message.response_metadata.get("incomplete_details") or {}
-    reason = FINISH.get(details.get("reason", ""), "stop")
+    reason = _FINISH.get(details.get("reason", ""), "stop")
     if reason == "content_filter":
         raise AnswerRefused
     message.response_metadata["finish_reason"] = reason
@@ -271,7 +271,7 @@ async def _read_window(client: AsyncOpenAI, model: str) -> int | None:
     for url in (*gets, f"{root}/api/show", f"{root}/api/generate", gets[-1]):
         body = None if url in gets else named
         try:
-            async with asyncio.timeout(LOAD_SECONDS if body else ASK_SECONDS):
+            async with asyncio.timeout(_LOAD_SECONDS if body else _ASK_SECONDS):
                 asked = client.post(url, cast_to=object, body=body) if body else client.get(url, cast_to=object)
                 answer: Any = await asked
         except (APIStatusError, ValueError):

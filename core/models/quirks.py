@@ -13,37 +13,37 @@ from .faults import kind_of, message_of
 Payload = dict[str, Any]
 Message = dict[str, Any]
 
-OUTPUT_NAME = "output_name"
-TURNS = "turns"
-SINGLE_CALLS = "single_calls"
-NO_SYSTEM = "no_system"
-CALL_IDS = "call_ids"
+_OUTPUT_NAME = "output_name"
+_TURNS = "turns"
+_SINGLE_CALLS = "single_calls"
+_NO_SYSTEM = "no_system"
+_CALL_IDS = "call_ids"
 _UNKNOWN = r"(unsupported|not supported|unknown|unrecognized|unexpected|extra|not permitted|not allowed)"
-QUIRKS = {
+_QUIRKS = {
     "stream_options": "stream_options|include_usage",
     "parallel_tool_calls": "parallel.tool",
     "tool_choice": "tool.choice|forces? tool use",
-    OUTPUT_NAME: rf"{_UNKNOWN}.*max_(completion_)?tokens|max_(completion_)?tokens.*{_UNKNOWN}",
+    _OUTPUT_NAME: rf"{_UNKNOWN}.*max_(completion_)?tokens|max_(completion_)?tokens.*{_UNKNOWN}",
     "effort": "reasoning.?effort",
     "summary": "reasoning.{0,20}summar",
     "store": r"\bstore\b",
     REASONING: REASONING,
-    TURNS: r"unexpected role|roles? must alternate|message_order|expected last role|system message must be at the",
-    SINGLE_CALLS: "single tool.?call",
-    CALL_IDS: "tool call id (was|must)",
-    NO_SYSTEM: "system role (is )?not supported|(does|do)(n't| not) support (the )?system",
+    _TURNS: r"unexpected role|roles? must alternate|message_order|expected last role|system message must be at the",
+    _SINGLE_CALLS: "single tool.?call",
+    _CALL_IDS: "tool call id (was|must)",
+    _NO_SYSTEM: "system role (is )?not supported|(does|do)(n't| not) support (the )?system",
 }
 """Request features that a server may reject or require, with the wording of its refusal."""
-WISHES = {
-    OUTPUT_NAME: "the other name of the output limit",
+_WISHES = {
+    _OUTPUT_NAME: "the other name of the output limit",
     REASONING: "earlier thoughts sent back",
-    TURNS: "roles that alternate",
-    SINGLE_CALLS: "one tool call a message",
-    NO_SYSTEM: "no system message",
-    CALL_IDS: "ids of tool calls of nine letters and digits",
+    _TURNS: "roles that alternate",
+    _SINGLE_CALLS: "one tool call a message",
+    _NO_SYSTEM: "no system message",
+    _CALL_IDS: "ids of tool calls of nine letters and digits",
 }
 """What a server with the quirk requires, as shown to the user; the other quirks are rejected fields."""
-SHORT_ID = 9
+_SHORT_ID = 9
 """Length of tool call ids that Mistral requires."""
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 _ABOUT_OUTPUT = re.compile("max_(?:completion_|output_)?tokens|(?:output|completion) tokens", re.IGNORECASE)
@@ -65,7 +65,7 @@ class ModelTraits(NamedTuple):
 
 def wishes(quirks: Iterable[str], output_tokens: int | None) -> str:
     """Describe a server's quirks for the user; empty if it has none."""
-    wanted = [WISHES.get(name, f"no {name}") for name in quirks]
+    wanted = [_WISHES.get(name, f"no {name}") for name in quirks]
     wanted += [f"at most {output_tokens} tokens an answer"] if output_tokens else []
     return ", ".join(wanted)
 
@@ -82,8 +82,8 @@ def learn(error: Exception, sent: int | None) -> ModelTraits:
         limit = max((number for number in numbers if number < sent), default=None)
     if kind_of(error) not in ("rejected", "model", "down"):
         return ModelTraits(output_tokens=limit)
-    found = (name for name, pattern in QUIRKS.items() if re.search(pattern, words, re.IGNORECASE | re.DOTALL))
-    return ModelTraits(frozenset(found) - {OUTPUT_NAME if limit else ""}, limit)
+    found = (name for name, pattern in _QUIRKS.items() if re.search(pattern, words, re.IGNORECASE | re.DOTALL))
+    return ModelTraits(frozenset(found) - {_OUTPUT_NAME if limit else ""}, limit)
 
 
 def room_in(error: Exception) -> int | None:
@@ -107,7 +107,7 @@ def adapt(payload: Payload, learned: ModelTraits) -> Payload:
     for name, other in (OUTPUT_LIMITS, OUTPUT_LIMITS[::-1]):
         if name in payload:
             limit = payload.pop(name)
-            payload[other if OUTPUT_NAME in quirks else name] = min(limit, learned.output_tokens or limit)
+            payload[other if _OUTPUT_NAME in quirks else name] = min(limit, learned.output_tokens or limit)
             break
     if "messages" in payload:
         payload["messages"] = _reordered(payload["messages"], quirks)
@@ -115,13 +115,13 @@ def adapt(payload: Payload, learned: ModelTraits) -> Payload:
 
 
 def _reordered(messages: Sequence[Message], quirks: frozenset[str]) -> list[Message]:
-    if CALL_IDS in quirks:
+    if _CALL_IDS in quirks:
         messages = [_with_short_ids(message) for message in messages]
-    if SINGLE_CALLS in quirks:
+    if _SINGLE_CALLS in quirks:
         messages = [part for message in _by_call(messages) for part in message]
-    if NO_SYSTEM in quirks or TURNS in quirks:
+    if _NO_SYSTEM in quirks or _TURNS in quirks:
         messages = [
-            {**message, "role": "user"} if message["role"] == "system" and (number or NO_SYSTEM in quirks) else message
+            {**message, "role": "user"} if message["role"] == "system" and (number or _NO_SYSTEM in quirks) else message
             for number, message in enumerate(messages)
         ]
         messages = _in_turns(messages)
@@ -130,7 +130,7 @@ def _reordered(messages: Sequence[Message], quirks: frozenset[str]) -> list[Mess
 
 def _with_short_ids(message: Message) -> Message:
     def short(identifier: str) -> str:
-        return sha256(identifier.encode()).hexdigest()[:SHORT_ID]
+        return sha256(identifier.encode()).hexdigest()[:_SHORT_ID]
 
     calls = [{**call, "id": short(call["id"])} for call in message.get("tool_calls") or ()]
     answered = {"tool_call_id": short(message["tool_call_id"])} if message["role"] == "tool" else {}

@@ -26,28 +26,28 @@ from ..run.user_settings import UserSettings
 from .extractive import ExtractiveChatModel
 from .faults import host_in
 
-OPENAI = "openai:"
-OPENAI_URL = "https://api.openai.com/v1"
-OPENAI_HOSTS = (".openai.com", ".azure.com")
-DEFAULT_MODEL = "gpt-5-mini"
+_OPENAI = "openai:"
+_OPENAI_URL = "https://api.openai.com/v1"
+_OPENAI_HOSTS = (".openai.com", ".azure.com")
+_DEFAULT_MODEL = "gpt-5-mini"
 """OpenAI model used if neither `models` nor OPENAI_MODEL names one."""
-NO_KEY = "none"
+_NO_KEY = "none"
 """Key sent if none is set; self-hosted servers seldom require one."""
-ONE_TRY = {"google_genai": 1}
+_ONE_TRY = {"google_genai": 1}
 """Values of `max_retries` that mean a single try, if not 0: Google counts the first try."""
-ADDRESSES = ("openai_api_base", "azure_endpoint", "base_url", "anthropic_api_url", "groq_api_base", "endpoint")
+_ADDRESSES = ("openai_api_base", "azure_endpoint", "base_url", "anthropic_api_url", "groq_api_base", "endpoint")
 """Attributes of the providers' classes that may hold the server's URL."""
-TOKENS_PER_PRICE = 1_000_000
+_TOKENS_PER_PRICE = 1_000_000
 EXTRACTIVE = "extractive"
-UNKNOWN_WINDOW = 128_000
+_UNKNOWN_WINDOW = 128_000
 """Input tokens assumed for a model without a profile."""
-SMALL_WINDOW = 8_000
+_SMALL_WINDOW = 8_000
 """Minimum window in tokens, even if small windows are allowed."""
-DECIDING: tuple[Role, ...] = ("clarifier", "planner", "orchestrator")
+_DECIDING: tuple[Role, ...] = ("clarifier", "planner", "orchestrator")
 """Roles for which small models are not used."""
-LITTLE_WINDOW = 32_000
+_LITTLE_WINDOW = 32_000
 """Input tokens below which a model counts as small."""
-REASONING_NAME = re.compile(
+_REASONING_NAME = re.compile(
     r"(?<![a-z\d])(?:o[1-9]|gpt-[5-9](?!\S*chat)|gpt-oss|r1|qwq|magistral|reason(?:er|ing)|(?<!non-)thinking)(?![a-z\d])",
     re.IGNORECASE,
 )
@@ -76,7 +76,7 @@ class Server(NamedTuple):
     @property
     def is_openai(self) -> bool:
         """Whether it belongs to OpenAI or Azure, which require a key and the newest parameter names."""
-        return f".{urlsplit(self.url).hostname}".endswith(OPENAI_HOSTS)
+        return f".{urlsplit(self.url).hostname}".endswith(_OPENAI_HOSTS)
 
 
 def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
@@ -89,7 +89,7 @@ def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
             f"Unknown model {name!r} for the {role} (setting models): use 'openai:{'NAME' if sign else name}' for "
             "OpenAI or a compatible server, 'extractive' for no model, or pass a chat model instance."
         )
-    if f"{provider}:" != OPENAI:
+    if f"{provider}:" != _OPENAI:
         return _kept(name, lambda: _of_other_provider(provider, model, role))
     server = _server(role)
     key = (model, server, context.responses_api, context.reasoning)
@@ -98,7 +98,7 @@ def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
 
 def host_of(model: BaseChatModel) -> str:
     """Return the host and port of a model's server; empty if its class does not state them."""
-    addresses = (getattr(model, name, None) for name in ADDRESSES)
+    addresses = (getattr(model, name, None) for name in _ADDRESSES)
     return next((host for address in addresses if isinstance(address, str) and (host := host_in(address))), "")
 
 
@@ -108,7 +108,7 @@ def is_on_this_machine(model: BaseChatModel) -> bool:
 
 
 def _server(role: Role) -> Server:
-    url = _base_url() or OPENAI_URL
+    url = _base_url() or _OPENAI_URL
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -119,7 +119,7 @@ def _server(role: Role) -> Server:
     key = _variable("OPENAI_API_KEY")
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise KeyRefused("OPENAI_API_KEY contains a character that keys never contain; copy the key again.")
-    server = Server(url, SecretStr(key or NO_KEY))
+    server = Server(url, SecretStr(key or _NO_KEY))
     if server.is_openai and not key:
         raise KeyRefused(
             f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server."
@@ -174,7 +174,7 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
         made = init_chat_model(model, model_provider=provider)
         # Only `RetryBudget` retries calls; a class without the field might pass the setting on to its server.
         if "max_retries" in type(made).model_fields:
-            made = init_chat_model(model, model_provider=provider, max_retries=ONE_TRY.get(provider, 0))
+            made = init_chat_model(model, model_provider=provider, max_retries=_ONE_TRY.get(provider, 0))
         return made
     except ImportError as error:
         package = re.search(r"langchain-[a-z0-9-]+", str(error))
@@ -215,7 +215,7 @@ def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], reported: flo
     fresh = spent.input_tokens - spent.cached_tokens
     return (
         fresh * price.input + spent.cached_tokens * cached_price + spent.output_tokens * price.output
-    ) / TOKENS_PER_PRICE
+    ) / _TOKENS_PER_PRICE
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
@@ -263,10 +263,10 @@ def profile_of(role: Role, context: Context) -> Profile:
     window = context.window or windows_at_servers.get(at_server) or known.get("max_input_tokens")
     reasons = known.get("reasoning_output") if context.reasoning is None else context.reasoning
     if reasons is None:
-        reasons = bool(REASONING_NAME.search(name)) or at_server in known_to_reason
+        reasons = bool(_REASONING_NAME.search(name)) or at_server in known_to_reason
     return Profile(
         name,
-        int(window or UNKNOWN_WINDOW),
+        int(window or _UNKNOWN_WINDOW),
         window is not None,
         bool(reasons),
         known.get("tool_calling"),
@@ -301,7 +301,7 @@ def is_small(role: Role, context: Context) -> bool:
         return context.small == "on" and profile.name != EXTRACTIVE
     is_helped = name_at_server(profile.name, resolve_model(role, context)) in known_to_need_help
     is_helped = is_helped if context.tool_calls == "auto" else context.tool_calls != "native"
-    return is_helped or profile.window < LITTLE_WINDOW
+    return is_helped or profile.window < _LITTLE_WINDOW
 
 
 def is_named(role: Role, context: Context) -> bool:
@@ -331,18 +331,20 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
     """
     notices = dict.fromkeys(filter(None, (quotes_only(roles, context),)))
     least, is_small_allowed = context.limits.min_window, context.allow_small_window
-    least = min(least, SMALL_WINDOW) if is_small_allowed else least
+    least = min(least, _SMALL_WINDOW) if is_small_allowed else least
     for role in roles:
         profile = profile_of(role, context)
         if profile.window < least:
-            allow = "" if is_small_allowed else f"set allow_small_window to work with {SMALL_WINDOW} or more, "
+            allow = "" if is_small_allowed else f"set allow_small_window to work with {_SMALL_WINDOW} or more, "
             raise WindowTooSmall(
                 f"The {role}'s model {profile.name!r} reads {profile.window} tokens; {least} are needed. Choose a "
                 "larger model, raise the limit of its server (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), "
                 f"{allow}or set window or the limit min_window if this is wrong."
             )
         if not profile.is_window_known:
-            notices[f"The window of the model {profile.name} is not known; {UNKNOWN_WINDOW} tokens are assumed."] = None
+            notices[f"The window of the model {profile.name} is not known; {_UNKNOWN_WINDOW} tokens are assumed."] = (
+                None
+            )
         if context.limits.max_usd and profile.name != EXTRACTIVE and not price_of(profile.name, context.prices):
             no_price = f"No price is set for the model {profile.name} (prices)"
             notices[f"{no_price}: max_usd only works if its provider reports costs."] = None
@@ -360,7 +362,7 @@ def _chosen(role: Role, context: Context) -> Model:
     """Return a role's model from the settings, else from the environment, else the extractive one."""
     given = _given(role, context)
     if not given and (_variable("OPENAI_API_KEY") or _base_url()):
-        return OPENAI + (_variable("OPENAI_MODEL") or DEFAULT_MODEL)
+        return _OPENAI + (_variable("OPENAI_MODEL") or _DEFAULT_MODEL)
     return given or EXTRACTIVE
 
 
@@ -395,7 +397,7 @@ def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
         if is_small("researcher", context):
             # Rules derive better questions, plans and tasks from the request than a small model.
             small = context.model_copy(update={"limits": context.limits.narrowed()})
-            for role in DECIDING:
+            for role in _DECIDING:
                 small = with_model(role, EXTRACTIVE, small) if is_small(role, small) else small
             context = small
     if not context.allow_small_window:

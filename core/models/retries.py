@@ -18,9 +18,9 @@ from ..run.limits import Limits
 from .faults import asks_to_wait, is_transient, kind_of, retry_after, retry_reason
 from .ladder.reply import reasoning_of
 
-FIRST_WAIT = 0.5
+_FIRST_WAIT = 0.5
 """Seconds before the first retry, plus up to 50 % jitter; doubled for each further retry."""
-KEPT = 100
+_KEPT = 100
 """Number of most recently used budgets to keep."""
 
 _Budgets = OrderedDict[tuple[RunControl | None, str], "RetryBudget"]
@@ -100,7 +100,7 @@ class RetryBudget:
             earlier = call.failures
             if earlier > (min(1, self._max_retries) if kind_of(error) == "slow" else self._max_retries):
                 raise error
-        own = FIRST_WAIT * 2 ** (earlier - 1) * (1 + self._chance() / 2)
+        own = _FIRST_WAIT * 2 ** (earlier - 1) * (1 + self._chance() / 2)
         seconds = max(own, retry_after(error) or 0.0)
         if seconds > self.seconds_left:
             raise error
@@ -192,6 +192,6 @@ def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
     budgets = _kept.get()
     budget = budgets.pop((control, question_id), None) or RetryBudget(limits)
     budgets[control, question_id] = budget
-    while len(budgets) > KEPT:
+    while len(budgets) > _KEPT:
         budgets.popitem(last=False)
     return budget

@@ -13,7 +13,7 @@ from .records import Unread
 
 ADDRESS_CHARACTERS = 2000
 """Maximum length of an address when sent; percent-encoding may turn one letter into twelve characters."""
-DEFAULT_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOO_LONG = f"it is longer than {ADDRESS_CHARACTERS} characters"
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -58,7 +58,7 @@ class Address(NamedTuple):
     def authority(self) -> str:
         """Host and port as in the `Host` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def ip(self) -> IPAddress | None:
@@ -78,7 +78,7 @@ def parse_address(text: str) -> Address:
     if len(bare) > ADDRESS_CHARACTERS:
         raise _bad(_TOO_LONG)
     found = _PARTS.match(bare)
-    if found is None or found.group(1).lower() not in DEFAULT_PORTS:
+    if found is None or found.group(1).lower() not in _DEFAULT_PORTS:
         raise _bad("it does not begin with http:// or https://")
     scheme, authority = found.group(1).lower(), found.group(2)
     if not authority:
@@ -87,7 +87,7 @@ def parse_address(text: str) -> Address:
         raise _bad("it contains a user name or a password")
     host, colon, port = authority.rpartition(":")
     if not colon or port.endswith("]"):
-        host, port = authority, str(DEFAULT_PORTS[scheme])
+        host, port = authority, str(_DEFAULT_PORTS[scheme])
     if not _PORT.fullmatch(port) or not 0 < int(port) < 65_536:
         raise _bad("its port is not a number from 1 to 65535")
     target = (found.group(3) or "/") + (found.group(4) or "")

@@ -22,17 +22,17 @@ from .documents.worker import receive, send
 from .fetch import Fetched, Fetcher, Resolver
 from .records import Unread
 
-NOT_INSTALLED = (
+_NOT_INSTALLED = (
     "its scripts need the extra 'browser': pip install \".[browser]\" in the checkout of deep_research, and Chromium "
     "(Debian: apt install chromium; elsewhere: playwright install chromium; setting browser)"
 )
-NO_SANDBOX = (
+_NO_SANDBOX = (
     "Chromium's sandbox does not work here (as for root, and in some containers): run as another user, or "
     "turn it off with DEEP_RESEARCH_BROWSER='chromium --no-sandbox' (setting browser)"
 )
-BROWSERS, PARALLEL = 2, 6
+_BROWSERS, _PARALLEL = 2, 6
 """Maximum number of concurrently rendered pages, and of concurrent requests per page."""
-ENDING_SECONDS = 10.0
+_ENDING_SECONDS = 10.0
 _WORKER = "deep_research.core.reading.browser_worker"
 # Only shown where scripts do not run.
 _NOSCRIPT = re.compile(rb"<noscript\b.*?</noscript>", re.IGNORECASE | re.DOTALL)
@@ -42,8 +42,8 @@ async def render(page: Fetched, shell: str, context: Context, resolve: Resolver 
     """Return a page with its HTML after running its scripts; `shell` says why it needs them. Raises `Unread`."""
     limits, command = context.limits, context.browser
     if command == "off" or not find_spec("playwright"):
-        raise Unread("empty shell", shell if command == "off" else f"{shell}; {NOT_INSTALLED}")
-    async with slot("browser", BROWSERS), Fetcher(context, resolve, parse_address(page.address).host) as fetcher:
+        raise Unread("empty shell", shell if command == "off" else f"{shell}; {_NOT_INSTALLED}")
+    async with slot("browser", _BROWSERS), Fetcher(context, resolve, parse_address(page.address).host) as fetcher:
         child = await in_thread(partial(start_child, _WORKER, stderr=subprocess.PIPE))
         try:
             async with asyncio.timeout(limits.render_seconds):
@@ -66,7 +66,7 @@ class _Visit:
         assert child.stdin and child.stdout
         self._stdin, self._stdout = child.stdin, child.stdout
         self._fetcher, self._bytes_left = fetcher, bytes_left
-        self._slots, self._sender = asyncio.Semaphore(PARALLEL), Threads("browser", 1)
+        self._slots, self._sender = asyncio.Semaphore(_PARALLEL), Threads("browser", 1)
 
     async def html(self, options: dict[str, Any], page: bytes) -> tuple[dict[str, Any], bytes]:
         """Send the page and return the child's last message: HTML or an error."""
@@ -99,7 +99,7 @@ class _Visit:
 def _end(child: subprocess.Popen[bytes]) -> None:
     """Close the pipe, which makes the child stop its browser; blocks until it has."""
     try:
-        child.communicate(timeout=ENDING_SECONDS)
+        child.communicate(timeout=_ENDING_SECONDS)
     except subprocess.TimeoutExpired:
         child.kill()
 
@@ -107,7 +107,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 def _reason(error: str) -> str:
     """Return a message for a Playwright error, the last lines of which are the browser's output."""
     if "sandboxing failed" in error:
-        return NO_SANDBOX
+        return _NO_SANDBOX
     lines = error.splitlines()
     last = [lines[0], *(line for line in lines if "[err]" in line)][-1]
-    return NOT_INSTALLED if "doesn't exist" in error else f"the browser failed: {last}"
+    return _NOT_INSTALLED if "doesn't exist" in error else f"the browser failed: {last}"

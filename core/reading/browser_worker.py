@@ -21,7 +21,7 @@ from playwright.async_api import BrowserType, Error, Route, async_playwright
 
 from .documents.worker import receive, send
 
-SWITCHES = (
+_SWITCHES = (
     "--proxy-server=http://nowhere.invalid:9",
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND",
@@ -29,7 +29,7 @@ SWITCHES = (
     "--blink-settings=imagesEnabled=false",
     "--js-flags=--max-old-space-size=512",
 )
-SETTLING_SHARE = 0.3
+_SETTLING_SHARE = 0.3
 """Share of `render_seconds` to wait for text, and then again for loading to end."""
 
 
@@ -56,13 +56,13 @@ class Visit:
         program, *switches = shlex.split(self._options["command"])
         browser = await chromium.launch(
             executable_path=shutil.which(program) or chromium.executable_path,
-            args=[*switches, *SWITCHES],
+            args=[*switches, *_SWITCHES],
             chromium_sandbox=True,
         )
         processes = await (await browser.new_browser_cdp_session()).send("SystemInfo.getProcessInfo")
         self._browser = next(info["id"] for info in processes["processInfo"] if info["type"] == "browser")
         context = await browser.new_context(accept_downloads=False, service_workers="block")
-        context.set_default_timeout(SETTLING_SHARE * self._options["render_seconds"] * 1000)
+        context.set_default_timeout(_SETTLING_SHARE * self._options["render_seconds"] * 1000)
         await context.route("**/*", self._answer)
         page = await context.new_page()
         await page.goto(self._options["address"], wait_until="commit")

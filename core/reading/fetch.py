@@ -22,10 +22,10 @@ from .documents.decode import CONTROL_SHARE, NOT_IN_TEXT
 from .policy import Policy, Robots, is_public
 from .records import KINDS, Kind, RefusalCode, Unread
 
-SNIFFED_BYTES = 1024
-WORD_BYTES = 10_000
+_SNIFFED_BYTES = 1024
+_WORD_BYTES = 10_000
 """A large page is cut at the last word boundary, at most this many bytes before the limit."""
-ROBOTS_BYTES = 500_000
+_ROBOTS_BYTES = 500_000
 
 _KINDS: dict[str, Kind] = {
     "text/html": "html",
@@ -54,9 +54,9 @@ _TEXTS: frozenset[Kind] = frozenset({"csv", "markdown", "rst"})
 """Kinds of text that an extension can identify."""
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(NOT_IN_TEXT.encode())
-ROBOTS_SHARE = 0.25
+_ROBOTS_SHARE = 0.25
 """Share of `page_seconds` for robots.txt."""
-PAUSE_SHARE = 0.025
+_PAUSE_SHARE = 0.025
 """Share of `page_seconds` to wait before retrying after a server error."""
 LOOKUPS = 64
 """Maximum number of concurrent DNS lookups; each occupies a thread until the system times out."""
@@ -71,7 +71,7 @@ _STATUSES: dict[int, tuple[RefusalCode, str]] = {
     429: ("blocked", "its server received too many requests"),
     451: ("blocked", "its server withholds it for legal reasons"),
 }
-PART_HEADERS = ("content-type", "access-control-allow-origin")
+_PART_HEADERS = ("content-type", "access-control-allow-origin")
 Result = TypeVar("Result")
 # Shared by the process, so that a slow name server does not cost each reader its own threads.
 _NAMES = Threads("names", LOOKUPS)
@@ -170,7 +170,7 @@ class Fetcher:
             data = await response.upto(most + 1)
             if len(data) > most:
                 raise Unread("too large", f"it is larger than {most} bytes")
-            return {name: response.headers[name] for name in PART_HEADERS if name in response.headers}, data
+            return {name: response.headers[name] for name in _PART_HEADERS if name in response.headers}, data
 
         return await self._follow(parse_address(address), receive, self._obeys_robots)
 
@@ -187,7 +187,7 @@ class Fetcher:
             except Unread as refusal:
                 if refusal.code != "server error":
                     raise
-                await asyncio.sleep(PAUSE_SHARE * self._limits.page_seconds)
+                await asyncio.sleep(_PAUSE_SHARE * self._limits.page_seconds)
                 found = await self._request(here, receive)
             if not isinstance(found, Address):
                 return found
@@ -233,7 +233,7 @@ class Fetcher:
 
     async def _receive(self, here: Address, response: HttpResponse) -> Fetched:
         content_type = response.headers.get("content-type", "")
-        kind = kind_of(content_type, await response.upto(SNIFFED_BYTES), here.target.partition("?")[0])
+        kind = kind_of(content_type, await response.upto(_SNIFFED_BYTES), here.target.partition("?")[0])
         is_whole = kind in (None, "pdf")
         most = self._limits.max_pdf_bytes if is_whole else self._limits.max_page_bytes
         data = await response.upto(most + 1)
@@ -242,7 +242,7 @@ class Fetcher:
             raise Unread("too large", f"it is larger than {most} bytes (limit max_pdf_bytes)")
         if is_cut:
             # Cut after a word or element, so that no number is cut.
-            end = max(data.rfind(sign, most - WORD_BYTES, most) for sign in (b"\n", b" ", b">"))
+            end = max(data.rfind(sign, most - _WORD_BYTES, most) for sign in (b"\n", b" ", b">"))
             data = data[: end + 1 if end > 0 else most]
         return Fetched(str(here), kind, charset_of(content_type), data, is_cut)
 
@@ -252,8 +252,8 @@ class Fetcher:
                 there, data = here._replace(target="/robots.txt"), b""
                 # If there is no readable robots.txt, everything is allowed.
                 with suppress(Unread, TimeoutError):
-                    async with asyncio.timeout(ROBOTS_SHARE * self._limits.page_seconds):
-                        data = await self._follow(there, lambda _, body: body.upto(ROBOTS_BYTES), obeys_robots=False)
+                    async with asyncio.timeout(_ROBOTS_SHARE * self._limits.page_seconds):
+                        data = await self._follow(there, lambda _, body: body.upto(_ROBOTS_BYTES), obeys_robots=False)
                 text = data.decode("utf-8-sig", errors="replace")
                 self._robots[here.site] = await in_thread(partial(Robots, text, AGENT))
         # Use a thread, because a hostile site may have thousands of rules.

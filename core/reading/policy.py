@@ -29,7 +29,7 @@ _RESERVED: dict[str, str] = {
     "former test network": "3ffe::/16",
 }
 NOT_PUBLIC = tuple(ipaddress.ip_network(network) for group in _RESERVED.values() for network in group.split())
-PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
+_PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
 """The global unicast range of IPv6; everything outside it is refused."""
 _NEVER_OPENED: dict[str, str] = {
     "link-local, with cloud metadata": "169.254.0.0/16 fe80::/10",
@@ -72,7 +72,7 @@ def is_within(host: str, domains: Iterable[str]) -> bool:
 
 def is_public(ip: IPAddress) -> bool:
     """Whether an address belongs to the public internet."""
-    if ip.version == 6 and ip not in PUBLIC_IPV6:
+    if ip.version == 6 and ip not in _PUBLIC_IPV6:
         return False
     return not any(ip in network for network in NOT_PUBLIC)
 

@@ -52,9 +52,9 @@ _EXTENSIONS: dict[Kind, str] = {
 KINDS: dict[str, Kind] = {suffix: kind for kind, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()}
 """Kinds by file extension."""
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
-OURS = 9
+_OURS = 9
 """Increase with every change that may alter a file's text, title or date, so that all files are read again."""
-THEIRS = (
+_THEIRS = (
     *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx", "python-pptx", "rapidocr"),
 )
 """Libraries whose versions affect the result; some may not be installed."""
@@ -128,8 +128,8 @@ class Unread(Exception):
 @cache
 def readers() -> int:
     """Return a number that changes whenever parsing the same file may give a different text."""
-    versions = [str(OURS)]
-    for library in THEIRS:
+    versions = [str(_OURS)]
+    for library in _THEIRS:
         try:
             versions.append(version(library))
         except PackageNotFoundError:

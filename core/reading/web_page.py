@@ -17,9 +17,9 @@ from .documents.pool import CHILDREN, Parser, shared_parser
 from .fetch import Fetched, Fetcher, Resolver
 from .records import Extract, PageLink, Reason, RefusalCode, Unread, Unreadable
 
-EMPTY_CHARACTERS = 50
-LITTLE_CHARACTERS = 250
-SHORT_CHARACTERS = 1500
+_EMPTY_CHARACTERS = 50
+_LITTLE_CHARACTERS = 250
+_SHORT_CHARACTERS = 1500
 
 _CODES: dict[Reason, RefusalCode] = {
     "empty": "empty shell",
@@ -117,13 +117,13 @@ class WebReader(Fetcher):
 def _refuse_empty(extract: Extract) -> None:
     """Reject bot challenges, previews of paid pages, and empty pages. Raises `Unread`."""
     length, signs = len(extract.text), set(extract.signs)
-    if length < SHORT_CHARACTERS and {"challenge words", "challenge script"} <= signs:
+    if length < _SHORT_CHARACTERS and {"challenge words", "challenge script"} <= signs:
         raise Unread("challenge", "its site requires proof that the reader is human")
-    if length < SHORT_CHARACTERS and {"paywall mark", "paywall words"} & signs:
+    if length < _SHORT_CHARACTERS and {"paywall mark", "paywall words"} & signs:
         # Other kinds of text may mention the DOI of another work.
         doi = extract.doi or (doi_in(extract.text) if extract.origin == "scholarly" else "")
         raise Unread("paywall", f"only the first {length} characters are readable without a subscription", doi=doi)
-    if length < EMPTY_CHARACTERS:
+    if length < _EMPTY_CHARACTERS:
         raise Unread("empty shell", f"it has only {length} characters of text")
-    if length < LITTLE_CHARACTERS and "script only" in signs:
+    if length < _LITTLE_CHARACTERS and "script only" in signs:
         raise Unread("empty shell", "there is no text in it without running its scripts")

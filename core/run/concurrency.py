@@ -21,7 +21,7 @@ from .logs import log_failure
 
 Kept = TypeVar("Kept")
 Task = Callable[[], None]
-IDLE_SECONDS = 10.0
+_IDLE_SECONDS = 10.0
 """Idle seconds before a thread ends; starting a thread costs more than most of the work it runs."""
 Arguments = ParamSpec("Arguments")
 
@@ -58,7 +58,7 @@ class Locks:
 
 
 class Threads:
-    """A pool of daemon threads for any event loop; idle threads end after `IDLE_SECONDS`.
+    """A pool of daemon threads for any event loop; idle threads end after `_IDLE_SECONDS`.
 
     Unlike the event loop's own pool, daemon threads let the program exit at once after a cancellation. Work that is
     cancelled while it waits for a thread never starts.
@@ -88,7 +88,7 @@ class Threads:
         while True:
             with self._work:
                 self._idle += 1
-                has_task = self._work.wait_for(lambda: self._tasks, IDLE_SECONDS)
+                has_task = self._work.wait_for(lambda: self._tasks, _IDLE_SECONDS)
                 self._idle -= 1
                 if not has_task:
                     self._running -= 1

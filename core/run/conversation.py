@@ -18,7 +18,7 @@ from .errors import QuestionRefused
 
 MARK = "deep_research"
 """Key in `additional_kwargs` of assistant messages for the kind of message."""
-ATTACHED = "deep_research_attached"
+_ATTACHED = "deep_research_attached"
 """Key in `additional_kwargs` of user messages for their attachments: a list of `Attached` as JSON."""
 DRAFT = "draft"
 """Mark of an unchecked report, which the checked report replaces."""
@@ -28,7 +28,7 @@ _MEDIA = {"image": "picture", "image_url": "picture", "input_image": "picture", 
 """Default names of unnamed attachments by block type; others are called `file`."""
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _FILES = TypeAdapter(list[Attached])
-LONG = 200
+_LONG = 200
 """Questions longer than this many characters are shortened to their first sentence in titles."""
 _END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
@@ -96,7 +96,7 @@ def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
 def subject_of(question: str) -> str:
     """Return the question in one line; only the first sentence of a long question."""
     line = " ".join(question.split())
-    return line if len(line) <= LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
+    return line if len(line) <= _LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
 
 
 def latest_messages(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:
@@ -165,7 +165,7 @@ def _block_of(block: dict[str, Any]) -> FileBlock:
 
 def attached_to(message: AnyMessage) -> list[Attached]:
     """Return the attachments that were moved from the content of a message to its `additional_kwargs`."""
-    known: Any = message.additional_kwargs.get(ATTACHED) if isinstance(message, HumanMessage) else None
+    known: Any = message.additional_kwargs.get(_ATTACHED) if isinstance(message, HumanMessage) else None
     # Clients may send anything here.
     with suppress(ValidationError):
         return _FILES.validate_python(clean_nested(known or []))
@@ -179,7 +179,7 @@ def words_of(message: AnyMessage) -> str:
 
 def with_attached(message: AnyMessage, attached: Sequence[Attached]) -> AnyMessage:
     """Return a user's message reduced to its text, with its attachments listed in `additional_kwargs`."""
-    kept = {**message.additional_kwargs, ATTACHED: [file.model_dump() for file in attached]}
+    kept = {**message.additional_kwargs, _ATTACHED: [file.model_dump() for file in attached]}
     return message.model_copy(update={"content": words_of(message), "additional_kwargs": kept})
 
 

@@ -13,24 +13,24 @@ from .limits import Limits
 from .spending import total
 from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, RunnableCall, contradictions_in, missing_in
 
-ACT = "act"
+_ACT = "act"
 """Nudge: the model called no tool."""
-RESEARCH_FIRST = "research_first"
+_RESEARCH_FIRST = "research_first"
 """Nudge: the model asked for the report before anything was researched."""
-NOT_NEEDED = f"{NOT_RUN} the report is written now."
-THINK_ALONE = f"{NOT_RUN} a thought stands alone. Call again after it."
-ACT_NOW = f"{NOT_RUN} no more thinking in a row. Act now: research or report."
-ANALYZE_LATER = f"{NOT_RUN} research comes first. Call again when its results are there."
-RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
-SAME_TASK = f"{NOT_RUN} another call of this message has the same task; the result stands there."
-NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the plan first."
+_NOT_NEEDED = f"{NOT_RUN} the report is written now."
+_THINK_ALONE = f"{NOT_RUN} a thought stands alone. Call again after it."
+_ACT_NOW = f"{NOT_RUN} no more thinking in a row. Act now: research or report."
+_ANALYZE_LATER = f"{NOT_RUN} research comes first. Call again when its results are there."
+_RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
+_SAME_TASK = f"{NOT_RUN} another call of this message has the same task; the result stands there."
+_NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the plan first."
 PENDING = ""
 """Answer of a call whose finding is filled in later."""
-ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
-ONE_POSITION = f"{NOT_RUN} one place to read on from a message. Call it again alone."
-ONE_CALL = f"{NOT_RUN} one call of this tool a message. Call it again alone."
-CALL_ANOTHER_TOOL = f"{NOT_RUN} no more thinking in a row. Call another tool now."
-REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
+_ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
+_ONE_POSITION = f"{NOT_RUN} one place to read on from a message. Call it again alone."
+_ONE_CALL = f"{NOT_RUN} one call of this tool a message. Call it again alone."
+_CALL_ANOTHER_TOOL = f"{NOT_RUN} no more thinking in a row. Call another tool now."
+_REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write down what was found."
 
 
 class Order(NamedTuple):
@@ -58,9 +58,9 @@ def decide(
     is_done = has_findings and has_handed_out
     names = {call.name for call in calls.accepted}
     if not calls.message.tool_calls:
-        if progress.cycle or ACT in progress.nudges:
+        if progress.cycle or _ACT in progress.nudges:
             return give_up(progress, {}, is_done)
-        return Order("again", _nudged(progress, ACT), {})
+        return Order("again", _nudged(progress, _ACT), {})
     if tool_names.GENERATE_REPORT in names:
         return _report(calls, progress, has_findings)
     if tool_names.THINK_TOOL in names:
@@ -83,19 +83,19 @@ def read_task(arguments: dict[str, Any]) -> str:
 
 
 def _report(calls: Calls, progress: Progress, has_findings: bool) -> Order:
-    if has_findings or RESEARCH_FIRST in progress.nudges:
-        answers = _all(calls, NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED})
+    if has_findings or _RESEARCH_FIRST in progress.nudges:
+        answers = _all(calls, _NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED})
         asked = next(call for call in calls.accepted if call.name == tool_names.GENERATE_REPORT)
         return Order("report", progress, answers, missing=missing_in(asked.arguments))
-    answers = _all(calls, RESEARCH_ALONE, {tool_names.GENERATE_REPORT: NOTHING_RESEARCHED})
-    return Order("again", _nudged(progress, RESEARCH_FIRST), answers)
+    answers = _all(calls, _RESEARCH_ALONE, {tool_names.GENERATE_REPORT: _NOTHING_RESEARCHED})
+    return Order("again", _nudged(progress, _RESEARCH_FIRST), answers)
 
 
 def _think(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> Order:
     if progress.thinks >= limits.max_thinks:
-        return _mistaken(progress, _all(calls, THINK_ALONE, {tool_names.THINK_TOOL: ACT_NOW}), limits, is_done)
+        return _mistaken(progress, _all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: _ACT_NOW}), limits, is_done)
     progress = progress.model_copy(update={"thinks": progress.thinks + 1})
-    return Order("again", progress, _all(calls, THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
+    return Order("again", progress, _all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
 
 
 def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, has_findings: bool) -> Order:
@@ -108,9 +108,9 @@ def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, h
         if not task:
             answers[call.id] = f"{NOT_RUN} `task` has to be a text of one or two sentences."
         elif task in dict(tasks).values():
-            answers[call.id] = SAME_TASK
+            answers[call.id] = _SAME_TASK
         elif call in analyses and not (is_analysis and call is analyses[0] and has_findings):
-            answers[call.id] = ANALYZE_LATER
+            answers[call.id] = _ANALYZE_LATER
         elif call in analyses and len(progress.analyses) >= limits.max_analyses:
             answers[call.id] = f"{NOT_RUN} all {limits.max_analyses} analyses (max_analyses) were made."
         else:
@@ -169,14 +169,16 @@ def choose_action(
         return NextAction(answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent)
     if not acting:
         may_think = state.thinks < limits.max_thinks
-        answers |= dict.fromkeys([call.id for call in calls.accepted], ACKNOWLEDGED if may_think else CALL_ANOTHER_TOOL)
+        answers |= dict.fromkeys(
+            [call.id for call in calls.accepted], ACKNOWLEDGED if may_think else _CALL_ANOTHER_TOOL
+        )
         answers |= calculated
         return NextAction(answers, iterations=0 if may_think else 1, thinks=state.thinks + may_think)
     first = acting[0]
     same = [call for call in acting if _may_join(call, first)]
-    refusal_of_same = ONE_POSITION if first.name in tool_names.OURS else ONE_CALL
+    refusal_of_same = _ONE_POSITION if first.name in tool_names.OURS else _ONE_CALL
     answers |= {
-        call.id: refusal_of_same if call.name == first.name else ONE_KIND for call in acting if call not in same
+        call.id: refusal_of_same if call.name == first.name else _ONE_KIND for call in acting if call not in same
     }
     answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.name == tool_names.THINK_TOOL}
     answers |= calculated
@@ -189,7 +191,7 @@ def choose_action(
     request = ToolRequest(id=first.id, tool=first.name, arguments=_merged(same))
     made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))
     if made >= limits.max_repeats and not request.arguments.get("start"):
-        return NextAction(answers | {first.id: REPEATED.format(made=made)}, is_finished=True)
+        return NextAction(answers | {first.id: _REPEATED.format(made=made)}, is_finished=True)
     return NextAction(answers, request)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from pathlib import Path
 
-ENV_FILE = Path(".env")
+_ENV_FILE = Path(".env")
 """Read only from the working directory, never from its parents or from document folders."""
 
 
@@ -15,9 +15,9 @@ def load_env_file() -> str:
     Returns a one-line error for an invalid file, and then adds nothing; empty if the file is valid.
     """
     try:
-        text = ENV_FILE.read_text("utf-8-sig") if ENV_FILE.is_file() else ""
+        text = _ENV_FILE.read_text("utf-8-sig") if _ENV_FILE.is_file() else ""
     except (OSError, UnicodeDecodeError) as error:
-        return f"{ENV_FILE.absolute()} cannot be read: {getattr(error, 'strerror', '') or 'it is not UTF-8'}."
+        return f"{_ENV_FILE.absolute()} cannot be read: {getattr(error, 'strerror', '') or 'it is not UTF-8'}."
     if not text:
         return ""
     # Imported late: most users have no such file.
@@ -28,6 +28,6 @@ def load_env_file() -> str:
         if binding.error or (binding.key and binding.value is None):
             lines = binding.original.string
             number = binding.original.line + lines[: len(lines) - len(lines.lstrip())].count("\n")
-            return f"{ENV_FILE.absolute()}, line {number}: it is not NAME=VALUE, or a quotation mark is not closed."
+            return f"{_ENV_FILE.absolute()}, line {number}: it is not NAME=VALUE, or a quotation mark is not closed."
     load_dotenv(stream=StringIO(text))
     return ""

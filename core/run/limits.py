@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 ENVIRONMENT_PREFIX = "DEEP_RESEARCH_"
 DATABASE = f"{ENVIRONMENT_PREFIX}DATABASE"
 """Environment variable with the path of the SQLite file for runs, or the address of a PostgreSQL database."""
-SMALL = {
+_SMALL = {
     "max_cycles": 3,
     "max_iterations": 3,
     "max_plan_steps": 3,
@@ -240,7 +240,7 @@ class Limits(KnownNames, BaseSettings):
 
     def narrowed(self) -> Limits:
         """Return the limits narrowed for a model that works in small steps, except those that were set explicitly."""
-        return self._with({name: min(value, getattr(self, name)) for name, value in SMALL.items()})
+        return self._with({name: min(value, getattr(self, name)) for name, value in _SMALL.items()})
 
     def _with(self, changes: Mapping[str, int]) -> Limits:
         update = {name: value for name, value in changes.items() if name not in self.model_fields_set}

@@ -8,8 +8,8 @@ import re
 from .errors import DeepResearchError
 from .secrets import MASK, Secrets
 
-WITHHELD = "its text is logged at the level DEBUG"
-CHARACTERS, SHORTEST = 500, 8
+_WITHHELD = "its text is logged at the level DEBUG"
+_CHARACTERS, _SHORTEST = 500, 8
 """Maximum length of an error's text in the log, and minimum length of a secret."""
 _PATTERN = re.compile(
     r"(?i)(?<=://)[^/\s@]+(?=@)|(?<=bearer )\S+|(?<=key[=:])\s*[^\s&,;]+|(?<=(?:token|sword|ecret)[=:])\s*[^\s&,;]+"
@@ -31,13 +31,13 @@ def log_failure(name: str, error: BaseException, message: str, *arguments: objec
 
 def masked(text: str) -> str:
     """Mask everything that looks like a key or password, and the environment's secrets."""
-    return _PATTERN.sub(MASK, Secrets({}, SHORTEST).masked(text))
+    return _PATTERN.sub(MASK, Secrets({}, _SHORTEST).masked(text))
 
 
 def _shown(error: BaseException, keeps_text: bool) -> BaseException:
     """Return a copy of the error, with its traceback and causes, whose text may be logged."""
     kind, is_own = type(error), isinstance(error, DeepResearchError)
-    text = " ".join(masked(str(error)).split())[:CHARACTERS] if keeps_text or is_own else WITHHELD
+    text = " ".join(masked(str(error)).split())[:_CHARACTERS] if keeps_text or is_own else _WITHHELD
     shown: BaseException = type(kind.__name__, (Exception,), {"__module__": kind.__module__})(text)
     shown.__cause__ = error.__cause__ and _shown(error.__cause__, keeps_text)
     shown.__context__ = error.__context__ and _shown(error.__context__, keeps_text)

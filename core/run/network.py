@@ -15,7 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from .errors import UnknownSetting
 
-CAUSES = 8
+_CAUSES = 8
 """Number of chained causes of an error to examine: each client wraps the error of the one below."""
 
 
@@ -61,7 +61,7 @@ def _read(_file: str | None, _folder: str | None) -> ssl.SSLContext:
 def connection_problem(error: BaseException, server: str) -> str:
     """Return why a connection to a server failed, and the setting to change; empty if unknown."""
     address, chain, cause = str(getattr(getattr(error, "request", None), "url", "")), "", error
-    for _ in range(CAUSES):
+    for _ in range(_CAUSES):
         chain += f" {cause}"
         cause = cause.__cause__ or cause.__context__ or cause
     if "CERTIFICATE_VERIFY_FAILED" in chain:

@@ -12,7 +12,7 @@ from ..records.research import Plan
 
 TITLE_CHARACTERS = 100
 MOST_REQUIREMENTS = 20
-CHECKLIST = "Checklist"
+_CHECKLIST = "Checklist"
 """Heading of the checklist if code writes it; models may write it in another language."""
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.+?)[\s#*]*$")
 _NUMBERED = re.compile(r"^\s*(?:\*\*)?\d{1,2}[.)、．](?:\*\*)?\s*(?=\S)")
@@ -61,7 +61,7 @@ def join_plan(parts: PlanParts) -> str:
 def checklist_of(requirements: Sequence[str]) -> str:
     """Return the checklist of a plan as text; empty without requirements."""
     items = "\n".join(f"- {' '.join(item.split())}" for item in requirements if item.strip())
-    return f"## {CHECKLIST}\n\n{items}" if items else ""
+    return f"## {_CHECKLIST}\n\n{items}" if items else ""
 
 
 def read_plan(text: str, max_steps: int) -> Plan:

@@ -9,9 +9,9 @@ from .limits import Limits
 
 NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
 """Reason for skipping an analysis step."""
-COMPLETE = 0.7
+_COMPLETE = 0.7
 """A step with at least this completeness gets no follow-up."""
-GOOD = 0.4
+_GOOD = 0.4
 """A step with at most this quality gets no follow-up: its results are too poor."""
 
 
@@ -34,7 +34,7 @@ def needed_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence
         return None
     # An analysis has no verdict on whether it is complete.
     is_open = not outcome.is_complete or not step.requires_search
-    return suggestions[0] if is_open and outcome.completeness < COMPLETE and outcome.quality > GOOD else None
+    return suggestions[0] if is_open and outcome.completeness < _COMPLETE and outcome.quality > _GOOD else None
 
 
 def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion, limits: Limits) -> list[PlanStep]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-MASK, SHORTEST = "***", 12
+MASK, _SHORTEST = "***", 12
 """Replacement of a secret, and the minimum length of a secret: shorter values may be ordinary words."""
 _NAME = re.compile(r"KEY(?!WORD|BOARD)|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH(?!OR(?!I))|HEADERS")
 """Parts of variable names whose values are secrets."""
@@ -22,7 +22,7 @@ _WORD = re.compile(r"[^\s\"'{}\[\],;:=]++(?![\"']?\s*[:=]\s*[\"']?\w)")
 class Secrets:
     """Recognises keys, tokens and passwords, also in JSON, percent-encoding or Base64."""
 
-    def __init__(self, mcp: Mapping[str, Mapping[str, Any]], shortest: int = SHORTEST) -> None:
+    def __init__(self, mcp: Mapping[str, Mapping[str, Any]], shortest: int = _SHORTEST) -> None:
         """Collect secrets from the environment and from the headers and variables of MCP servers."""
         words = {word for value in _values(mcp) for word in (value, *_WORD.findall(value))}
         secrets = [word for word in words if len(word) >= shortest and not word.isdigit()]

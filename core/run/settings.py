@@ -17,7 +17,7 @@ from .limits import ENVIRONMENT_PREFIX
 
 Kind = TypeVar("Kind", bound=BaseModel)
 
-EXAMPLES = {
+_EXAMPLES = {
     "limits": '{"max_cycles": 4}',
     "mcp": '{"NAME": {"command": "COMMAND", "args": []}}',
     "prices": '{"NAME": [0.25, 2.0]}',
@@ -59,7 +59,7 @@ def read_settings(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
         # Only its message names the field.
         field = str(error).split('"')[1]
         raise UnknownSetting(
-            f"Wrong settings: {_variable(field)}: this is not JSON such as {EXAMPLES[field]}."
+            f"Wrong settings: {_variable(field)}: this is not JSON such as {_EXAMPLES[field]}."
         ) from error
 
 

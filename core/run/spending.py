@@ -24,8 +24,8 @@ from .limits import Limits
 from .logs import log_failure
 from .store.pages import Pages
 
-CENT = 0.01
-ACCOUNTS = "accounts"
+_CENT = 0.01
+_ACCOUNTS = "accounts"
 """Used as a thread id: where the accounts of the server's users are stored."""
 _EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 
@@ -130,7 +130,7 @@ def _for_research(limits: Limits) -> int | None:
 
 def dollars(usd: float) -> str:
     """Format US dollars to the cent; less than a cent with two significant digits."""
-    if usd >= CENT or usd <= 0:
+    if usd >= _CENT or usd <= 0:
         return f"${usd:.2f}"
     digits = 1 - math.floor(math.log10(usd))
     return f"${usd:.{digits}f}".rstrip("0")
@@ -216,7 +216,7 @@ async def _charged(pages: Pages, bill: Bill, earlier: Set[str], note: str) -> As
 
 
 async def _charge(pages: Pages, tokens: int, usd: float) -> None:
-    accounts, name = pages.of_thread(ACCOUNTS), _account(pages.user)
+    accounts, name = pages.of_thread(_ACCOUNTS), _account(pages.user)
     async with accounts.lock(name):
         known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
         await accounts.note({name: {"tokens": known["tokens"] + tokens, "usd": known["usd"] + usd}})
@@ -224,7 +224,7 @@ async def _charge(pages: Pages, tokens: int, usd: float) -> None:
 
 async def carry_over(passing: Pages, pages: Pages) -> None:
     """Add the user's spending in a temporary store to their account in the lasting store."""
-    if spent := await passing.of_thread(ACCOUNTS).read_note(_account(pages.user)):
+    if spent := await passing.of_thread(_ACCOUNTS).read_note(_account(pages.user)):
         await _charge(pages, spent["tokens"], spent["usd"])
 
 
@@ -233,7 +233,7 @@ async def check_account(pages: Pages, context: Context) -> None:
     limits = {"tokens": context.user_daily_tokens, "usd": context.user_daily_usd}
     if not (user := pages.user) or not any(limits.values()):
         return
-    spent = await pages.of_thread(ACCOUNTS).read_note(_account(user)) or {}
+    spent = await pages.of_thread(_ACCOUNTS).read_note(_account(user)) or {}
     for unit, most in limits.items():
         if most is not None and spent.get(unit, 0) >= most:
             raise DailyLimitReached(

@@ -21,7 +21,7 @@ from langsmith.utils import get_api_url, get_env_var, get_tracer_project, is_env
 from .context import Context
 
 Value = TypeVar("Value")
-OFF = frozenset({"false", "f", "0", "no", "n", "off"})
+_OFF = frozenset({"false", "f", "0", "no", "n", "off"})
 """Values of `tracing` that switch it off."""
 
 
@@ -52,7 +52,7 @@ def is_traced(*sources: object) -> bool:
     values = [
         source.get("tracing") if isinstance(source, Mapping) else getattr(source, "tracing", None) for source in sources
     ]
-    if any(str(value).strip().lower() in OFF for value in values):
+    if any(str(value).strip().lower() in _OFF for value in values):
         return False
     return any(isinstance(source, Context) for source in sources) or Context().tracing
 

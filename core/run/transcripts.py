@@ -27,13 +27,13 @@ from . import tool_names
 from .conversation import clean_nested
 
 THOUGHTS_ALONE = " It sent only thoughts, perhaps because its server has no or the wrong reasoning parser."
-CUT_OFF = frozenset({"length", "max_tokens"})
+_CUT_OFF = frozenset({"length", "max_tokens"})
 BROKEN = {"finish_reason": "broken off"}
 """Added to the metadata of an answer whose stream broke off."""
 REASONING = "reasoning_content"
 """Key in `additional_kwargs` for the reasoning text of OpenAI-compatible servers."""
 MOST_GAPS = 20
-GAP_CHARACTERS = 300
+_GAP_CHARACTERS = 300
 """Maximum length of a gap that a call declares."""
 ACKNOWLEDGED = "Noted."
 MERGED = "Run together with the first call of this message; the results stand there."
@@ -41,23 +41,23 @@ NOT_RUN = "Not run:"
 """Prefix of the results of calls that were not run."""
 UNREAD_FORM = "it was written in a form that is not read"
 """Prefix of the fault of a call written as text in an unknown format; the next lines say how to write it."""
-INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
-FAILED = "The research failed"
+_INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
+_FAILED = "The research failed"
 WITHHELD = "Withheld: the provider of the model refuses to have this result read. Go on without it."
-INCOMPLETE = "(Incomplete"
+_INCOMPLETE = "(Incomplete"
 EARLIER = "deep_research_earlier"
 """Mark of the message whose calls represent the findings of earlier questions."""
-REPORT_CHARACTERS = 1000
+_REPORT_CHARACTERS = 1000
 """Characters kept of an earlier report if a prompt does not fit."""
 Shorten = Callable[[str, float], str]
 """Shortens a result to about this share of its length, 0 to 1."""
-TITLE_WORDS = 6
+_TITLE_WORDS = 6
 """Words of a task's title."""
-LEAST_SHARE = 0.3
+_LEAST_SHARE = 0.3
 """Older results are shortened to this share before the newest ones are."""
 CHARACTERS_PER_TOKEN = 4
 """Estimated characters per token."""
-NO_WORK = (tool_names.THINK_TOOL, tool_names.CALCULATE, tool_names.GENERATE_REPORT)
+_NO_WORK = (tool_names.THINK_TOOL, tool_names.CALCULATE, tool_names.GENERATE_REPORT)
 """Tools whose calls bring no new material."""
 
 
@@ -122,7 +122,7 @@ def _fault_of(call: InvalidToolCall) -> str:
 
 def was_cut_off(message: AIMessage) -> bool:
     """Whether the message ended at the output limit."""
-    return finish_of(message) in CUT_OFF
+    return finish_of(message) in _CUT_OFF
 
 
 def broke_off(message: AIMessage) -> bool:
@@ -142,7 +142,7 @@ def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list):
         return None
-    lines = (" ".join(text.split())[:GAP_CHARACTERS] for text in texts if isinstance(text, str))
+    lines = (" ".join(text.split())[:_GAP_CHARACTERS] for text in texts if isinstance(text, str))
     return tuple(dict.fromkeys(filter(None, lines)))[:MOST_GAPS]
 
 
@@ -203,7 +203,7 @@ def _unique(wanted: str, used: Collection[str]) -> str:
 def result_of(finding: Finding | None) -> str:
     """Return a finding as the orchestrator and the writer see it."""
     if finding is None:
-        return INTERRUPTED
+        return _INTERRUPTED
     if finding.is_withheld:
         return WITHHELD
     text = finding.text if finding.numbered is None else finding.numbered
@@ -211,8 +211,8 @@ def result_of(finding: Finding | None) -> str:
         # It may consist of raw excerpts that no model has read.
         text = fence(text, hashlib.sha256(finding.id.encode()).hexdigest()[:8])
     if finding.ended == "failed":
-        return f"{FAILED}: {finding.reason}. Try another approach, or go on. {text}".strip()
-    return f"{INCOMPLETE}: {finding.reason}.)\n{text}" if finding.ended == "partial" else text
+        return f"{_FAILED}: {finding.reason}. Try another approach, or go on. {text}".strip()
+    return f"{_INCOMPLETE}: {finding.reason}.)\n{text}" if finding.ended == "partial" else text
 
 
 def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Finding]) -> list[AnyMessage]:
@@ -257,7 +257,7 @@ def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]
     for (call_id, text), own in zip(tasks, words, strict=True):
         title = given.get(call_id)
         chosen = title.split() if isinstance(title, str) and title.strip() else own[shared:] or text.split()
-        titles[call_id] = " ".join(chosen[:TITLE_WORDS]) + "…" * (len(chosen) > TITLE_WORDS)
+        titles[call_id] = " ".join(chosen[:_TITLE_WORDS]) + "…" * (len(chosen) > _TITLE_WORDS)
     return titles
 
 
@@ -286,7 +286,7 @@ def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[
 def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:
     """Shorten results, each in proportion to its length, until the messages have about `tokens` tokens.
 
-    Results of the newest round stay whole until the others are down to `LEAST_SHARE`. Finally, older reports of the
+    Results of the newest round stay whole until the others are down to `_LEAST_SHARE`. Finally, older reports of the
     assistant are cut. The user's messages are never cut.
     """
     fitted = list(messages)
@@ -296,11 +296,11 @@ def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | N
     results = [index for index, message in enumerate(fitted) if is_result(message)]
     older = [index for index in results if index < newest]
     if shorten:
-        _shorten(fitted, older, tokens, LEAST_SHARE, shorten)
+        _shorten(fitted, older, tokens, _LEAST_SHARE, shorten)
         _shorten(fitted, results, tokens, 0.0, shorten)
     for index, message in enumerate(fitted[:newest]):
-        if tokens_of(fitted) > tokens and isinstance(message, AIMessage) and len(message.text) > REPORT_CHARACTERS:
-            fitted[index] = message.model_copy(update={"content": f"{message.text[:REPORT_CHARACTERS]} […]"})
+        if tokens_of(fitted) > tokens and isinstance(message, AIMessage) and len(message.text) > _REPORT_CHARACTERS:
+            fitted[index] = message.model_copy(update={"content": f"{message.text[:_REPORT_CHARACTERS]} […]"})
     return fitted
 
 
@@ -315,7 +315,7 @@ def _shorten(fitted: list[AnyMessage], results: Sequence[int], tokens: int, leas
     for index in results:
         text = fitted[index].text
         # Keep the line that says how the research ended.
-        head, line_break, body = text.partition("\n") if text.startswith(INCOMPLETE) else ("", "", text)
+        head, line_break, body = text.partition("\n") if text.startswith(_INCOMPLETE) else ("", "", text)
         shorter = f"{head}{line_break}{shorten(body, share)}"
         fitted[index] = fitted[index].model_copy(update={"content": shorter})
 
@@ -330,13 +330,13 @@ def _works(message: AnyMessage) -> bool:
     """Whether the message calls for research or a tool in this question, not only for a thought or the report."""
     if not isinstance(message, AIMessage) or message.additional_kwargs.get(EARLIER):
         return False
-    return any(call["name"] not in NO_WORK for call in message.tool_calls)
+    return any(call["name"] not in _NO_WORK for call in message.tool_calls)
 
 
 def is_result(message: AnyMessage) -> bool:
     """Whether the message is a tool result with content of a document, a page or a researcher."""
     text = message.text
-    return isinstance(message, ToolMessage) and not (text.startswith((FAILED, WITHHELD)) or is_status_text(text))
+    return isinstance(message, ToolMessage) and not (text.startswith((_FAILED, WITHHELD)) or is_status_text(text))
 
 
 def message_from_chunks(chunk: AIMessageChunk, text: str) -> AIMessage:

@@ -18,9 +18,9 @@ from .context import AnyEngine, Context, Role, engine_name
 from .errors import UnknownSetting
 from .limits import DEEP, KnownNames, Limits
 
-HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
+_HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
 """Limits that become stricter when raised."""
-FORM_LIMITS = {
+_FORM_LIMITS = {
     "max_seconds": "Time of research (s)",
     "max_seconds_planned": "Time of planned research (s)",
     "max_cycles": "Rounds of research",
@@ -29,7 +29,7 @@ FORM_LIMITS = {
     "max_usd": "US dollars",
 }
 """Limits shown in forms, with their titles; the full list would be too long."""
-USER = "{user}"
+_USER = "{user}"
 """Placeholder for the user's name in the operator's document paths."""
 _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
 """User names that are safe as the name of a folder."""
@@ -53,9 +53,9 @@ def with_absolute_paths(settings: Context) -> Context:
 
 
 def _as_form(schema: dict[str, Any]) -> None:
-    """Turn the schema into a form: one type per field, and only the limits in `FORM_LIMITS`."""
+    """Turn the schema into a form: one type per field, and only the limits in `_FORM_LIMITS`."""
     fields, limits = schema["properties"], Limits.model_json_schema()["properties"]
-    shown = {name: limits[name] | {"title": title} for name, title in FORM_LIMITS.items()}
+    shown = {name: limits[name] | {"title": title} for name, title in _FORM_LIMITS.items()}
     described = fields["limits"]["description"]
     fields["limits"] = {"title": "Limits", "type": "object", "description": described, "properties": shown}
     for field in (*fields.values(), *shown.values()):
@@ -177,14 +177,14 @@ def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
 
 def _of_user(path: Path, user: str) -> Path:
     """Replace `{user}` in a path with the user's name; raises `UnknownSetting` for a name unsafe as a folder."""
-    if USER not in str(path):
+    if _USER not in str(path):
         return path
     if not _FOLDER.fullmatch(user):
         raise UnknownSetting(
             f"docs: {str(path)!r} is a folder per user, and {user!r} cannot be a folder name: only letters, digits and "
             "._@+- are allowed, and no dot at the beginning (DEEP_RESEARCH_DOCS)."
         )
-    return Path(str(path).replace(USER, user))
+    return Path(str(path).replace(_USER, user))
 
 
 def _below(roots: Sequence[Path], name: str) -> Path:
@@ -224,7 +224,7 @@ def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:
     given = {name: getattr(wanted, name) for name in wanted.model_fields_set}
     for name, value in given.items():
         ceiling = getattr(ceilings, name)
-        if not _is_within(value, ceiling, is_reversed=name in HIGHER_IS_NARROWER):
+        if not _is_within(value, ceiling, is_reversed=name in _HIGHER_IS_NARROWER):
             raise UnknownSetting(f"limit {name}: {value} is wider than the operator of this server allows ({ceiling}).")
     # Limits that are set explicitly are not widened by the depth.
     held = {name: getattr(ceilings, name) for name in DEEP} if depth == "deep" else {}

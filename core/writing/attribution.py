@@ -15,7 +15,7 @@ from ..evidence.citations.citing import Edit, with_edits
 from ..evidence.text.quantities import Calculation, numbers_in
 from ..evidence.text.words import names
 
-SHARE = 0.5
+_SHARE = 0.5
 """Minimum share of a statement's words and figures in a passage that does not match verbatim."""
 
 
@@ -58,6 +58,6 @@ def _says(known: Known, unit: ReportUnit, own_names: list[str]) -> bool:
             words = "\n".join(words for _, words in windows.runs(windows.best(unit.text, most)))
             has_names = all(stands_in(name, f"{words} {known.about}") for name in own_names)
             shared = len(wanted & words_and_figures(words)) / max(1, len(wanted))
-            if has_names and shared >= SHARE and not prove(unit, words, Calculation(), {"": known}).fault:
+            if has_names and shared >= _SHARE and not prove(unit, words, Calculation(), {"": known}).fault:
                 return True
     return False

@@ -24,9 +24,9 @@ from ..run.store.pages import Pages
 from ..run.transcripts import EARLIER
 from ..run.transcripts import WITHHELD as WITHHELD_RESULT
 
-ANALYSIS = "analysis"
+_ANALYSIS = "analysis"
 """Id of the tool call whose result is the analysis."""
-FIRST = 500
+_FIRST = 500
 """Token budget for selecting the most relevant learnings, the first of which replaces a missing conclusion."""
 
 
@@ -85,7 +85,7 @@ def _results(state: ResearchState) -> Iterator[_Result]:
         lines = ["Analysis, not a source and without a number:", *own]
         if earlier:
             lines += ["Analysis for earlier questions, which what was found since may overrule:", *earlier]
-        yield _Result(ANALYSIS, "What follows from it", "What follows from it", "\n".join(lines))
+        yield _Result(_ANALYSIS, "What follows from it", "What follows from it", "\n".join(lines))
 
 
 def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFraming | Sources]:
@@ -107,7 +107,7 @@ def _conclusions(state: ResearchState) -> list[str]:
         return [conclusion.text for conclusion in thought if conclusion.step == thought[-1].step]
     noticed = [insight.text for insight in insights(own_observations(state))]
     noticed.sort(key=lambda text: -relevance(text, about))
-    return noticed or [learning.text for learning in fitting_learnings([own], about, FIRST)[:1]]
+    return noticed or [learning.text for learning in fitting_learnings([own], about, _FIRST)[:1]]
 
 
 def disagreement(state: ResearchState) -> list[ConfirmedPair]:

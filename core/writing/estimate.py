@@ -1,7 +1,7 @@
 """Estimates the cost of a run from the user's own finished runs of the same kind.
 
 The store keeps the figures of finished runs by user, strategy, depth and models. The estimate is their median and range
-per plan step, times the number of steps in the new plan; with fewer than `LEAST_RUNS` runs, it has only the limits.
+per plan step, times the number of steps in the new plan; with fewer than `_LEAST_RUNS` runs, it has only the limits.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..run.context import ROLES, Context
 from ..run.spending import total
 from ..run.store.pages import Pages
 
-FINISHED = "finished runs"
+_FINISHED = "finished runs"
 """Replaces the thread id in the store for notes on finished runs."""
-LEAST_RUNS = 3
+_LEAST_RUNS = 3
 MOST_RUNS = 20
 """Number of latest runs to keep of each kind."""
-DIGITS = {"calls": 0, "input_tokens": -2, "output_tokens": -2, "usd": 4, "seconds": 0}
+_DIGITS = {"calls": 0, "input_tokens": -2, "output_tokens": -2, "usd": 4, "seconds": 0}
 """The figures, with the number of decimal places to round each to."""
 
 
@@ -31,8 +31,8 @@ async def record_finished(pages: Pages, state: ResearchState, context: Context) 
     steps = 1 if run.is_quick else len(plan.steps) if plan else 0
     if not steps or not spent.calls:
         return
-    figures = {name: getattr(spent, name) for name in DIGITS if name != "seconds"}
-    finished, kind = pages.of_thread(FINISHED), _kind_of(pages, state, context)
+    figures = {name: getattr(spent, name) for name in _DIGITS if name != "seconds"}
+    finished, kind = pages.of_thread(_FINISHED), _kind_of(pages, state, context)
     async with finished.lock(kind):
         runs = {**await _runs(finished, kind), run.id: {"steps": steps, **figures, "seconds": run.active_seconds}}
         await finished.note({kind: {"runs": dict([*runs.items()][-MOST_RUNS:])}})
@@ -40,7 +40,7 @@ async def record_finished(pages: Pages, state: ResearchState, context: Context) 
 
 async def usual_cost(pages: Pages, strategy: Strategy, depth: Depth, context: Context) -> dict[str, float]:
     """Return the number (`runs`) of the user's finished runs of a kind, and their median `seconds` and `usd`."""
-    runs = [*(await _runs(pages.of_thread(FINISHED), _kind(pages, strategy, depth, context))).values()]
+    runs = [*(await _runs(pages.of_thread(_FINISHED), _kind(pages, strategy, depth, context))).values()]
     return {"runs": len(runs)} | {name: median(run[name] for run in runs) for name in ("seconds", "usd") if runs}
 
 
@@ -49,7 +49,7 @@ async def estimate(pages: Pages, state: ResearchState, context: Context) -> Esti
     if all(is_extractive(role, context) for role in ROLES):
         return None
     assert state.plan is not None
-    runs = [*(await _runs(pages.of_thread(FINISHED), _kind_of(pages, state, context))).values()]
+    runs = [*(await _runs(pages.of_thread(_FINISHED), _kind_of(pages, state, context))).values()]
     limits = context.limits
     max_seconds = limits.max_seconds_planned if state.has_typed_plan else limits.max_seconds
     caps = {
@@ -59,9 +59,9 @@ async def estimate(pages: Pages, state: ResearchState, context: Context) -> Esti
         "seconds": max_seconds,
     }
     # Do not estimate dollars if a price was unknown.
-    known = [name for name in DIGITS if name != "usd" or all(run["usd"] for run in runs)]
+    known = [name for name in _DIGITS if name != "usd" or all(run["usd"] for run in runs)]
     steps = len(state.plan.steps)
-    spans = {name: _span(runs, name, steps, caps.get(name)) for name in known if len(runs) >= LEAST_RUNS}
+    spans = {name: _span(runs, name, steps, caps.get(name)) for name in known if len(runs) >= _LEAST_RUNS}
     return Estimate(
         runs=len(runs), max_tokens=limits.max_tokens, max_usd=limits.max_usd, max_seconds=max_seconds, **spans
     )
@@ -86,7 +86,7 @@ def _span(runs: list[dict[str, Any]], name: str, steps: int, cap: float | None) 
     """Return the range of a figure, scaled to the plan's steps and capped at the limit."""
     figures = [steps * run[name] / run["steps"] for run in runs]
     low, likely, high = (
-        round(value if cap is None else min(value, cap), DIGITS[name])
+        round(value if cap is None else min(value, cap), _DIGITS[name])
         for value in (min(figures), median(figures), max(figures))
     )
     return Span(low=low, likely=likely, high=high)

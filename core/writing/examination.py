@@ -28,17 +28,17 @@ from .fill_in import Filler
 from .forms import RewriteSentences
 from .judging import MORE, Evidence, Key, UnitJudgement, Verdict, is_sound, judge, judgement_on_corrected, key_of
 
-SENTENCES = 40
+_SENTENCES = 40
 """Maximum number of sentences to correct in one call."""
 _FOREIGN = re.compile(r"`|^\s{0,3}#")
 _BARS = re.compile(r"(?<!\\)\|")
-KEPT = 4
-"""Every `KEPT`-th call of the verifier's model is reserved for corrected sentences."""
-EVERYWHERE = 3
+_KEPT = 4
+"""Every `_KEPT`-th call of the verifier's model is reserved for corrected sentences."""
+_EVERYWHERE = 3
 """If fewer statements than this are unverified, they are always marked, however short the report is."""
-ROUNDS = 2
+_ROUNDS = 2
 """Number of correction rounds: first table heads and labels, then the cells that do not match them."""
-PASSAGE = 600
+_PASSAGE = 600
 """Maximum characters of a passage that joins several quotations used as proof."""
 _NAMES = frozenset({"heading", "intro", "label", "head"})
 """Kinds of units that often state nothing; wrong only if sources contradict them or lack their number."""
@@ -66,8 +66,8 @@ class Rewrite(NamedTuple):
 async def _ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Rewrite]:
     """Ask the writer's model for new sentences in at most `calls` calls; return those that keep the right parts."""
     found: dict[int, Rewrite] = {}
-    for start in range(0, min(len(faults), calls * SENTENCES), SENTENCES):
-        asked = faults[start : start + SENTENCES]
+    for start in range(0, min(len(faults), calls * _SENTENCES), _SENTENCES):
+        asked = faults[start : start + _SENTENCES]
         shown = [_shown(number, fault, evidence) for number, fault in enumerate(asked, 1)]
         form = await filler.ask_if_possible(
             RewriteSentences,
@@ -207,7 +207,7 @@ class Examined(NamedTuple):
         """Whether more than half of a judged report is not verified, in which case no statement is marked."""
         stated = [verdict.shown for verdict in self.verdicts if verdict.shown != "reasoning"]
         unverified = stated.count("not_verified") - self.undecided
-        return self.was_judged and unverified >= EVERYWHERE and unverified > len(stated) / 2
+        return self.was_judged and unverified >= _EVERYWHERE and unverified > len(stated) / 2
 
 
 class Examination:
@@ -255,11 +255,11 @@ class Examination:
     async def examine(self) -> Examined:
         """Judge every unit; with `verify="repair"`, have wrong ones corrected and judge those again."""
         is_repaired = self._context.verify == "repair" and not is_extractive("writer", self._context)
-        reserved = self._judge_calls_left // KEPT if is_repaired else 0
+        reserved = self._judge_calls_left // _KEPT if is_repaired else 0
         draft = self._units()
         await self._judge(draft, self._judge_calls_left - reserved)
-        for number in range(ROUNDS if is_repaired else 0):
-            await self._rewrite(is_last=number == ROUNDS - 1)
+        for number in range(_ROUNDS if is_repaired else 0):
+            await self._rewrite(is_last=number == _ROUNDS - 1)
         verdicts = await asyncio.to_thread(self._verdicts, draft)
         self._text, self._sources = await asyncio.to_thread(known_citations, self._text, self._sources)
         was_judged = bool(self._judged or self._undecided) or self._is_sound is False
@@ -411,7 +411,7 @@ class Examination:
 
     async def judge_parts(self, units: Sequence[ReportUnit]) -> Mapping[Key, UnitJudgement]:
         """Judge only these units; return all judgements so far."""
-        await self._judge(units, self._judge_calls_left - self._judge_calls_left // KEPT)
+        await self._judge(units, self._judge_calls_left - self._judge_calls_left // _KEPT)
         return dict(self._judged)
 
     async def _rewrite(self, *, is_last: bool) -> None:
@@ -428,7 +428,7 @@ class Examination:
         if not faults:
             return []
         rewrites = await _ask_rewrites(faults, self._evidence, self._filler, self._rewrites_left)
-        self._rewrites_left -= -(-len(faults) // SENTENCES)
+        self._rewrites_left -= -(-len(faults) // _SENTENCES)
         pairs = [(rewrite, _new_units(rewrite, self._text, self._sources)) for rewrite in rewrites]
         await asyncio.to_thread(self._settle, pairs)
         before = self._units()
@@ -482,7 +482,7 @@ def _joined(passage: ProofPassage, others: Iterable[ProofPassage]) -> ProofPassa
     start, end = passage.start, passage.end
     for other in others:
         is_same_text = (other.source, other.content_hash) == (passage.source, passage.content_hash)
-        if is_same_text and max(end, other.end) - min(start, other.start) <= PASSAGE:
+        if is_same_text and max(end, other.end) - min(start, other.start) <= _PASSAGE:
             start, end = min(start, other.start), max(end, other.end)
     return passage._replace(start=start, end=end)
 

@@ -28,7 +28,7 @@ from ..run.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
 from .forms import Form, form_name, form_schema
 
 Filled = TypeVar("Filled", bound=Form)
-NOTHING = Facts()
+_NOTHING = Facts()
 
 
 class Filler:
@@ -57,7 +57,7 @@ class Filler:
         prompt: str,
         said: Sequence[AnyMessage],
         *,
-        facts: Facts = NOTHING,
+        facts: Facts = _NOTHING,
         **values: Any,
     ) -> Filled:
         """Have the role's model fill in a form, and return the form.
@@ -86,7 +86,7 @@ class Filler:
         prompt: str,
         said: Sequence[AnyMessage],
         *,
-        facts: Facts = NOTHING,
+        facts: Facts = _NOTHING,
         **values: Any,
     ) -> Filled | None:
         """Like `ask`, but on failure emit the reason and return None. Raises only errors that stop the whole run."""

@@ -23,7 +23,7 @@ AT_ONCE = 12
 MOST_OTHERS = 3
 """Maximum number of quotations to add from uncited sources, and of facts to add that an answer left out."""
 _MARKER = re.compile(r"\[[\d, ]+\]")
-HEADING = 80
+_HEADING = 80
 """Maximum length of a heading in characters."""
 NOTICE = "The writer's model was given small tasks: it wrote from lists of facts (setting small)."
 
@@ -66,7 +66,7 @@ def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
     for topic, text in _notes_by_topic(state).items():
         lines = [line.strip() for line in text.split("\n") if cited_numbers(line, known)]
         if new := [line for line in dict.fromkeys(lines) if line not in seen]:
-            facts[" ".join(topic.split())[:HEADING]] = new
+            facts[" ".join(topic.split())[:_HEADING]] = new
             seen.update(new)
     return facts
 

@@ -28,24 +28,24 @@ from ..run.errors import ToolsMissing
 from .fill_in import Filler
 from .forms import JudgedUnit, JudgeUnits, form_name
 
-UNIT_TOKENS = 100
+_UNIT_TOKENS = 100
 """Expected tokens per verdict; a call gets as many units as fit the model's output limit."""
-FEW, FEW_SOURCES, SMALL_WINDOW = 8, 2, 32_000
+_FEW, _FEW_SOURCES, _SMALL_WINDOW = 8, 2, 32_000
 """Maximum units per call and sources that they cite, for a model with a smaller window (tokens) or that failed."""
-SHOWN, MORE = 3, 8
+_SHOWN, MORE = 3, 8
 """Number of windows of a source to show for a unit, at the first look and at the second."""
-NEAREST = 3
+_NEAREST = 3
 """Number of uncited sources to show for a unit that cites none or that its cited sources do not support."""
-SEEN: Mapping[Extent, str] = {"part": "its beginning", "excerpt": "search excerpt", "not opened": "search excerpt"}
+_SEEN: Mapping[Extent, str] = {"part": "its beginning", "excerpt": "search excerpt", "not opened": "search excerpt"}
 """Descriptions, for the model, of sources that were not read completely."""
-SHARE = 0.5
+_SHARE = 0.5
 """Minimum share of a unit's words in a window of an uncited source that is shown."""
 Verdict = Literal["supported", "contradicted", "not_found", "reasoning", "wrong_source", "unproved"]
 """Outcome for a unit: `wrong_source` if only an uncited source says it; `unproved` if a model calls it supported but
 its quotations do not prove that."""
 Key = tuple[str, tuple[str, ...]]
 """Key of a judgement: the unit's words, and the keys of the sources that it cites."""
-LEAST_ACCEPTED = 3
+_LEAST_ACCEPTED = 3
 """Minimum true statements of the trial that a model must call supported; it must not call any wrong one supported."""
 
 
@@ -105,7 +105,7 @@ class Evidence:
         """Return the keys of uncited sources that may support a unit, best first."""
         others = [key for key in self._windows if key not in unit.sources]
         shares = {key: max((text.share(unit.text) for text in self._windows[key]), default=0.0) for key in others}
-        return sorted((key for key in others if shares[key] >= SHARE), key=lambda key: -shares[key])[:NEAREST]
+        return sorted((key for key in others if shares[key] >= _SHARE), key=lambda key: -shares[key])[:_NEAREST]
 
     def shown(self, units: Iterable[tuple[ReportUnit, Sequence[str]]], most: int) -> list[dict[str, Any]]:
         """Return the sources of these units as JSON, each with the passages most relevant to its units."""
@@ -122,7 +122,7 @@ class Evidence:
             for windows in self._windows[key]
             for passage in windows.shown(number for unit in units for number in windows.best(_statement(unit), most))
         ]
-        seen = {"seen": SEEN[source.extent]} if source.extent in SEEN else {}
+        seen = {"seen": _SEEN[source.extent]} if source.extent in _SEEN else {}
         date = {"date": source.date} if source.date else {}
         return {"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages}
 
@@ -137,7 +137,9 @@ class Evidence:
 
     def has_more(self, unit: ReportUnit) -> bool:
         """Whether a second look shows more passages than the first."""
-        has_windows = any(len(text.windows) > SHOWN for key in _cited_near(unit) for text in self._windows.get(key, ()))
+        has_windows = any(
+            len(text.windows) > _SHOWN for key in _cited_near(unit) for text in self._windows.get(key, ())
+        )
         return has_windows or (bool(unit.sources) and bool(self._nearest(unit)))
 
     @property
@@ -163,7 +165,7 @@ def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Seq
     """Drop excerpts of a page that was read completely, and texts of a document that are contained in another."""
     if source and source.kind == "document":
         return [text for text in texts if not any(text.text in other.text for other in texts if other is not text)]
-    if source is None or source.extent in SEEN:
+    if source is None or source.extent in _SEEN:
         return texts
     return [text for text in texts if text.content_hash == source.content_hash] or texts
 
@@ -185,10 +187,10 @@ async def judge(
     With earlier judgements (`before`), more passages are shown. A model that fails with many units, or has a small
     window, gets few units per call.
     """
-    many = max(FEW, (output_tokens("verifier", context.limits.form_tokens, context) or 0) // UNIT_TOKENS)
-    is_small = profile_of("verifier", context).window < SMALL_WINDOW
+    many = max(_FEW, (output_tokens("verifier", context.limits.form_tokens, context) or 0) // _UNIT_TOKENS)
+    is_small = profile_of("verifier", context).window < _SMALL_WINDOW
     has_few = is_small or form_name(JudgeUnits) in filler.unfilled
-    batches = _batches(units, FEW if has_few else many)[: max(0, calls)]
+    batches = _batches(units, _FEW if has_few else many)[: max(0, calls)]
     each = await asyncio.gather(*(_judge(batch, evidence, filler, before) for batch in batches))
     found = {key: judgement for judged in each for key, judgement in judged.items()}
     if has_few or form_name(JudgeUnits) not in filler.unfilled:
@@ -206,7 +208,7 @@ def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
     batches, cited = list[list[ReportUnit]](), set[str]()
     for unit in distinct:
         keys = {*(unit.sources or unit.of_sentence or unit.nearby[:1])}
-        has_others = most == FEW and cited and len(cited | keys) > FEW_SOURCES
+        has_others = most == _FEW and cited and len(cited | keys) > _FEW_SOURCES
         if not batches or len(batches[-1]) >= size or has_others:
             batches.append([])
             cited = set()
@@ -254,7 +256,7 @@ def _prepare(
     # Show the text around several units only once.
     pairs = pairwise([None, *units])
     shown = [_shown(number, unit, last, evidence, before) for number, (last, unit) in enumerate(pairs, 1) if unit]
-    return against, evidence.shown(against, MORE if before else SHOWN), shown
+    return against, evidence.shown(against, MORE if before else _SHOWN), shown
 
 
 def _shown(
@@ -319,7 +321,7 @@ class TrialStatement(NamedTuple):
     is_right: bool
 
 
-TRIAL_SOURCES = (
+_TRIAL_SOURCES = (
     {
         "source": 1,
         "title": "The mill at Halbeck",
@@ -357,7 +359,7 @@ async def is_sound(context: Context, filler: Filler) -> bool:
     numbered = list(enumerate(TRIAL, 1))
     units = [{"unit": number, "says": stated.says, "cites": [stated.source]} for number, stated in numbered]
     try:
-        form = await _ask_verdicts(filler, TRIAL_SOURCES, units)
+        form = await _ask_verdicts(filler, _TRIAL_SOURCES, units)
     except ToolsMissing:
         # An unjudged report is better than none.
         return False
@@ -366,6 +368,6 @@ async def is_sound(context: Context, filler: Filler) -> bool:
     accepted = {verdict.unit for verdict in form.verdicts if verdict.verdict == "supported"}
     right = [number in accepted for number, stated in numbered if stated.is_right]
     wrong = [number in accepted for number, stated in numbered if not stated.is_right]
-    sound = sum(right) >= LEAST_ACCEPTED and not any(wrong)
+    sound = sum(right) >= _LEAST_ACCEPTED and not any(wrong)
     await remember_judging("verifier", context, sound=sound)
     return sound

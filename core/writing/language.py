@@ -31,11 +31,11 @@ from ..run.events.call import CallEvents
 from ..run.logs import log_failure
 from .write import write_silently
 
-COVERING = {"nb": "no", "fil": "tl"}
+_COVERING = {"nb": "no", "fil": "tl"}
 """Language codes of variants, with the codes that we use instead."""
-FURTHER_NAMES = {"bahasa": "id", "castellano": "es", "farsi": "fa", "hochdeutsch": "de", "mandarin": "zh"}
+_FURTHER_NAMES = {"bahasa": "id", "castellano": "es", "farsi": "fa", "hochdeutsch": "de", "mandarin": "zh"}
 """Common language names that babel lacks."""
-NO_LANGUAGE = {"mul", "und", "zxx"}
+_NO_LANGUAGE = {"mul", "und", "zxx"}
 """Codes that mean several languages, an unknown one, or none."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
@@ -75,18 +75,18 @@ def _by_code(tag: str) -> Language | None:
     except ValueError:
         return None
     language = get_global("language_aliases").get(given, given)
-    code = COVERING.get(language, language)
+    code = _COVERING.get(language, language)
     script = script or ("Hant" if language == "zh" and territory in ("TW", "HK", "MO") else None)
     narrower = (f"{language}_{part}" for part in (script, territory) if part)
     name = next((_english()[key] for key in (*narrower, language) if key in _english()), "")
-    if not name or language in NO_LANGUAGE:
+    if not name or language in _NO_LANGUAGE:
         return None
     return Language(name, code if len(code) == 2 else "")
 
 
 def _by_name(name: str) -> Language | None:
     english = {known.casefold(): tag for tag, known in reversed(_english().items())}
-    tag = english.get(name) or FURTHER_NAMES.get(name) or _names().get(name)
+    tag = english.get(name) or _FURTHER_NAMES.get(name) or _names().get(name)
     return _by_code(tag) if tag else None
 
 
@@ -108,7 +108,7 @@ def _names() -> dict[str, str]:
     return names | own
 
 
-UNDECIDED = Language("the language of the request", "")
+_UNDECIDED = Language("the language of the request", "")
 """Used if the request is too short to detect its language, so the model decides."""
 
 
@@ -126,14 +126,14 @@ def check_language(wanted: str) -> tuple[str, ...]:
 async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run) -> Language:
     """Return the `wanted` language, or else the question's language if it can be detected.
 
-    Fallbacks: the language of the user's text since the last report, that of the thread's last run, `UNDECIDED`.
+    Fallbacks: the language of the user's text since the last report, that of the thread's last run, `_UNDECIDED`.
     """
     said = words_since_report(messages)
     # A reply to a clarifying question is in the language of the user's first message.
     texts = [said[0 if entry == "answer" else -1], "\n".join(said)]
     # In a thread, because both libraries read data from disk.
     language = await asyncio.to_thread(_language, wanted, texts)
-    return language or (Language(before.language, before.language_code) if before.id else UNDECIDED)
+    return language or (Language(before.language, before.language_code) if before.id else _UNDECIDED)
 
 
 def _language(wanted: str, texts: Sequence[str]) -> Language | None:

@@ -15,13 +15,13 @@ from ..run.store.pages import Pages
 from ..run.transcripts import CHARACTERS_PER_TOKEN
 from .basis import source_texts
 
-MOST_TOKENS = 12_000
+_MOST_TOKENS = 12_000
 """Maximum length of all passages, in tokens."""
-SHARE = 0.25
+_SHARE = 0.25
 """Maximum share of the writer's window for all passages."""
-FEWER = (100, 12, 6, 3, 1)
+_FEWER = (100, 12, 6, 3, 1)
 """Numbers of learnings per source to show passages for, tried in order until all passages fit."""
-RECALLED = 4
+_RECALLED = 4
 """Maximum number of passages per source for a follow-up question."""
 
 
@@ -48,7 +48,7 @@ def _recalled(question: str, texts: Mapping[str, Sequence[SourceText]], characte
     shares = {key: own.share(question) for key, own in windows.items()}
     found = list[SourcePassage]()
     for key in sorted((key for key in windows if shares[key]), key=lambda key: -shares[key]):
-        for text in windows[key].shown(windows[key].best(question, RECALLED)):
+        for text in windows[key].shown(windows[key].best(question, _RECALLED)):
             characters -= len(text)
             if characters < 0:
                 return found
@@ -64,7 +64,7 @@ async def deciding_passages(state: ResearchState, pages: Pages, window: int) -> 
     cited = [learning for learning in state.learnings.values() if learning.source]
     learnings = [learning for learning in cited if state.sources[learning.source].number]
     texts = await source_texts(state.sources, dict.fromkeys(learning.source for learning in learnings), pages)
-    room = int(min(MOST_TOKENS, SHARE * window) * CHARACTERS_PER_TOKEN)
+    room = int(min(_MOST_TOKENS, _SHARE * window) * CHARACTERS_PER_TOKEN)
     return await asyncio.to_thread(_chosen, state, learnings, texts, room)
 
 
@@ -74,7 +74,7 @@ def _chosen(
     by_source = grouped(learnings, lambda learning: learning.source)
     by_source = {key: own for key, own in by_source.items() if texts.get(key)}
     in_order = sorted(by_source, key=lambda key: state.sources[key].number)
-    for most in FEWER:
+    for most in _FEWER:
         shown = [
             {"source": state.sources[key].number, "passages": _passages(texts[key][0], by_source[key][:most])}
             for key in in_order

@@ -44,9 +44,9 @@ from .from_facts import MOST_OTHERS
 from .turn import AnyTurn, BranchTurn
 from .write import write_silently
 
-INSIGHT_CONFIDENCE = 0.8
+_INSIGHT_CONFIDENCE = 0.8
 """Confidence of insights, which are recorded only if the step's results have enough confidence."""
-NOTHING = "Nothing that bears on this was found."
+_NOTHING = "Nothing that bears on this was found."
 
 
 def sources_of(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
@@ -225,7 +225,7 @@ def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence
     learnings = tuple(sorted(rests_on))
     insights = form.insights if learnings and is_confident(confidence) else ()
     found = [
-        *(new_observation(state, "insight", text, INSIGHT_CONFIDENCE, learnings) for text in as_lines([*insights])),
+        *(new_observation(state, "insight", text, _INSIGHT_CONFIDENCE, learnings) for text in as_lines([*insights])),
         *(new_observation(state, "gap", text, gap.relevance) for gap in form.gaps for text in as_lines([gap.question])),
     ]
     return {observation.key: observation for observation in found}
@@ -266,7 +266,7 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
         logging.getLogger(__name__).warning("Step %s of the plan ends early: %s", state.task.step.id, ended)
     return Finding(
         **assignment_of(state.task),
-        text="\n".join(lines) or NOTHING,
+        text="\n".join(lines) or _NOTHING,
         sources=tuple(state.keys),
         ended=ended,
         reason=reason,

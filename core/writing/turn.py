@@ -28,7 +28,7 @@ from ..run.spending import UnsettledCosts, recorded, unsettled_costs
 from ..run.store.pages import pages_of
 from .fill_in import Filler
 
-LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
+_LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the line."""
 Events = TypeVar("Events", bound=CallEvents)
 
@@ -54,7 +54,9 @@ class NodeTurn(Generic[Events]):
     def emit(self, *packets: Packet) -> None:
         """Emit packets; on the server, also stream lines that chat clients show until the next state values arrive."""
         self.emitter.emit(*packets)
-        shown = [getattr(packet, LINES[packet.type]) for packet in packets if self.pages.user and packet.type in LINES]
+        shown = [
+            getattr(packet, _LINES[packet.type]) for packet in packets if self.pages.user and packet.type in _LINES
+        ]
         for line in shown:
             words = f"*{plain_line(line)}*\n\n"
             chunk = AIMessageChunk(content=words, id=str(uuid.uuid4()), additional_kwargs={MARK: PROGRESS})

@@ -50,15 +50,15 @@ _SEEN = {
     "excerpt": "only a search excerpt was read",
     "not opened": "could not be opened, only a search excerpt was read",
 }
-TITLE = 100
+_TITLE = 100
 """Maximum characters of a source's title."""
-CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
-UNCITED = "The report cites none of the sources that were read."
-STANDS_IN = (
+_CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
+_UNCITED = "The report cites none of the sources that were read."
+_STANDS_IN = (
     "The writer's model cited none of the sources that were read. Its report is replaced by quotations; another "
     "model may do better (models)."
 )
-LAST_CHARACTERS = 60
+_LAST_CHARACTERS = 60
 """Number of characters from the end of a text to repeat to the model that continues it."""
 
 
@@ -172,7 +172,7 @@ def _describe(source: Source) -> str:
         _SEEN.get(source.extent, ""),
     )
     host = urlsplit(source.key).hostname if source.kind == "web" else ""
-    return "; ".join(filter(None, (source.title[:TITLE], host, *marks)))
+    return "; ".join(filter(None, (source.title[:_TITLE], host, *marks)))
 
 
 def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:
@@ -206,7 +206,7 @@ class TextWriter:
                 raise
             log_failure(__name__, error, "The report was cut off, and continuing it failed")
             # Keep the part that was paid for.
-            return f"{CUT_OFF}, and continuing it failed: {str(error).rstrip('.')}"
+            return f"{_CUT_OFF}, and continuing it failed: {str(error).rstrip('.')}"
 
     async def cited(self, known: Mapping[int, Source], pages: Pages) -> str:
         """Return the text with all citations as `[n]`; `known` are the sources by number.
@@ -230,7 +230,7 @@ class TextWriter:
             return text
         quoted = await self._quoted()
         stands_in = bool(cited_numbers(quoted, known))
-        self.notices = [*self.notices, STANDS_IN if stands_in else UNCITED]
+        self.notices = [*self.notices, _STANDS_IN if stands_in else _UNCITED]
         return quoted if stands_in else text
 
     async def _quoted(self) -> str:
@@ -243,10 +243,10 @@ class TextWriter:
 
     async def _write(self) -> str:
         if self._is_quick:
-            return CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
+            return _CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
         if self._facts:
             return await self._write_from_facts()
-        return CUT_OFF if await self._passage(Asked("report")) else ""
+        return _CUT_OFF if await self._passage(Asked("report")) else ""
 
     async def _write_from_facts(self) -> str:
         """Write an answer from all facts, then a section per topic; if there are few facts, append omitted ones."""
@@ -260,7 +260,7 @@ class TextWriter:
         if rest and cited_numbers(self._events.raw, by_number(self._state.sources.values())):
             self._events.pass_on(f"\n\n{rest}")
             self._events.settle()
-        return CUT_OFF if any(cut) else ""
+        return _CUT_OFF if any(cut) else ""
 
     async def _passage(self, asked: Asked) -> bool:
         """Write a part; return whether it is cut off even after all continuations.
@@ -346,8 +346,8 @@ async def ask_to_cite(request: Request, text: str, known: Collection[int], conte
 
 def last_words(text: str) -> str:
     """Return the end of a text that a model has to continue, starting at a word."""
-    end = text[-LAST_CHARACTERS:]
-    return end if len(text) <= LAST_CHARACTERS else end.partition(" ")[2] or end
+    end = text[-_LAST_CHARACTERS:]
+    return end if len(text) <= _LAST_CHARACTERS else end.partition(" ")[2] or end
 
 
 def go_on(text: str) -> list[AnyMessage]:

@@ -30,7 +30,7 @@ from ...tools.offer import researcher_request, researcher_tools
 from ...tools.passed import load_servers
 from ...tools.results import shrunk
 
-MOST_SHRINKS = 2
+_MOST_SHRINKS = 2
 """How often older results may be shortened: each time invalidates the provider's prompt cache."""
 
 
@@ -106,7 +106,7 @@ async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tupl
     notes, topic = await pages.fill_in(results_in_order(state.notes)), state.task.text
     seen = shrunk(notes, max(state.shrunk, default=0), topic)
     newest = max((index for index, note in enumerate(notes) if _is_research(note)), default=0)
-    may_shrink = newest > max(state.shrunk, default=0) and len(state.shrunk) < MOST_SHRINKS
+    may_shrink = newest > max(state.shrunk, default=0) and len(state.shrunk) < _MOST_SHRINKS
     if not may_shrink or tokens_of(seen) <= limits.results_tokens:
         return state.shrunk, seen
     return (*state.shrunk, newest), shrunk(notes, newest, topic)

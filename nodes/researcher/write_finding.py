@@ -34,9 +34,9 @@ from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_request, researcher_tools
 from ...tools.results import results_in, shrunk
 
-NOTHING_CONSULTED = "it consulted no source"
-UNCITED = "its model cited no source, so quotations replace its text"
-CUT_OFF = "it was cut off at the output limit (finding_tokens)"
+_NOTHING_CONSULTED = "it consulted no source"
+_UNCITED = "its model cited no source, so quotations replace its text"
+_CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
 class FindingEvents(ContinuedEvents):
@@ -69,11 +69,11 @@ async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> Br
 async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> Finding:
     if state.ended == "failed" or not state.actions:
         # Without a source, the model would write from memory.
-        raise RunFailed(state.reason or NOTHING_CONSULTED)
+        raise RunFailed(state.reason or _NOTHING_CONSULTED)
     request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
     text, was_cut = without_loop(plain_prose(reply.message.text.strip(), known)), was_cut_off(reply.message)
-    fault, is_listed = CUT_OFF if was_cut else "", is_small("researcher", turn.context)
+    fault, is_listed = _CUT_OFF if was_cut else "", is_small("researcher", turn.context)
     if known and not was_cut and not cited_numbers(text, known):
         shown = known_from(results_in(await turn.pages.fill_in(results_in_order(state.notes))))
         text = await asyncio.to_thread(with_found_citations, text, shown)
@@ -83,9 +83,9 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         # Uncited figures are useless, unless they concern something declared missing.
         is_useless = is_listed or any(states_figures(unit.text) for unit in units_of(text, {}))
         if is_useless and not (cited_numbers(text, known) or state.missing or declared):
-            text, fault = await _quoted(request, turn), UNCITED
+            text, fault = await _quoted(request, turn), _UNCITED
             if not cited_numbers(text, known):
-                raise ModelFailed(UNCITED)
+                raise ModelFailed(_UNCITED)
     if is_listed and not fault and cited_numbers(text, known):
         text = with_other_sources(text, await _quoted(request, turn), known)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]

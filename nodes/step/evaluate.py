@@ -17,7 +17,7 @@ from ...core.writing.facts import facts_of_step
 from ...core.writing.forms import UpdateStep
 from ...core.writing.steps import StepTurn, emit_end, finding_of, knowledge_of, not_found, outcome_of
 
-UNTITLED = "Additional research"
+_UNTITLED = "Additional research"
 """Title of a follow-up step without a title."""
 
 
@@ -62,6 +62,6 @@ async def _followed_up(
         task = wanted.task or (named.task.strip() if named else "")
         if not (named and named.is_needed and task):
             return outcome
-        title = wanted.title or named.title.strip() or UNTITLED
+        title = wanted.title or named.title.strip() or _UNTITLED
         wanted = wanted.model_copy(update={"title": title, "task": task})
     return outcome.model_copy(update={"follow_up": wanted})

@@ -16,10 +16,10 @@ from ...core.writing.steps import NewKnowledge, StepTurn, ask_round, asked, judg
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
 
-MOST_UNPRODUCTIVE = 2
+_MOST_UNPRODUCTIVE = 2
 """Consecutive iterations without new learnings after which a step ends."""
-NOTHING_NEW = "it ended after two rounds in a row that brought nothing new"
-NO_VERDICT = "No verdict was given"
+_NOTHING_NEW = "it ended after two rounds in a row that brought nothing new"
+_NO_VERDICT = "No verdict was given"
 
 
 async def study(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
@@ -60,12 +60,12 @@ async def study(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
         learnings=learned.learnings,
         memory=learned.memory,
         unproductive=unproductive,
-        is_over=is_over or has_nothing_next or unproductive >= MOST_UNPRODUCTIVE,
+        is_over=is_over or has_nothing_next or unproductive >= _MOST_UNPRODUCTIVE,
         failures=turn.filler.failures,
         turn=state.turn + 1,
     )
-    if unproductive >= MOST_UNPRODUCTIVE and not (is_over or state.failures or turn.filler.failures):
-        update["reason"] = NOTHING_NEW
+    if unproductive >= _MOST_UNPRODUCTIVE and not (is_over or state.failures or turn.filler.failures):
+        update["reason"] = _NOTHING_NEW
     if said:
         update["judged"] = judged_by(said)
         update["memory"] = {**learned.memory, **observed(said, state, learned.learnings, sure)}
@@ -78,6 +78,6 @@ def _verdict(form: RecordRound | None, state: StepState, failures: list[str]) ->
     query = ", ".join(state.queries)
     if form is None:
         # Without a verdict the step does not count as complete.
-        return Verdict(query=query, is_complete=False, reasoning=f"{NO_VERDICT}: {failures[-1]}.")
+        return Verdict(query=query, is_complete=False, reasoning=f"{_NO_VERDICT}: {failures[-1]}.")
     elements = tuple(dict.fromkeys(words.strip() for words in form.key_elements if words.strip()))
     return Verdict(query=query, is_complete=form.is_complete, reasoning=form.reasoning.strip(), key_elements=elements)

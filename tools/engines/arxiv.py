@@ -13,7 +13,7 @@ from ...core.run.context import Context
 from ...core.run.network import usable_proxy
 from ..engine import USER_AGENT, EngineFailed, Found, broke_off, failed_status, too_slow, unreachable, without_notice
 
-ADDRESS = "https://export.arxiv.org/api/query"
+_ADDRESS = "https://export.arxiv.org/api/query"
 # Query operators of arXiv, which models do not use on purpose.
 _PLAIN = str.maketrans(":-", "  ")
 
@@ -27,7 +27,7 @@ class Arxiv:
 
     def __init__(self, context: Context, address: str = "") -> None:
         """`address`: the query API's URL, instead of the environment variable's."""
-        self._seconds, self._address = context.limits.search_seconds, address or os.environ.get("ARXIV_URL") or ADDRESS
+        self._seconds, self._address = context.limits.search_seconds, address or os.environ.get("ARXIV_URL") or _ADDRESS
 
     async def search(self, query: str, count: int) -> list[Found]:
         """Return papers with their abstracts, most relevant first; raises `EngineFailed`."""

@@ -7,7 +7,7 @@ from typing import Any
 from ..engine import Found
 from ..engine_client import ApiEngine, ApiRequest, day_of, plain_text, with_domains
 
-MOST_RESULTS = 20
+_MOST_RESULTS = 20
 """Maximum number of results per answer."""
 
 
@@ -23,7 +23,7 @@ class Brave(ApiEngine):
         """Ask for pages, without highlighting of the query's words."""
         params = {
             "q": with_domains(query, self.context),
-            "count": str(min(count, MOST_RESULTS)),
+            "count": str(min(count, _MOST_RESULTS)),
             "text_decorations": "false",
             "result_filter": "web",
         }

@@ -7,7 +7,7 @@ from typing import Any
 from ..engine import Found
 from ..engine_client import ApiEngine, ApiRequest, doi_address, plain_text
 
-FIELDS = "DOI,title,abstract,issued"
+_FIELDS = "DOI,title,abstract,issued"
 
 
 class Crossref(ApiEngine):
@@ -21,7 +21,7 @@ class Crossref(ApiEngine):
 
     def request(self, query: str, count: int) -> ApiRequest:
         """Ask for works by title, author and journal."""
-        params = {"query.bibliographic": query, "rows": str(count), "select": FIELDS}
+        params = {"query.bibliographic": query, "rows": str(count), "select": _FIELDS}
         if after := self.context.published_after:
             params["filter"] = f"from-pub-date:{after.isoformat()}"
         if self.context.email:

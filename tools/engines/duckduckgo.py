@@ -15,9 +15,9 @@ from ..engine import EngineBlocked, EngineFailed, Found, broke_off, too_slow, un
 from ..engine_client import with_domains
 from .tavily import Tavily
 
-ALL_REGIONS = "wt-wt"
-MOST_CHARACTERS = 490
-WAY_OUT = f"Wait some minutes, or use an engine with a key ({Tavily.key_name})."
+_ALL_REGIONS = "wt-wt"
+_MOST_CHARACTERS = 490
+_WAY_OUT = f"Wait some minutes, or use an engine with a key ({Tavily.key_name})."
 # Only in attributes, because the page repeats the query.
 _CHALLENGE = re.compile(r"""\b(?:class|id|action)\s*=\s*["'][^"']*(?:anomaly|challenge-form)""", re.IGNORECASE)
 _NO_RESULTS = re.compile(r"""\bclass\s*=\s*["'][^"']*\bno-results?\b""", re.IGNORECASE)
@@ -44,8 +44,8 @@ class DuckDuckGo:
         after = self._context.published_after
         try:
             results = self._open(self._context.limits.search_seconds).text(
-                with_domains(query, self._context, MOST_CHARACTERS),
-                region=ALL_REGIONS,
+                with_domains(query, self._context, _MOST_CHARACTERS),
+                region=_ALL_REGIONS,
                 max_results=count,
                 timelimit=after and f"{after.isoformat()}..{self._context.clock.now().date().isoformat()}",
             )
@@ -76,7 +76,7 @@ def _open(seconds: float) -> Any:
                 return found[: options["max_results"]]
             if challenge or self.status != 200:
                 how = f"status {self.status}{challenge}"
-                raise EngineBlocked(f"{DuckDuckGo.title} turns automatic queries away ({how}). {WAY_OUT}")
+                raise EngineBlocked(f"{DuckDuckGo.title} turns automatic queries away ({how}). {_WAY_OUT}")
             raise DDGSException("No results found.")
 
     return Page(timeout=math.ceil(seconds))
@@ -89,9 +89,9 @@ def _failure(error: Exception) -> EngineFailed:
     if isinstance(error, TimeoutException):
         return too_slow(title)
     if isinstance(error, RatelimitException):
-        return EngineBlocked(f"{title} asks for fewer requests. {WAY_OUT}")
+        return EngineBlocked(f"{title} asks for fewer requests. {_WAY_OUT}")
     if kind.startswith("No results"):
-        return EngineBlocked(f"{title} shows an empty page, as when it turns automatic queries away. {WAY_OUT}")
+        return EngineBlocked(f"{title} shows an empty page, as when it turns automatic queries away. {_WAY_OUT}")
     if kind in ("ConnectError", "DNSError"):
         return unreachable(title, error)
     return broke_off(title)

@@ -7,7 +7,7 @@ from typing import Any
 from ..engine import Found
 from ..engine_client import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
-PAGE = "https://europepmc.org/article"
+_PAGE = "https://europepmc.org/article"
 # Operators of its queries (https://europepmc.org/searchsyntax), which models do not use on purpose.
 _PLAIN = str.maketrans(":()[]{}", "       ")
 
@@ -29,6 +29,6 @@ class EuropePMC(ApiEngine):
 
     def found(self, result: Any) -> Found:
         """Return a paper by its DOI, or else by its page at Europe PMC."""
-        address = doi_address(result.get("doi")) or f"{PAGE}/{result['source']}/{result['id']}"
+        address = doi_address(result.get("doi")) or f"{_PAGE}/{result['source']}/{result['id']}"
         date = day_of(result.get("firstPublicationDate"))
         return Found(plain_text(result["title"]), address, plain_text(result.get("abstractText")), date)

@@ -7,7 +7,7 @@ from typing import Any
 from ..engine import Found
 from ..engine_client import ApiEngine, ApiRequest, day_of, sent_domains, text_of
 
-MOST_DOMAINS = 1200
+_MOST_DOMAINS = 1200
 """Maximum number of domains in one list."""
 
 
@@ -21,9 +21,9 @@ class Exa(ApiEngine):
         """Ask for pages with the passages that fit the query best."""
         context = self.context
         body: dict[str, Any] = {"query": query, "numResults": count, "contents": {"highlights": True}}
-        if allowed := sent_domains("domains_allow", context.domains_allow, MOST_DOMAINS):
+        if allowed := sent_domains("domains_allow", context.domains_allow, _MOST_DOMAINS):
             body["includeDomains"] = allowed
-        if denied := sent_domains("domains_deny", context.domains_deny, MOST_DOMAINS):
+        if denied := sent_domains("domains_deny", context.domains_deny, _MOST_DOMAINS):
             body["excludeDomains"] = denied
         if context.published_after:
             body["startPublishedDate"] = f"{context.published_after.isoformat()}T00:00:00.000Z"

@@ -7,7 +7,7 @@ from typing import Any
 from ..engine import Found
 from ..engine_client import ApiEngine, ApiRequest, day_of, doi_address, plain_text
 
-FIELDS = "id,doi,display_name,publication_date,abstract_inverted_index"
+_FIELDS = "id,doi,display_name,publication_date,abstract_inverted_index"
 # Wildcards and fuzzy search in OpenAlex's queries, which models do not use on purpose.
 _PLAIN = str.maketrans("*?~", "   ")
 
@@ -20,7 +20,7 @@ class OpenAlex(ApiEngine):
 
     def request(self, query: str, count: int) -> ApiRequest:
         """Ask for works; without a key, OpenAlex allows a few searches per day."""
-        params = {"search": query.translate(_PLAIN), "per_page": str(count), "select": FIELDS}
+        params = {"search": query.translate(_PLAIN), "per_page": str(count), "select": _FIELDS}
         if after := self.context.published_after:
             params["filter"] = f"from_publication_date:{after.isoformat()}"
         return ApiRequest("/works", {**params, "api_key": self.key} if self.key else params)

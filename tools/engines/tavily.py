@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import httpx
 
 # What the API accepts in one request.
-MOST_RESULTS, MOST_ALLOWED, MOST_DENIED = 20, 300, 150
+_MOST_RESULTS, _MOST_ALLOWED, _MOST_DENIED = 20, 300, 150
 _FIELDS = ("title", "url", "content", "published_date")
 
 
@@ -40,9 +40,9 @@ class Tavily(ApiEngine):
         try:
             answer = await AsyncTavilyClient(self.key, client=http).search(
                 query,
-                max_results=min(count, MOST_RESULTS),
-                include_domains=sent_domains("domains_allow", context.domains_allow, MOST_ALLOWED),
-                exclude_domains=sent_domains("domains_deny", context.domains_deny, MOST_DENIED),
+                max_results=min(count, _MOST_RESULTS),
+                include_domains=sent_domains("domains_allow", context.domains_allow, _MOST_ALLOWED),
+                exclude_domains=sent_domains("domains_deny", context.domains_deny, _MOST_DENIED),
                 start_date=context.published_after and context.published_after.isoformat(),
                 timeout=context.limits.search_seconds,
             )

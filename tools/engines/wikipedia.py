@@ -7,7 +7,7 @@ from typing import Any
 from ..engine import EngineFailed, Found
 from ..engine_client import ApiEngine, ApiRequest, text_of
 
-MOST_RESULTS = 20
+_MOST_RESULTS = 20
 """Maximum number of introductions per request."""
 
 
@@ -25,7 +25,7 @@ class Wikipedia(ApiEngine):
             "formatversion": "2",
             "generator": "search",
             "gsrsearch": query,
-            "gsrlimit": str(min(count, MOST_RESULTS)),
+            "gsrlimit": str(min(count, _MOST_RESULTS)),
             "prop": "extracts|info",
             "exintro": "1",
             "explaintext": "1",

@@ -12,14 +12,14 @@ from importlib import resources
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-POLICY = (
+_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "trusted-types report; require-trusted-types-for 'script'"
 )
 """Content security policy of the web page."""
-MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-REPORT_STYLE = "report.css"
+_MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_REPORT_STYLE = "report.css"
 """File name under which the style sheet of exported reports is served."""
 
 
@@ -28,7 +28,7 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
     name = scope["path"].rpartition("/")[2] or "index.html"
     content = (await asyncio.to_thread(_files)).get(name)
     headers = {
-        "Content-Security-Policy": POLICY,
+        "Content-Security-Policy": _POLICY,
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "Cross-Origin-Opener-Policy": "same-origin",
@@ -37,13 +37,13 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
     if content is None:
         response = Response("Nothing is served here.", status_code=404, media_type="text/plain")
     else:
-        response = Response(content, headers=headers, media_type=MEDIA_TYPES[name.rpartition(".")[2]])
+        response = Response(content, headers=headers, media_type=_MEDIA_TYPES[name.rpartition(".")[2]])
     await response(scope, receive, send)
 
 
 @cache
 def _files() -> dict[str, bytes]:
     here = resources.files("deep_research.app.server.page")
-    files = {file.name: file.read_bytes() for file in here.iterdir() if file.name.rpartition(".")[2] in MEDIA_TYPES}
+    files = {file.name: file.read_bytes() for file in here.iterdir() if file.name.rpartition(".")[2] in _MEDIA_TYPES}
     style = resources.files("deep_research.app.exports").joinpath("templates", "page.css")
-    return {**files, REPORT_STYLE: style.read_bytes()}
+    return {**files, _REPORT_STYLE: style.read_bytes()}

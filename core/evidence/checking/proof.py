@@ -22,13 +22,13 @@ from ..text.words import QUOTED, dates_in, stems, tokens
 from .source_text import SourceText, comparable
 from .units import ReportUnit
 
-SHORTEST_QUOTATION = 3
+_SHORTEST_QUOTATION = 3
 """Quotations of at least this many words must be in a source verbatim."""
 _PIECES = re.compile(r"\s*(?:\[?…\]?|\[?\.\.\.\]?|\n)\s*")
 _PER = re.compile(r"(?i)\b(per|pro|je|par|por)\s+([^\W\d_]+(?:\s+[^\W\d_]+){0,3})")
 _NUMBERED = re.compile(r"^[^\W\d_]+ \d+[.:] ")
 """A caption's table or figure number (Table 1: …)."""
-LIKELIEST = 12
+_LIKELIEST = 12
 """Number of a source's most similar windows to search for the words."""
 
 
@@ -96,7 +96,7 @@ def prove(unit: ReportUnit, words: str, calculation: Calculation, sources: Mappi
 def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
     """Return the number, month or quotation of a unit that no source states near its words; empty if all are stated."""
     texts = [text for known in sources.values() for text in known.texts]
-    near = (words for text in texts for _, words in text.windows.runs(text.windows.best(unit.text, LIKELIEST)))
+    near = (words for text in texts for _, words in text.windows.runs(text.windows.best(unit.text, _LIKELIEST)))
     evidence = " ".join([*near, *(known.about for known in sources.values())])
     return unproved(unit, evidence, Calculation(), texts=texts) or _misquoted(unit, sources)
 
@@ -189,7 +189,7 @@ def _found(piece: str, sources: Mapping[str, Known], cited: Collection[str]) -> 
 def _passage_with(piece: str, key: str, text: SourceText) -> ProofPassage:
     """Return the fewest sentences of a window that contain `piece`; `piece` alone if it spans windows."""
     windows = text.windows
-    for window in (windows.windows[number] for number in windows.best(piece, LIKELIEST)):
+    for window in (windows.windows[number] for number in windows.best(piece, _LIKELIEST)):
         if not stands_in(piece, text.text[window.start : window.end]):
             continue
         around = " ".join(text.text[window.start : window.end].split())
@@ -211,7 +211,7 @@ def _passage_with(piece: str, key: str, text: SourceText) -> ProofPassage:
 def _misquoted(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
     for quoted in QUOTED.finditer(unit.text):
         words = quoted[1].rstrip(" .,;:!?…")
-        if len(tokens(words)) >= SHORTEST_QUOTATION and not any(
+        if len(tokens(words)) >= _SHORTEST_QUOTATION and not any(
             _holds(text, words) for known in sources.values() for text in known.texts
         ):
             return "no source has the words in quotation marks"

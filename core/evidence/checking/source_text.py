@@ -15,29 +15,29 @@ from ..text.quantities import SAME, figures_of
 from ..text.sentences import spans_of
 from ..text.words import stems
 
-LONGEST_WINDOW = 400
+_LONGEST_WINDOW = 400
 """Approximate maximum length of a window; longer paragraphs are cut between sentences, at half this length or later."""
 HEADING = 200
 """Maximum length of a heading; longer lines are text."""
-OPENING = 200
+_OPENING = 200
 """Number of characters at the start of a source that are always shown, for its kind, author and date."""
-WHOLE = 0.6
-"""If at least this share of a text of at most `SHORT` characters would be shown, all of it is."""
-SHORT = 6000
+_WHOLE = 0.6
+"""If at least this share of a text of at most `_SHORT` characters would be shown, all of it is."""
+_SHORT = 6000
 FIGURE = 1.5
 """Weight of a number relative to an equally rare word."""
 _BLOCK = re.compile(r"[^\n]+(?:\n(?![ \t]*(?:\n|[-*+•|#]|\d{1,3}[.)][ \t]))[^\n]+)*")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _RULE = re.compile(r"[\s|:=+-]*")
-LONGEST_SENTENCE = 600
+_LONGEST_SENTENCE = 600
 """Maximum length of a sentence; a longer sentence is cut at a space."""
-FULL = 40
+_FULL = 40
 """Minimum length of a line that may have been wrapped."""
 _APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.*[|\t]")
 _TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
 _GROUPED = re.compile(r"(?<=\d)[,' ](?=\d{3}(?!\d))")
 _MARKUP = re.compile(r"[*_`|#]+")
-FAST = 1
+_FAST = 1
 """zlib compression level: a quarter of a millisecond per page."""
 
 
@@ -82,10 +82,10 @@ class Windows:
 
     def shown(self, numbers: Iterable[int]) -> list[str]:
         """Return the texts of these windows and the opening, neighbours joined; the whole text if it is most of it."""
-        opening = (number for number, window in enumerate(self.windows) if window.start < OPENING)
+        opening = (number for number, window in enumerate(self.windows) if window.start < _OPENING)
         wanted = sorted({*numbers, *opening})
         length = sum(self.windows[number].end - self.windows[number].start for number in wanted)
-        if len(self.text) <= SHORT and length >= WHOLE * len(self.text.strip()):
+        if len(self.text) <= _SHORT and length >= _WHOLE * len(self.text.strip()):
             return [self.text.strip()]
         return [words for _, words in self.runs(wanted)]
 
@@ -142,9 +142,9 @@ def _windows(text: str) -> Iterable[Window]:
             continue
         table = ""
         start = block.start()
-        for _, end in _short_spans(raw, LONGEST_WINDOW):
+        for _, end in _short_spans(raw, _LONGEST_WINDOW):
             last = block.start() + end
-            if last - start >= LONGEST_WINDOW / 2:
+            if last - start >= _LONGEST_WINDOW / 2:
                 yield Window(start, last, head)
                 start = last
         if text[start : block.end()].strip():
@@ -169,7 +169,7 @@ def _goes_on(line: str, following: str, width: int) -> bool:
         return False
     if first[0].islower() and (plain[-1].isalpha() or plain[-1] == ","):
         return True
-    return len(plain) >= FULL and len(plain) + 1 + len(first) > width
+    return len(plain) >= _FULL and len(plain) + 1 + len(first) > width
 
 
 class SourceSentence(NamedTuple):
@@ -189,7 +189,7 @@ class SourceText:
         self.content_hash = content_hash
         """SHA-256 (hex) of the text in the store."""
         # Compressed, since a run reads far more than its report cites.
-        self._packed = zlib.compress(text.encode("utf-8", "surrogatepass"), FAST)
+        self._packed = zlib.compress(text.encode("utf-8", "surrogatepass"), _FAST)
 
     @cached_property
     def text(self) -> str:
@@ -209,7 +209,7 @@ class SourceText:
     @cached_property
     def sentences(self) -> tuple[SourceSentence, ...]:
         """Its sentences that have a word or number, in order."""
-        spans = _short_spans(unwrap(self.text), LONGEST_SENTENCE)
+        spans = _short_spans(unwrap(self.text), _LONGEST_SENTENCE)
         found = (SourceSentence(start, end, words_and_figures(self.text[start:end])) for start, end in spans)
         return tuple(sentence for sentence in found if sentence.keys)
 

@@ -17,11 +17,11 @@ from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import tokens
 
 Kind = Literal["heading", "intro", "statement", "cell", "label", "head"]
-NEARBY = 6
+_NEARBY = 6
 """For a unit without citations: maximum number of sources cited nearby to check it against."""
-AROUND = 600
+_AROUND = 600
 """Number of characters of a list shown with its introduction."""
-FEWEST_WORDS = 2
+_FEWEST_WORDS = 2
 """Minimum number of words after a citation that make a separate clause."""
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")
 _HASHES = re.compile(r"\s{0,3}#{1,6}\s+")
@@ -107,12 +107,12 @@ def _with_surroundings(units: Sequence[ReportUnit], text: str) -> list[ReportUni
     found = []
     for unit in units:
         if unit.kind == "intro":
-            first, *below = text[unit.start :][:AROUND].split("\n")
+            first, *below = text[unit.start :][:_AROUND].split("\n")
             items = takewhile(lambda line: not line.strip() or LINE_MARK.match(line), below)
             unit = unit._replace(around="\n".join([first, *(line for line in items if line.strip())]))
         if not (unit.sources or unit.of_sentence):
             near = dict.fromkeys(key for edges in edges_by_level for key in cited_in(unit.start, edges))
-            unit = unit._replace(nearby=tuple(near)[:NEARBY])
+            unit = unit._replace(nearby=tuple(near)[:_NEARBY])
         found.append(unit)
     return found
 
@@ -158,7 +158,7 @@ def _bounds(raw: str) -> list[tuple[int, int]]:
         behind = _CLOSING.match(raw, cited)
         end = behind.end() if behind else cited
         joint, is_last = _JOINT.match(raw, end), following == len(raw)
-        has_clauses = tokens(_words(raw[start:end])) and len(tokens(_words(raw[end:following]))) >= FEWEST_WORDS
+        has_clauses = tokens(_words(raw[start:end])) and len(tokens(_words(raw[end:following]))) >= _FEWEST_WORDS
         if has_clauses and (joint or not is_last):
             bounds.append((start, end))
             start = joint.end() if joint else end + len(raw[end:]) - len(raw[end:].lstrip())

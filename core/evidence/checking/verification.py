@@ -14,14 +14,14 @@ from .proof import ProofPassage
 from .source_text import FIGURE, SourceSentence, SourceText, words_and_figures
 from .units import ReportUnit
 
-NO_TEXT = "the source's text is not stored"
-LONGEST = 2000
+_NO_TEXT = "the source's text is not stored"
+_LONGEST = 2000
 """Maximum number of characters of a unit to search for."""
-WIDEST = 3
+_WIDEST = 3
 """Maximum number of neighbouring sentences in a passage."""
-WIDER = 0.04
+_WIDER = 0.04
 """Share of the unit that each further sentence must add to be included in a passage."""
-AROUND = 80
+_AROUND = 80
 """Number of characters before and after a quote to search for a sentence end."""
 ROWS = 500
 """Maximum length of the rows added below a table header, in characters."""
@@ -86,7 +86,7 @@ class Verifier:
         found = [(best_passage(unit, text), text) for text in self._texts.get(source, ())]
         if not found:
             return CitedPassage(
-                source=source, verdict="unchecked", quote="", start=0, end=0, content_hash="", reasons=(NO_TEXT,)
+                source=source, verdict="unchecked", quote="", start=0, end=0, content_hash="", reasons=(_NO_TEXT,)
             )
         best, text = max(found, key=lambda pair: pair[0].share)
         return _passage(source, text, best.start, best.end, "supported" if best.is_quote else "unchecked")
@@ -125,17 +125,17 @@ def best_passage(unit: ReportUnit, source: SourceText) -> PassageMatch:
     """
     if quote := find_quote(unit, source):
         return quote
-    wanted = words_and_figures(unit.text[:LONGEST])
+    wanted = words_and_figures(unit.text[:_LONGEST])
     total, counts = len(source.sentences), source.counts
     weights = {key: math.log(1 + total / (counts[key] or 1)) * (FIGURE if key[0].isdigit() else 1) for key in wanted}
     opening = source.sentences[0] if source.sentences else SourceSentence(0, 0, frozenset())
     best, whole = PassageMatch(opening.start, opening.end, 0.0), sum(weights.values())
     for first, sentence in enumerate(source.sentences):
         held = frozenset[str]()
-        for size, last in enumerate(source.sentences[first : first + WIDEST]):
+        for size, last in enumerate(source.sentences[first : first + _WIDEST]):
             held |= last.keys & wanted
             # Summing the same numbers in another order changes the last digit.
-            share = min(1.0, math.fsum(weights[key] for key in held) / whole) - WIDER * size if held else 0.0
+            share = min(1.0, math.fsum(weights[key] for key in held) / whole) - _WIDER * size if held else 0.0
             if share > best.share:
                 best = PassageMatch(sentence.start, last.end, share)
     # A table header alone proves nothing, so the rows below it are added.
@@ -179,12 +179,12 @@ def _pattern(words: str) -> str:
 
 
 def _found(pattern: str, words: str, text: str) -> Iterator[PassageMatch]:
-    if len(words) <= LONGEST and _HAS_WORD.search(words):
+    if len(words) <= _LONGEST and _HAS_WORD.search(words):
         yield from (PassageMatch(*found.span(), 1.0, is_quote=True) for found in re.finditer(pattern, text))
 
 
 def _is_whole(quote: PassageMatch, text: str) -> bool:
     """Whether a quote begins and ends where a sentence or line does."""
-    before = text[max(0, quote.start - AROUND) : quote.start].rstrip(" \t")
-    behind = text[quote.end : quote.end + AROUND].lstrip(" \t*_`|")
+    before = text[max(0, quote.start - _AROUND) : quote.start].rstrip(" \t")
+    behind = text[quote.end : quote.end + _AROUND].lstrip(" \t*_`|")
     return before[-1:] in _OPENS and (text[quote.end - 1] in _ENDS or behind[:1] in _ENDS)

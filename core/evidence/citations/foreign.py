@@ -30,7 +30,7 @@ _LINK = re.compile(
 _BARE = re.compile(rf"(?<!\s)\s*[(（<]\s*(?P<address>{_ADDRESS})\s*[)）>]|(?<![\w/(<\[])(?P<plain>{_ADDRESS})")
 _AROUND = re.compile(r"[\[\]*<>()]+")
 _START = re.compile(r"https?://(?:www\.)?", re.I)
-FARTHEST = 3
+_FARTHEST = 3
 """Maximum distance in lines between neighbouring entries of a source list."""
 
 
@@ -105,7 +105,7 @@ def _source_list(lines: Sequence[str]) -> list[_Entry]:
         entry = None if is_code else _entry_at(number, lines)
         if entry is None:
             continue
-        if current and number - current[-1].line > FARTHEST:
+        if current and number - current[-1].line > _FARTHEST:
             best, current = max(current, best, key=len), []
         current.append(entry)
     return max(current, best, key=len)

@@ -28,7 +28,7 @@ _FOREIGN = re.compile(
 _TAG = re.compile(r"</?(?:p|sup)>")
 """HTML tags that models write and that are removed; other tags are left alone."""
 _LINE_PARTS = re.compile(r"(`+[^`]*`+)")
-MOST_IN_RANGE = 10
+_MOST_IN_RANGE = 10
 """Maximum number of sources in a marker; a wider range is not a citation."""
 
 
@@ -78,7 +78,7 @@ def plain_prose(text: str, known: Container[int]) -> str:
         for part in re.split("[,;]", found["numbers"] or unicodedata.normalize("NFKC", found["raised"])):
             span = _RANGE.fullmatch(part.strip())
             numbers += range(int(span[1]), int(span[2]) + 1) if span else [int(part)]
-        is_marker = len(numbers) <= MOST_IN_RANGE and any(number in known for number in numbers)
+        is_marker = len(numbers) <= _MOST_IN_RANGE and any(number in known for number in numbers)
         return f"[{', '.join(map(str, numbers))}]" if is_marker else found[0]
 
     lines = unwrapped(text).split("\n")

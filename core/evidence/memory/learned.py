@@ -17,8 +17,8 @@ from ..text.similarity import components, distinct, grouped, interleave, is_same
 from ..text.words import tokens
 from .observations import close_gap, gap_of, open_gaps, relevance
 
-CHARACTERS_PER_TOKEN = 4
-OVERHEAD = 15
+_CHARACTERS_PER_TOKEN = 4
+_OVERHEAD = 15
 """Tokens that a learning's number, document and step add to it in a prompt."""
 CONFIDENT = 0.6
 """Insights are derived from results with a confidence above this."""
@@ -87,7 +87,7 @@ def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: 
             sorted(of_step, key=lambda learning: -relevance(learning.text, about)) for of_step in by_step.values()
         )
         for learning in interleave(ranked):
-            cost = OVERHEAD + len(learning.text) // CHARACTERS_PER_TOKEN
+            cost = _OVERHEAD + len(learning.text) // _CHARACTERS_PER_TOKEN
             if (learning.source, learning.text) not in kept and cost <= tokens:
                 tokens -= cost
                 kept[learning.source, learning.text] = learning

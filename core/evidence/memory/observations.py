@@ -18,11 +18,11 @@ from ..citations.rendering import plain_line, source_name
 from ..text.similarity import components, distinct, grouped, is_same, meaning, normalised
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
 
-PRIORITY = 0.8
+_PRIORITY = 0.8
 """Minimum confidence of insights that are listed first."""
-LISTED = 20
+_LISTED = 20
 """Maximum number of unread sources named in the notes."""
-WORDS_NAMED = 5
+_WORDS_NAMED = 5
 """Maximum number of redacted query words named in the notes."""
 WITHHELD = "the provider of the model refuses such text"
 
@@ -94,7 +94,7 @@ def elements_for(
 ) -> list[Element]:
     """Return at most `most` distinct insights, contradictions and thoughts for a task.
 
-    `reasonings` are (step id, thought) pairs. Insights with at least `PRIORITY` confidence come first; in both groups,
+    `reasonings` are (step id, thought) pairs. Insights with at least `_PRIORITY` confidence come first; in both groups,
     more relevant elements come first.
     """
 
@@ -104,7 +104,7 @@ def elements_for(
     noticed = list(observations)
     first, rest = list[Element](), list[Element]()
     for found in insights(noticed):
-        (first if found.score >= PRIORITY else rest).append(element(found.text, "insight", found.step))
+        (first if found.score >= _PRIORITY else rest).append(element(found.text, "insight", found.step))
     for found in contradictions(noticed):
         rest.append(element(f"{found.text} – but: {found.other}", "contradiction", found.step))
     rest += [element(thought, "reasoning", step) for step, thought in reasonings if thought.strip()]
@@ -251,9 +251,9 @@ def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[s
 
 
 def unread_notes(unread: Sequence[NotRead]) -> list[str]:
-    """Return a note for each of the first `LISTED` unread sources, and a note with the number of others."""
-    notes = [f"Not read: {failed.path} ({failed.reason.rstrip('.')})." for failed in unread[:LISTED]]
-    more = len(unread) - LISTED
+    """Return a note for each of the first `_LISTED` unread sources, and a note with the number of others."""
+    notes = [f"Not read: {failed.path} ({failed.reason.rstrip('.')})." for failed in unread[:_LISTED]]
+    more = len(unread) - _LISTED
     return [*notes, f"Not read: {more} more."] if more > 0 else notes
 
 
@@ -283,7 +283,7 @@ def notes_of(state: ResearchState) -> list[str]:
         why, _, queries = words.partition(" Not searched: ")
         if words not in reported:
             broken[why] = f"{broken[why]}, {queries}" if why in broken else words
-    notes += [_line("A search failed", words) for words in [*broken.values()][:LISTED]]
+    notes += [_line("A search failed", words) for words in [*broken.values()][:_LISTED]]
     return [*notes, *run.notices, *unread_notes(not_read(state))]
 
 
@@ -318,7 +318,7 @@ def redacted_notes(actions: Iterable[Action]) -> list[str]:
     words = list({word.casefold(): word for action in actions for word in action.redacted}.values())
     if not words:
         return []
-    named = ", ".join(words[:WORDS_NAMED]) + (f" and {more} more" if (more := len(words) - WORDS_NAMED) > 0 else "")
+    named = ", ".join(words[:_WORDS_NAMED]) + (f" and {more} more" if (more := len(words) - _WORDS_NAMED) > 0 else "")
     return [
         f"Web searches left out words that are only in your documents: {named}. "
         "To search the web for such words, use them in the question, or set mix_private."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-HELD = 400
+_HELD = 400
 """Number of first characters of a continuation that are buffered until it is clear what they repeat."""
-LEAST_WORDS = 3
+_LEAST_WORDS = 3
 """Minimum number of different repeated words to count as an overlap; fewer may be a turn of phrase."""
 LOOP, LONGEST_REPEATED = 1200, 400
 """Minimum length of a loop and maximum length of the repeated passage, in characters."""
@@ -38,7 +38,7 @@ class Continuation:
         if self._held is None:
             return words
         self._held += words
-        return self.finish() if len(self._held) >= HELD else ""
+        return self.finish() if len(self._held) >= _HELD else ""
 
     def finish(self) -> str:
         """Return the remaining new text; call once, at the end."""
@@ -76,7 +76,7 @@ def loop_start(text: str) -> int | None:
 
 def _new_words(before: str, after: str) -> str:
     """Return the new text of a continuation, including the white space needed before it."""
-    end = _overlap(before, after[:HELD])
+    end = _overlap(before, after[:_HELD])
     rest = after[end or 0 :]
     body = rest.lstrip()
     gap, trailing = rest[: len(rest) - len(body)], before[len(before.rstrip()) :]
@@ -88,7 +88,7 @@ def _new_words(before: str, after: str) -> str:
 def _overlap(before: str, after: str) -> int | None:
     """Return the offset in `after` at which its longest repetition of the end of `before` stops; None if none."""
     start = len(after) - len(after.lstrip(" \t\n.…"))
-    for token in _TOKEN.finditer(before, max(0, len(before) - HELD)):
+    for token in _TOKEN.finditer(before, max(0, len(before) - _HELD)):
         tail = before[token.start() :]
         found = re.compile(r"\s+".join(map(re.escape, tail.split())), re.IGNORECASE).match(after, start)
         if found and _is_overlap(before, token.start(), after, found.end()):
@@ -104,7 +104,7 @@ def _is_overlap(before: str, start: int, after: str, end: int) -> bool:
     if after[end : end + 1].isalnum() and len(words) == 1 and tail.isalnum():
         # A word was cut in two.
         return len(tail) > 1 and not after[:1].isspace()
-    return len({*words}) >= LEAST_WORDS or tail[0] == "[" or before[:start][-1:] in ("", "\n")
+    return len({*words}) >= _LEAST_WORDS or tail[0] == "[" or before[:start][-1:] in ("", "\n")
 
 
 def _missing_gap(before: str, body: str) -> str:

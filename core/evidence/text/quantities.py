@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 from .words import FIRST_YEAR, LAST_YEAR, WORDS, all_month_names, dates_in
 
-NEAR = 0.006
+_NEAR = 0.006
 """Relative tolerance for a conversion factor."""
-ABOUT = 0.12
+_ABOUT = 0.12
 """Relative tolerance for a fraction in words: nearly a half."""
-LARGEST_FREE = 12
+_LARGEST_FREE = 12
 """Largest whole number that a calculation may use without a source: a half, a third, of four."""
-LONGEST_CALCULATION = 300
+_LONGEST_CALCULATION = 300
 """Maximum length of a calculation, in characters."""
-LONGEST_FIGURE, LONGEST_NAME = 40, 40
+_LONGEST_FIGURE, _LONGEST_NAME = 40, 40
 """Maximum length, in characters, of a number, and of a word before it that may make it a name."""
-MONTHS = 12
-SHORTEST_MEASURE = 3
+_MONTHS = 12
+_SHORTEST_MEASURE = 3
 """Minimum number of letters of a unit that is recognised without a number beside it."""
 SAME = str.maketrans("–—‑−‐’‘“”„«»\u00a0\u202f", '-----\'\'"""""  ')
 """Maps dashes, quotation marks and spaces to one character of each kind."""
@@ -89,7 +89,7 @@ class Number(NamedTuple):
     @property
     def is_count(self) -> bool:
         """Whether it may count things that are listed: two studies, in three respects."""
-        return self.is_word and not self.measure and self.value <= LARGEST_FREE
+        return self.is_word and not self.measure and self.value <= _LARGEST_FREE
 
     @property
     def has_scale(self) -> bool:
@@ -114,7 +114,7 @@ class Calculation(NamedTuple):
         # Numbers may be used as written: 5.5 and 8.9 for $5.5m and $8.9m, or below a header "in millions".
         known, results = [value for number in held for value in (number.value, number.figure)], list[float]()
         for line in self.lines:
-            left = line[:LONGEST_CALCULATION].partition("=")[0].strip(" :")
+            left = line[:_LONGEST_CALCULATION].partition("=")[0].strip(" :")
             # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
             worths = [worth for percent in (0.01, 1.0) for worth in _evaluated(left, percent, known)]
             counted = [item for item in re.split(r"[,;]\s", left) if item.strip()]
@@ -127,7 +127,7 @@ class Calculation(NamedTuple):
 
 def calculate(line: str) -> float | None:
     """Return the result of a line of arithmetic, with percentages as fractions; None if it is not arithmetic."""
-    plain = _GROUPED.sub("", _TIMES.sub("*", _plain(line[:LONGEST_CALCULATION])).replace("÷", "/"))
+    plain = _GROUPED.sub("", _TIMES.sub("*", _plain(line[:_LONGEST_CALCULATION])).replace("÷", "/"))
     expression = _DECIMAL.sub(lambda found: repr(float(found[1]) * (0.01 if found[2] else 1.0)), plain)
     return _worth(expression)
 
@@ -153,7 +153,7 @@ def _evaluated(line: str, percent: float, known: Sequence[float]) -> list[float]
         value = [*held, *filter(_is_free, written), number.value][0]
         are_held.append(bool(held))
         # A division by 2 is a half.
-        fractions.extend([1 / value] if value in range(2, LARGEST_FREE + 1) else [])
+        fractions.extend([1 / value] if value in range(2, _LARGEST_FREE + 1) else [])
         share = percent if number.measure == "%" else 1.0
         return repr(value * share) if held or _is_free(value) else "?"
 
@@ -183,8 +183,8 @@ def _worth(expression: str) -> float | None:
 
 
 def _is_free(value: float) -> bool:
-    is_small = value in range(1, LARGEST_FREE + 1)
-    return is_small or value == 100 or any(abs(value - factor) <= NEAR * factor for factor in _FACTORS)
+    is_small = value in range(1, _LARGEST_FREE + 1)
+    return is_small or value == 100 or any(abs(value - factor) <= _NEAR * factor for factor in _FACTORS)
 
 
 def figures_of(text: str) -> frozenset[str]:
@@ -208,7 +208,7 @@ def numbers_in(text: str) -> list[Number]:
 
 def _both_years(found: re.Match[str]) -> str:
     """Write the year range 2024-26 with both years in full; 2024-05 is a month."""
-    is_span = found[4] > found[2] and (found[3] == "/" or int(found[4]) > MONTHS)
+    is_span = found[4] > found[2] and (found[3] == "/" or int(found[4]) > _MONTHS)
     return f"{found[1]} {found[1][:2]}{found[4]}" if is_span else found[0]
 
 
@@ -217,7 +217,7 @@ def fractions_in(text: str) -> list[Number]:
     words = [word.casefold() for word in _WORD.findall(text)]
     pairs = [(before, word) for before, word in zip(["", *words], words, strict=False) if word in _SHARES]
     found = [_NUMBER_WORDS.get(before, 1.0) * _SHARES[word] for before, word in pairs]
-    return [Number(share, share, "%", 2 * ABOUT * share) for share in found]
+    return [Number(share, share, "%", 2 * _ABOUT * share) for share in found]
 
 
 def is_about(number: Number, other: Number) -> bool:
@@ -233,7 +233,7 @@ def measures_in(text: str) -> frozenset[str]:
 def measures_alone_in(text: str) -> frozenset[str]:
     """Return the units of measure that a text names without a number: a month, monthly, in percent."""
     words = {*_named_measures(text)}.difference(WORDS["ambiguous_measures"].split())
-    named = {_MEASURE_NAMES[word] for word in words if len(word) >= SHORTEST_MEASURE or not word.isalpha()}
+    named = {_MEASURE_NAMES[word] for word in words if len(word) >= _SHORTEST_MEASURE or not word.isalpha()}
     return frozenset(named - {number.measure for number in numbers_in(text)})
 
 
@@ -273,7 +273,7 @@ def _plain(text: str) -> str:
 
 def _read(found: re.Match[str], text: str) -> Number:
     figure = plain_figure(found["figure"])
-    if figure.count(".") > 1 or len(figure) > LONGEST_FIGURE:
+    if figure.count(".") > 1 or len(figure) > _LONGEST_FIGURE:
         return Number(math.nan, math.nan)
     value = float(figure)
     scale, measure = (found["scale"] or "").casefold(), (found["measure"] or "").casefold()
@@ -285,7 +285,7 @@ def _read(found: re.Match[str], text: str) -> Number:
     whole, _, decimals = figure.partition(".")
     step = 10.0 ** -len(decimals) if decimals else 10.0 ** (len(whole) - len(whole.rstrip("0") or "0"))
     start = found.start("figure")
-    before = _CAPITALISED.search(text[max(0, start - LONGEST_NAME) : start])
+    before = _CAPITALISED.search(text[max(0, start - _LONGEST_NAME) : start])
     number = Number(value * (factor or 1), value, named, step * (factor or 1))
     return number._replace(name=f"{before[1]} {found['figure']}") if before and not number.is_year else number
 

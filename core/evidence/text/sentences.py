@@ -15,7 +15,7 @@ PAGE_END = "\f"
 """Separates the pages of a document; does not occur in texts without pages."""
 PRINTED_NUMBERS = "Printed page numbers: "
 """Prefix of the last line of a text whose printed page numbers differ from the index: `1 = i, 2 = ii, 3 = 1`."""
-LEAST, MOST = 400, 1200
+_LEAST, MOST = 400, 1200
 """Minimum length of a passage before a heading or cut, and maximum length, in characters."""
 _GAP = re.compile(r"\n[ \t]*\n\s*|\Z")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+)|([^\n]+)\n(?:=+|-+|~+)[ \t]*\Z")
@@ -91,7 +91,7 @@ def split_passages(text: str) -> list[TextSpan]:
     for block_start, block_end in _blocks(text):
         found = _HEADING.match(text, block_start, block_end)
         length = end - start
-        is_full = block_end - start > MOST or bool(found and length >= LEAST)
+        is_full = block_end - start > MOST or bool(found and length >= _LEAST)
         if length and is_full:
             passages.append(TextSpan(start, end, above))
             length = 0
@@ -113,7 +113,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
             yield start, heading.end()
             start = heading.end() + 1
         while end - start > MOST:
-            cuts = ([found.end() for found in gaps.finditer(text, start + LEAST, start + MOST)] for gaps in _BREAKS)
+            cuts = ([found.end() for found in gaps.finditer(text, start + _LEAST, start + MOST)] for gaps in _BREAKS)
             cut = next((ends[-1] for ends in cuts if ends), start + MOST)
             yield start, cut
             start = cut

@@ -20,9 +20,9 @@ SUBJECT_ONLY = 0.7
 _REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
 Item = TypeVar("Item")
 Key = TypeVar("Key")
-NEAR = 0.8
+_NEAR = 0.8
 """Minimum Jaccard index of the stems of two texts with equal decisive words to count as saying the same."""
-KEPT = 4096
+_KEPT = 4096
 """Number of cached meanings, since each text is compared with many others."""
 _DECISIVE = NEGATIONS | QUESTION_WORDS | (NUMBER_WORDS.keys() - {"one"})
 _WRITTEN_OUT = (
@@ -31,15 +31,15 @@ _WRITTEN_OUT = (
     (re.compile(r"n['’]t\b", re.IGNORECASE), " not"),
 )
 _LATER_WORD = re.compile(r"(?<=[^\W_])[^\w.!?。！？]+([^\W\d_][\w’'-]*)")
-SHINGLE = 5
+_SHINGLE = 5
 """Length, in words, of the w-shingles used to compare texts."""
-REPRINT = 0.6
+_REPRINT = 0.6
 """Minimum share of the shorter text's shingles in the longer text to count as a reprint."""
 LONGEST = 50_000
 """Maximum number of characters of a text to compare."""
-FEWEST = 20
+_FEWEST = 20
 """Minimum number of shingles; a shorter text may be a mere quotation."""
-REPEATED = 0.8
+_REPEATED = 0.8
 """A text is dropped if an earlier text contains this share of its shingles."""
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -114,7 +114,7 @@ class Meaning(NamedTuple):
     """Stems of the names."""
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=_KEPT)
 def meaning(text: str) -> Meaning:
     """Return the words used to compare a text."""
     words = tokens(expand_negations(text))
@@ -122,7 +122,7 @@ def meaning(text: str) -> Meaning:
     return Meaning(frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS, decisive, inner_names(text))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=_KEPT)
 def normalised(text: str) -> str:
     """Return the text's stems, without function words; texts with equal results count as the same."""
     words = tokens(expand_negations(text))
@@ -149,7 +149,7 @@ def is_same(first: Meaning, second: Meaning) -> bool:
         return False
     # The Jaccard index.
     every = first.stems | second.stems
-    return not every or len(first.stems & second.stems) / len(every) >= NEAR
+    return not every or len(first.stems & second.stems) / len(every) >= _NEAR
 
 
 def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -> list[list[Item]]:
@@ -168,21 +168,21 @@ def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -
 def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
     """Return groups of keys whose texts are nearly the same, by containment of shingles (Broder 1997)."""
     runs = {key: runs_of(text) for key, text in texts.items()} if len(texts) > 1 else {}
-    groups = components(runs, lambda first, second: overlap(runs[first], runs[second]) >= REPRINT)
+    groups = components(runs, lambda first, second: overlap(runs[first], runs[second]) >= _REPRINT)
     return sorted(tuple(sorted(group)) for group in groups if len(group) > 1)
 
 
 def runs_of(text: str) -> frozenset[int]:
     """Return checksums of a text's shingles, to save memory."""
     words = tokens(text[:LONGEST])
-    runs = zip(*(words[start:] for start in range(SHINGLE)), strict=False)
+    runs = zip(*(words[start:] for start in range(_SHINGLE)), strict=False)
     return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
 
 
 def overlap(first: frozenset[int], second: frozenset[int]) -> float:
     """Return the share of the shorter text's shingles found in the longer one; 0 if either text is too short."""
     fewest = min(len(first), len(second))
-    return len(first & second) / fewest if fewest >= FEWEST else 0.0
+    return len(first & second) / fewest if fewest >= _FEWEST else 0.0
 
 
 class _Comparable:
@@ -195,8 +195,8 @@ class _Comparable:
         """Whether the other text says everything in this one, with the same numbers and names."""
         if self.words == other.words:
             return True
-        is_specific = len(self.runs) >= FEWEST and self.specifics <= other.specifics
-        return is_specific and len(self.runs & other.runs) >= REPEATED * len(self.runs)
+        is_specific = len(self.runs) >= _FEWEST and self.specifics <= other.specifics
+        return is_specific and len(self.runs & other.runs) >= _REPEATED * len(self.runs)
 
 
 def without_repeated(items: Iterable[Item], text_of: Callable[[Item], str]) -> list[Item]:

@@ -23,7 +23,7 @@ _RELATIVES = {"bs": "sr", "hr": "sr", "nn": "no"}
 """Languages that use the algorithm of a related language."""
 TAG = "_"
 """Separates language code and stem, so that words of two languages never match; no word contains it."""
-CACHED = 60_000
+_CACHED = 60_000
 """Maximum number of cached stems per language."""
 _ACCENTS = re.compile(
     r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
@@ -74,7 +74,7 @@ class _Stems(dict[str, str]):
         self._lock = Lock()
 
     def __missing__(self, word: str) -> str:
-        if len(self) >= CACHED:
+        if len(self) >= _CACHED:
             self.clear()
         if not (word.isascii() and word.isalpha()) and (is_unspaced(word) or any(map(str.isdigit, word))):
             term = bare(word)

@@ -13,9 +13,9 @@ from importlib import resources
 from typing import NamedTuple
 
 _LANGUAGES_OF_MONTHS = ("en", "de", "fr", "es", "it", "pt", "nl")
-AMBIGUOUS = frozenset({"ago", "out", "set"})
+_AMBIGUOUS = frozenset({"ago", "out", "set"})
 """Short month names that are also English words; they mean a month only after a day."""
-EVERYDAY = 6000
+_EVERYDAY = 6000
 """Number of words that `everyday_words` returns."""
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
 NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS.split(), 1)}
@@ -29,15 +29,15 @@ UNSPACED = (
 
 Thai, Lao, Burmese, Khmer, Tai, Japanese, Chinese and (because its words are long) Korean.
 """
-MARKED = (0x300, 0xFE30)
+_MARKED = (0x300, 0xFE30)
 """Range of code points that contains all combining marks."""
-ASCII_TOKEN = re.compile(r"[a-z0-9]+")
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
 POSSESSIVE = re.compile(r"['’]s\b")
 FIRST_YEAR, LAST_YEAR = 1900, 2100
-YEAR = r"(?P<year>(?:19|20|21)\d\d)"
-_ANY_YEAR = re.compile(rf"(?={YEAR})")
-LONGEST = 40
+_YEAR = r"(?P<year>(?:19|20|21)\d\d)"
+_ANY_YEAR = re.compile(rf"(?={_YEAR})")
+_LONGEST = 40
 """Maximum number of characters before the year in a date."""
 # A date does not span lines.
 _GAP = r"(?:[^\S\n]|[._-])*"
@@ -76,7 +76,7 @@ UNSURE = _table("unsure")
 """Words that make a statement uncertain or limited to some cases."""
 THIRD_PERSONS = _table("third_persons")
 """Pronouns that refer to somebody or something mentioned before."""
-UNSPECIFIC_WORDS = STOP_WORDS | GENERIC_WORDS
+_UNSPECIFIC_WORDS = STOP_WORDS | GENERIC_WORDS
 
 
 def _month_names(tables: Iterable[str]) -> Mapping[str, int]:
@@ -98,7 +98,7 @@ def all_month_names() -> Mapping[str, int]:
 @cache
 def sure_month_names() -> frozenset[str]:
     """Return the month names that have no other meaning."""
-    return frozenset(all_month_names()) - AMBIGUOUS
+    return frozenset(all_month_names()) - _AMBIGUOUS
 
 
 @cache
@@ -111,14 +111,14 @@ def everyday_words(language: str) -> frozenset[str]:
         counts = SpellChecker(language=language).word_frequency.dictionary if language else {}
     except ValueError:
         return frozenset()
-    return frozenset(map(without_accents, nlargest(EVERYDAY, counts, key=counts.__getitem__)))
+    return frozenset(map(without_accents, nlargest(_EVERYDAY, counts, key=counts.__getitem__)))
 
 
 def tokens(text: str) -> list[str]:
     """Return the words without case, accents and possessive endings; for unspaced scripts, pairs of characters."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
-        return ASCII_TOKEN.findall(plain)
+        return _ASCII_TOKEN.findall(plain)
     found = list[str]()
     for run in _token().findall(plain):
         if run.isascii():
@@ -138,7 +138,7 @@ def _token() -> re.Pattern[str]:
 @cache
 def marks() -> str:
     """Return all combining marks, for a regular expression; Python's `\\w` does not match them."""
-    return "".join(mark for mark in map(chr, range(*MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))
+    return "".join(mark for mark in map(chr, range(*_MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))
 
 
 @lru_cache(maxsize=20_000)
@@ -176,7 +176,7 @@ def names(text: str) -> list[str]:
     quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
     matches = _name().finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
     runs = dict.fromkeys(_trimmed(match.group()) for match in matches)
-    specific = [name for name in runs if not UNSPECIFIC_WORDS.issuperset(run_of(name).split())]
+    specific = [name for name in runs if not _UNSPECIFIC_WORDS.issuperset(run_of(name).split())]
     found = [*(name for name in quoted if stems(name)), *specific]
     return list(dict.fromkeys(name for name in found if len(name) > 1))
 
@@ -233,7 +233,7 @@ def dates_in(words: str) -> Iterator[WrittenDate]:
     position = 0
     # Every date has a year.
     for year in _ANY_YEAR.finditer(words):
-        position = max(position, year.start() - LONGEST)
+        position = max(position, year.start() - _LONGEST)
         while position <= year.start():
             found = date_at(words, position) if _may_begin(words, position) else None
             if found:
@@ -291,19 +291,19 @@ def _forms() -> tuple[re.Pattern[str], ...]:
     return tuple(
         re.compile(form, re.IGNORECASE)
         for form in (
-            rf"{YEAR}([-/._]){month}\2{day}(?!\d)",
-            rf"{YEAR}(?: ?[-–/] ?(?P<until>(?:19|20|21)\d\d)|[-–/](?P<short>\d\d))(?![-/.,]?\d)",
-            rf"{YEAR} (?P<month>0[1-9]|1[0-2]) (?P<day>[0-2]\d|3[01])(?!\d)",
-            rf"{YEAR}(?P<month>0[1-9]|1[0-2])(?P<day>[0-2]\d|3[01])(?=\d{{6}}(?!\d)|(?!\d))",
-            rf"{YEAR}\s?[年년]\s?{month}\s?[月월](?:\s?{day}\s?[日일])?",
-            rf"{day}{_ORDINAL}{_GAP}{_OF}{name}\.?,?{_GAP}{_OF}{YEAR}{end}",
-            rf"{sure_name}\.?{_GAP}{day}{_ORDINAL},?{_GAP}{YEAR}{end}",
-            rf"{sure_name}\.?,?{_GAP}{_OF}{YEAR}{end}",
-            rf"{YEAR}{_GAP}{sure_name}{_WORD_END}",
-            rf"{day}\.\s?{month}\.\s?{YEAR}{end}",
-            rf"(?P<first>\d{{1,2}})([/_-])(?P<second>\d{{1,2}})\2{YEAR}{end}",
-            rf"{YEAR}[-/_]{month}(?![-/._]?\d)",
-            rf"{month}[-/.]{YEAR}{end}",
-            rf"{YEAR}(?![-/.,]?\d){_WORD_END}",
+            rf"{_YEAR}([-/._]){month}\2{day}(?!\d)",
+            rf"{_YEAR}(?: ?[-–/] ?(?P<until>(?:19|20|21)\d\d)|[-–/](?P<short>\d\d))(?![-/.,]?\d)",
+            rf"{_YEAR} (?P<month>0[1-9]|1[0-2]) (?P<day>[0-2]\d|3[01])(?!\d)",
+            rf"{_YEAR}(?P<month>0[1-9]|1[0-2])(?P<day>[0-2]\d|3[01])(?=\d{{6}}(?!\d)|(?!\d))",
+            rf"{_YEAR}\s?[年년]\s?{month}\s?[月월](?:\s?{day}\s?[日일])?",
+            rf"{day}{_ORDINAL}{_GAP}{_OF}{name}\.?,?{_GAP}{_OF}{_YEAR}{end}",
+            rf"{sure_name}\.?{_GAP}{day}{_ORDINAL},?{_GAP}{_YEAR}{end}",
+            rf"{sure_name}\.?,?{_GAP}{_OF}{_YEAR}{end}",
+            rf"{_YEAR}{_GAP}{sure_name}{_WORD_END}",
+            rf"{day}\.\s?{month}\.\s?{_YEAR}{end}",
+            rf"(?P<first>\d{{1,2}})([/_-])(?P<second>\d{{1,2}})\2{_YEAR}{end}",
+            rf"{_YEAR}[-/_]{month}(?![-/._]?\d)",
+            rf"{month}[-/.]{_YEAR}{end}",
+            rf"{_YEAR}(?![-/.,]?\d){_WORD_END}",
         )
     )

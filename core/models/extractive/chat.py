@@ -23,12 +23,12 @@ from ..request import Facts
 from . import roles
 from .roles import Arguments, ExtractiveCall
 
-TITLE_CHARACTERS = 60
-EMPTY: Mapping[str, Any] = {"string": "", "array": [], "boolean": False, "number": 0, "integer": 0, "object": {}}
-WINDOW = 10_000_000
-CALLED = tool_names.OURS | {tool_names.GENERATE_PLAN, tool_names.LOOK_UP, tool_names.RESEARCH_AGENT}
+_TITLE_CHARACTERS = 60
+_EMPTY: Mapping[str, Any] = {"string": "", "array": [], "boolean": False, "number": 0, "integer": 0, "object": {}}
+_WINDOW = 10_000_000
+_CALLED = tool_names.OURS | {tool_names.GENERATE_PLAN, tool_names.LOOK_UP, tool_names.RESEARCH_AGENT}
 """Tools that a role may choose to call; any other tool is a form to fill in."""
-ANSWERS: dict[Role, Callable[[Facts], str | list[ExtractiveCall]]] = {
+_ANSWERS: dict[Role, Callable[[Facts], str | list[ExtractiveCall]]] = {
     "clarifier": roles.clarify,
     "planner": roles.plan,
     "orchestrator": roles.next_tasks,
@@ -45,7 +45,7 @@ def make_plan(facts: Facts) -> Arguments:
     tasks = roles.tasks_of(parts) if len(steps) == len(parts) else steps
     return {
         "steps": [
-            {"title": shorten(step, TITLE_CHARACTERS, placeholder="…"), "task": task, "requires_search": True}
+            {"title": shorten(step, _TITLE_CHARACTERS, placeholder="…"), "task": task, "requires_search": True}
             for step, task in zip(steps, tasks, strict=True)
         ]
     }
@@ -77,7 +77,7 @@ def record_round(facts: Facts) -> Arguments:
     }
 
 
-FORMS: dict[str, Callable[[Facts], Arguments]] = {
+_FORMS: dict[str, Callable[[Facts], Arguments]] = {
     tool_names.MAKE_PLAN: make_plan,
     tool_names.RECORD_SUMMARY: record_summary,
     tool_names.RECORD_ROUND: record_round,
@@ -96,7 +96,7 @@ class ExtractiveChatModel(BaseChatModel):
 
     @override
     def _resolve_model_profile(self) -> ModelProfile:
-        return ModelProfile(max_input_tokens=WINDOW, tool_calling=True, reasoning_output=False)
+        return ModelProfile(max_input_tokens=_WINDOW, tool_calling=True, reasoning_output=False)
 
     @override
     def bind_tools(
@@ -140,16 +140,16 @@ class ExtractiveChatModel(BaseChatModel):
 
     def _reply(self, facts: Facts, tools: Mapping[str, Mapping[str, Any]]) -> str | list[ExtractiveCall]:
         # A form is always the only tool of its call, whereas apps may add tools to those of a run.
-        if tools and CALLED.isdisjoint(tools):
+        if tools and _CALLED.isdisjoint(tools):
             name, form = next(iter(tools.items()))
-            if name in FORMS:
-                return [ExtractiveCall(name, FORMS[name](facts))]
+            if name in _FORMS:
+                return [ExtractiveCall(name, _FORMS[name](facts))]
             schema = form.get("parameters", {})
             types = {key: schema.get("properties", {}).get(key, {}).get("type") for key in schema.get("required", ())}
-            return [ExtractiveCall(name, {key: EMPTY.get(kind or "string", "") for key, kind in types.items()})]
+            return [ExtractiveCall(name, {key: _EMPTY.get(kind or "string", "") for key, kind in types.items()})]
         if self.role == "researcher" and tools:
             return roles.next_round(facts, tools)
-        reply = ANSWERS[self.role](facts)
+        reply = _ANSWERS[self.role](facts)
         if self.role == "clarifier" and tool_names.LOOK_UP in tools and not isinstance(reply, str):
             return roles.look_up(facts, tools)
         return reply

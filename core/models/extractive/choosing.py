@@ -23,32 +23,32 @@ from ..request import ShownDocument
 from .parts import PASTED, Part, content_words
 from .units import QuotableUnit, units_of
 
-FEWEST_LETTERS, ALIKE = 5, 0.88
+_FEWEST_LETTERS, _ALIKE = 5, 0.88
 """Minimum letters and similarity for treating a word missing from all documents as a variant spelling."""
-CONTEXT = {True: 0.25, False: 0.4}
+_CONTEXT = {True: 0.25, False: 0.4}
 """Weight of context words for a question (`True`) and a topic (`False`)."""
-ABOVE, UNSEEN = 0.85, 0.5
+_ABOVE, _UNSEEN = 0.85, 0.5
 """Weight of a word that occurs only above a unit (heading, lead, title, path), and of one that occurs nowhere."""
-RANK, RANKS = 0.4, 8
+_RANK, _RANKS = 0.4, 8
 """Score bonus of the first search result, and the rank at which the bonus reaches 0."""
-FIGURE, LONG, OLDER = 0.1, 0.002, 0.5
+_FIGURE, _LONG, _OLDER = 0.1, 0.002, 0.5
 """Bonus for a figure; penalty per word; penalty if the document is not in force or a superseded edition."""
-FADING = 0.4
+_FADING = 0.4
 """Factor on a word's weight for each repetition in the same document (in a chain: in any document)."""
-CHAIN = 4
+_CHAIN = 4
 """Maximum units in a chain, whose units are chosen for new words and for names that link them."""
-LEADING_DOCUMENTS, OF_LEADING = 8, 2
+_LEADING_DOCUMENTS, _OF_LEADING = 8, 2
 """Number of top search results that may extend a chain, and the maximum units from each."""
-TITLE, SHARED, UNRELATED = 0.25, 0.2, -0.2
+_TITLE, _SHARED, _UNRELATED = 0.25, 0.2, -0.2
 """Bonus if a unit names another unit's document; bonus for a shared rare name; penalty if nothing links them."""
-NEAR, LEAST = 0.4, 0.1
+_NEAR, _LEAST = 0.4, 0.1
 """Minimum score of a quote as a share of the best unit's: for a question, and for a topic."""
-BEARING, GOING_ON = 0.5, 0.1
+_BEARING, _GOING_ON = 0.5, 0.1
 """Minimum share of the best unit's words in a relevant unit, and in a further unit from an already quoted document."""
-LITTLE, ABSENT = 0.34, 0.45
+_LITTLE, _ABSENT = 0.34, 0.45
 """A question is unanswered if each chosen unit has at most the first share of its words, and at least the second share
 occurs nowhere."""
-NOTHING = Counter[tuple[int, str]]()
+_NOTHING = Counter[tuple[int, str]]()
 _APART = re.compile(r"[/_\-.]+")
 
 
@@ -85,23 +85,23 @@ class Chooser:
         self._counts = Counter(word for words in self._all.values() for word in words)
         # Rare words weigh more; all weights add up to 1.
         weights = {word: rarity(len(self._units) + 1, self._counts[word]) for word in self._words}
-        weights |= {word: weights[word] * CONTEXT[part.is_question] for word in weights.keys() - self._own}
-        weights |= {word: weights[word] * UNSEEN for word in weights.keys() - self._counts.keys()}
+        weights |= {word: weights[word] * _CONTEXT[part.is_question] for word in weights.keys() - self._own}
+        weights |= {word: weights[word] * _UNSEEN for word in weights.keys() - self._counts.keys()}
         self._weights = {word: value / (sum(weights.values()) or 1.0) for word, value in weights.items()}
         self._values = {
-            unit: {word: self._weights[word] * (1 if word in inside[unit] else ABOVE) for word in sorted(words)}
+            unit: {word: self._weights[word] * (1 if word in inside[unit] else _ABOVE) for word in sorted(words)}
             for unit, words in self._all.items()
         }
         # If there are several topics, all of them have the same context words.
         is_one_of_many = bool(part.context) and not part.is_question
         self._most = 0.0 if is_one_of_many else max(map(self._share, self._units), default=0.0)
-        self._bearing = {unit for unit in self._units if self._share(unit) >= BEARING * self._most}
+        self._bearing = {unit for unit in self._units if self._share(unit) >= _BEARING * self._most}
         # If any document is about this topic, units with only the context words belong to another topic.
         if is_one_of_many and (about := {unit.number for unit in self._units if self._all[unit] & self._own}):
             self._bearing = {unit for unit in self._bearing if unit.number in about}
         self._older = older_editions(documents, f"{part.text} {part.context}")
         self._standing = {
-            document.number: RANK * max(0.0, 1 - rank / RANKS) - OLDER * (document.number in self._older)
+            document.number: _RANK * max(0.0, 1 - rank / _RANKS) - _OLDER * (document.number in self._older)
             for rank, document in enumerate(documents)
         }
 
@@ -111,13 +111,13 @@ class Chooser:
             return self._one_of_each(budget), []
         kept: list[QuotableUnit] = []
         if self._part.is_question:
-            self._fill(kept, budget, NEAR, most=CHAIN)
+            self._fill(kept, budget, _NEAR, most=_CHAIN)
         is_chain = len({unit.number for unit in kept}) > 1
-        self._fill(kept, budget, NEAR if self._part.is_question else LEAST)
+        self._fill(kept, budget, _NEAR if self._part.is_question else _LEAST)
         answer, whole = [*kept], sum(unit.words for unit in kept) + further
-        for number in [*self._documents][: LEADING_DOCUMENTS * is_chain]:
+        for number in [*self._documents][: _LEADING_DOCUMENTS * is_chain]:
             own = sum(unit.number == number for unit in kept)
-            self._fill(kept, whole, -math.inf, most=len(kept) + OF_LEADING - own, only=number)
+            self._fill(kept, whole, -math.inf, most=len(kept) + _OF_LEADING - own, only=number)
         return self._in_order(answer), kept[len(answer) :]
 
     def _one_of_each(self, budget: int) -> list[QuotableUnit]:
@@ -151,7 +151,7 @@ class Chooser:
         unseen = sum(not self._counts[word] for word in plain)
         # The documents contain the other words, but not together with the names.
         is_elsewhere = said and plain and not unseen and not any(self._all[unit] & plain for unit in chosen)
-        is_missing = len(plain) > 1 and max(said, default=0) <= LITTLE * len(plain) and unseen >= ABSENT * len(plain)
+        is_missing = len(plain) > 1 and max(said, default=0) <= _LITTLE * len(plain) and unseen >= _ABSENT * len(plain)
         # One of several questions may rely on words of the others.
         return [text] if (is_missing or is_elsewhere) and not self._part.context else []
 
@@ -193,7 +193,7 @@ class Chooser:
             left.remove(best)
             is_of_same_text = any(unit.number == best.number for unit in kept)
             is_in_text = is_of_same_text and self._part.is_question and not best.cells
-            goes_on = is_in_text and self._share(best) >= GOING_ON * self._most
+            goes_on = is_in_text and self._share(best) >= _GOING_ON * self._most
             if (most and links[best] > 0) or (is_of_same_text if only else best in self._bearing or goes_on):
                 # If the next sentence continues the best unit, quote it too.
                 following = [] if kept else self._units[self._units.index(best) + 1 :][:1]
@@ -203,15 +203,15 @@ class Chooser:
                         room -= unit.words
                         kept.append(unit)
 
-    def _worth(self, unit: QuotableUnit, used: Counter[tuple[int, str]] = NOTHING) -> float:
+    def _worth(self, unit: QuotableUnit, used: Counter[tuple[int, str]] = _NOTHING) -> float:
         """Return a unit's score; `used` counts the words of units that are already kept."""
-        worth = self._share(unit, used) + self._standing[unit.number] - LONG * unit.words
-        return worth + FIGURE * any(map(str.isdigit, unit.text))
+        worth = self._share(unit, used) + self._standing[unit.number] - _LONG * unit.words
+        return worth + _FIGURE * any(map(str.isdigit, unit.text))
 
-    def _share(self, unit: QuotableUnit, used: Counter[tuple[int, str]] = NOTHING) -> float:
+    def _share(self, unit: QuotableUnit, used: Counter[tuple[int, str]] = _NOTHING) -> float:
         """Return the share of the request's words in a unit; words counted in `used` weigh less."""
         return math.fsum(
-            value * FADING ** (used[0, word] + used[unit.number, word]) for word, value in self._values[unit].items()
+            value * _FADING ** (used[0, word] + used[unit.number, word]) for word, value in self._values[unit].items()
         )
 
     def _held(self, text: str, number: int) -> frozenset[str]:
@@ -240,8 +240,8 @@ class Chooser:
         known = {stem(word) for word in written}
         found: dict[str, str] = {}
         for own, word in self._words.items():
-            if own not in known and len(word) >= FEWEST_LETTERS and word.isalpha():
-                alike = difflib.get_close_matches(bare(word), written, n=1, cutoff=ALIKE)
+            if own not in known and len(word) >= _FEWEST_LETTERS and word.isalpha():
+                alike = difflib.get_close_matches(bare(word), written, n=1, cutoff=_ALIKE)
                 found.update((stem(other), own) for other in alike)
         return found
 
@@ -270,11 +270,11 @@ class Chooser:
             return 0.0
         subject = self._subjects[unit.number]
         if any(mentions(other.text, subject) or mentions(unit.text, self._subjects[other.number]) for other in before):
-            return TITLE
+            return _TITLE
         shared = {name for other in before for name in self.names[unit] & self.names[other]}
         size = len(self._documents)
         shares = (math.log(size / self._holders[name]) / math.log(max(2, size / 2)) for name in shared)
-        return max([UNRELATED, *(SHARED * min(1.0, value) for value in shares if value > SHARED)])
+        return max([_UNRELATED, *(_SHARED * min(1.0, value) for value in shares if value > _SHARED)])
 
     @cached_property
     def _holders(self) -> Counter[str]:

@@ -13,9 +13,9 @@ from .units import split_sentences
 
 PASTED = 100
 """Number of words above which a request without numbered points is treated as pasted text and not split."""
-LONGEST_ITEM, FEWEST_ITEMS = 16, 4
+_LONGEST_ITEM, _FEWEST_ITEMS = 16, 4
 """Maximum words in a list item, and minimum items in a list without a colon."""
-AMOUNTS = frozenset({"many", "much", "long", "often", "viele", "viel", "lange"})
+_AMOUNTS = frozenset({"many", "much", "long", "often", "viele", "viel", "lange"})
 """Words that ask for an amount and say nothing about the subject."""
 _ASKS = (
     r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w?|wie\w*|wo\w{0,3}|combien|comment|"
@@ -70,7 +70,7 @@ def split(request: str) -> list[Part]:
     for sentence in sentences:
         head, colon, tail = sentence.partition(":") if ":" in sentence else ("", "", sentence)
         items = _items(tail) if colon or not asked else []
-        if len(items) >= FEWEST_ITEMS - bool(colon) and max(len(item.split()) for item in items) <= LONGEST_ITEM:
+        if len(items) >= _FEWEST_ITEMS - bool(colon) and max(len(item.split()) for item in items) <= _LONGEST_ITEM:
             if not colon:
                 # The first item begins with the instruction.
                 words = items[0].split()
@@ -115,7 +115,7 @@ def _names_in(sentences: Sequence[str]) -> str:
 def content_words(text: str, generic: frozenset[str] = GENERIC_WORDS) -> dict[str, str]:
     """Return the content words of a request, keyed by their stems."""
     words = sought_words(text)
-    common = STOP_WORDS | frozenset(map(bare, common_words().get(language_by_words(words, IN_QUESTION), ()))) | AMOUNTS
+    common = STOP_WORDS | frozenset(map(bare, common_words().get(language_by_words(words, IN_QUESTION), ()))) | _AMOUNTS
     in_names = {word for name in names(text) for word in tokens(name)}
     uncommon = (word for word in words if common.isdisjoint((bare(word), stem(bare(word)))))
     kept = (word for word in uncommon if word not in generic or bare(word) in in_names)

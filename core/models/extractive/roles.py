@@ -22,25 +22,25 @@ from .units import QuotableUnit, has_pronoun
 Arguments: TypeAlias = dict[str, Any]
 
 _TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<position>\d+)/(?P<count>[1-9]\d*)(?:: (?P<context>.*))?\)$", re.DOTALL)
-OF_QUESTION, OF_QUESTIONS, OF_BRIEF = 115, 140, 560
+_OF_QUESTION, _OF_QUESTIONS, _OF_BRIEF = 115, 140, 560
 """Word budget for one question, for several questions, and for topics, unless the request states a length."""
-FURTHER = 125
+_FURTHER = 125
 """Word budget for related passages, if the answer spans several documents."""
-NEAREST = 2
+_NEAREST = 2
 """Number of closest passages to show if there is no answer."""
 _LENGTH = re.compile(r"\b(\d{2,4})[- ]?(?:words?|wörter|worte|mots|palabras)\b", re.IGNORECASE)
-MOST_REFUSALS = 2
+_MOST_REFUSALS = 2
 """How often a task is assigned before it is given up."""
-SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
-MOST_CALLS, MOST_FOLLOWED, MOST_QUERIES, MOST_OPENED = 5, 2, 3, 3
-QUERY_CHARACTERS = 4000
+_SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
+_MOST_CALLS, _MOST_FOLLOWED, _MOST_QUERIES, _MOST_OPENED = 5, 2, 3, 3
+_QUERY_CHARACTERS = 4000
 _CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]|])\s*$")
 _INNER_QUOTES = str.maketrans("", "", "“”")
-FEW_WORDS = 4
+_FEW_WORDS = 4
 """Maximum words of a list item that is quoted together with the lead of its list."""
 _QUOTE_END = re.compile(r"\[\d+\](?: \|)?$")
 _AFTER_MARKER = re.compile(r"(?<=\d\]) ")
-WHICH = """I would be glad to look into this. Could you please tell me a little more?
+_WHICH = """I would be glad to look into this. Could you please tell me a little more?
 
 1. Which subject, person, place or document is it about?
 2. What would you like to know about it?
@@ -88,7 +88,7 @@ def read_task(words: str) -> Part:
 def clarify(facts: Facts) -> str | list[ExtractiveCall]:
     """Start research, or ask a clarifying question if the request names nothing to search for."""
     is_specific = any(map(str.isalnum, _specific_words(facts.request)))
-    return [ExtractiveCall(tool_names.GENERATE_PLAN, {})] if is_specific else WHICH
+    return [ExtractiveCall(tool_names.GENERATE_PLAN, {})] if is_specific else _WHICH
 
 
 def look_up(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
@@ -131,7 +131,7 @@ def next_tasks(facts: Facts) -> list[ExtractiveCall]:
     done = {read_task(found.task).text for found in facts.findings}
     tried = [read_task(task).text for task in facts.tried]
     tasks = {read_task(task).text: task for task in _tasks(facts)}
-    open_tasks = [tasks[text] for text in tasks if text not in done and tried.count(text) < MOST_REFUSALS]
+    open_tasks = [tasks[text] for text in tasks if text not in done and tried.count(text) < _MOST_REFUSALS]
     calls = [
         ExtractiveCall(tool_names.RESEARCH_AGENT, {"task": task, "title": task.partition(" (")[0]})
         for task in open_tasks[:3]
@@ -147,16 +147,16 @@ def _tasks(facts: Facts) -> list[str]:
 
 def next_round(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
     """Search once with each search tool, open cut-off pages, follow names on the web, then write the finding."""
-    searches = [name for name in SEARCHES if name in tools]
-    used = [name for name, _ in facts.used if name in (*SEARCHES, tool_names.OPEN_URL)]
+    searches = [name for name in _SEARCHES if name in tools]
+    used = [name for name, _ in facts.used if name in (*_SEARCHES, tool_names.OPEN_URL)]
     part = read_task(facts.task)
-    if searches and len(used) < MOST_CALLS:
+    if searches and len(used) < _MOST_CALLS:
         if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL] and (cut := _cut_off(facts)):
             return [ExtractiveCall(tool_names.OPEN_URL, {"urls": cut})]
         if unused := [name for name in searches if name not in used]:
             return [ExtractiveCall(unused[0], {"queries": queries_for(part)})]
-        followed = sum(name in SEARCHES for name in used) - len(searches)
-        if tool_names.WEB_SEARCH in searches and followed < MOST_FOLLOWED and (queries := _leads(facts, part)):
+        followed = sum(name in _SEARCHES for name in used) - len(searches)
+        if tool_names.WEB_SEARCH in searches and followed < _MOST_FOLLOWED and (queries := _leads(facts, part)):
             return [ExtractiveCall(tool_names.WEB_SEARCH, {"queries": queries})]
     return [ExtractiveCall(tool_names.GENERATE_REPORT, {})]
 
@@ -167,32 +167,32 @@ def _cut_off(facts: Facts) -> list[str]:
     pages = [page for page in facts.documents if not page.is_whole and "://" in page.address]
     return [
         page.address for page in pages if page.address not in opened and all(_CUT.search(text) for text in page.texts)
-    ][:MOST_OPENED]
+    ][:_MOST_OPENED]
 
 
 def _leads(facts: Facts, part: Part) -> list[str]:
     """Return new queries: a name from the best answer so far plus the question's words missing from its unit."""
-    asked = [query for name, inputs in facts.used if name in SEARCHES for query in inputs]
+    asked = [query for name, inputs in facts.used if name in _SEARCHES for query in inputs]
     chooser = Chooser(facts.documents, part)
-    answer, _ = chooser.choose(OF_QUESTION, 0)
+    answer, _ = chooser.choose(_OF_QUESTION, 0)
     found = {name: unit for unit in reversed(answer) for name in sorted(chooser.names[unit])}
     queries = [" ".join([name, *chooser.open_words(unit)]) for name, unit in reversed(found.items())]
-    return [query for query in queries if query not in asked][:MOST_QUERIES]
+    return [query for query in queries if query not in asked][:_MOST_QUERIES]
 
 
 def queries_for(part: Part) -> list[str]:
     """Return two search queries: the part with its context, and the part alone."""
     whole = part.context if part.text in part.context else f"{part.text} {part.context}"
-    return list(dict.fromkeys(" ".join(text.split())[:QUERY_CHARACTERS] for text in (whole, part.text)))
+    return list(dict.fromkeys(" ".join(text.split())[:_QUERY_CHARACTERS] for text in (whole, part.text)))
 
 
 def answer_to(facts: Facts) -> tuple[list[QuotableUnit], list[QuotableUnit], list[str]]:
     """Return the units that answer a task, related units, and the names that occur in no document."""
     part = read_task(facts.task)
     chooser, stated = Chooser(facts.documents, part), _LENGTH.search(f"{part.text} {part.context}")
-    usual = OF_BRIEF if not part.is_question else OF_QUESTION if part.total == 1 else OF_QUESTIONS
+    usual = _OF_BRIEF if not part.is_question else _OF_QUESTION if part.total == 1 else _OF_QUESTIONS
     budget = (int(stated[1]) if stated else usual) // part.total
-    answer, further = chooser.choose(budget, FURTHER if part.total == 1 else 0)
+    answer, further = chooser.choose(budget, _FURTHER if part.total == 1 else 0)
     # A topic counts as answered by the closest units.
     return answer, further, chooser.missing(answer) if part.is_question or not answer else []
 
@@ -202,7 +202,7 @@ def write_finding(facts: Facts) -> str:
     labels = labels_of_named(facts.language)
     answer, further, absent = answer_to(facts)
     first = _nothing_on(absent, labels) if absent else laid_out(answer, labels.source)
-    heading, units = (labels.nearest, answer[:NEAREST]) if absent else (labels.related, further)
+    heading, units = (labels.nearest, answer[:_NEAREST]) if absent else (labels.related, further)
     return "\n\n".join([first, *([f"## {heading}", laid_out(units, labels.source)] if units else [])])
 
 
@@ -284,7 +284,7 @@ def _quotes(chosen: Sequence[QuotableUnit]) -> list[QuotedUnit]:
             found.append(QuotedUnit(unit.meant, number))
         said |= {(number, unit.meant), (number, text)}
         is_item = unit.kind != "sentence"
-        if is_item and unit.lead and len(text.split()) <= FEW_WORDS:
+        if is_item and unit.lead and len(text.split()) <= _FEW_WORDS:
             text = f"{unit.lead} {text}"
         outer, _, heading = unit.heading.rpartition(" › ")
         # The innermost heading names a record; for other units it is needed if it has a date.

@@ -12,13 +12,13 @@ from ...evidence.text.sentences import SENTENCE_ENDS, UNSPACED_ENDS, spans_of
 from ...evidence.text.words import THIRD_PERSONS, date_at, tokens
 
 _OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
-LONGEST = 600
+_LONGEST = 600
 """Maximum characters of a unit; longer quotes are unreadable."""
-FEWEST_WORDS = 2
+_FEWEST_WORDS = 2
 """Minimum words of a sentence; with fewer, it is a section number or a heading."""
-LABEL_WORDS = 3
+_LABEL_WORDS = 3
 """Maximum words of a first sentence that is a label of its paragraph, as in "Trading. Sales rose."."""
-TITLE_WORDS = 10
+_TITLE_WORDS = 10
 """Maximum words of a separate line without a full stop that counts as a heading."""
 Kind = Literal["sentence", "item", "row", "record"]
 _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
@@ -95,7 +95,7 @@ def units_of(text: str) -> tuple[QuotableUnit, ...]:
     """Return the units of a text in order; headings, titles and questions are not units."""
     found = _Reader().read(text)
     return tuple(
-        unit for unit in found if unit.text.strip() and len(unit.text) <= LONGEST and not _DEBRIS.search(unit.text)
+        unit for unit in found if unit.text.strip() and len(unit.text) <= _LONGEST and not _DEBRIS.search(unit.text)
     )
 
 
@@ -172,7 +172,7 @@ class _Reader:
             return
         self._kind = ""
         heading, line = " › ".join(self._headings), plain(" ".join(lines))
-        is_title = len(line.split()) <= TITLE_WORDS and not any(sign.search(line) for sign in (_ENDS, _FIELD, _FIGURE))
+        is_title = len(line.split()) <= _TITLE_WORDS and not any(sign.search(line) for sign in (_ENDS, _FIELD, _FIGURE))
         if kind == "message":
             yield QuotableUnit(line, "sentence", heading)
         elif kind == "item":
@@ -208,12 +208,12 @@ def _sentences(line: str, like: QuotableUnit) -> Iterator[QuotableUnit]:
     before = ""
     found = split_sentences(line)
     for index, sentence in enumerate(found):
-        is_label = not index and len(sentence.split()) <= LABEL_WORDS and not _UNSPACED.search(sentence)
+        is_label = not index and len(sentence.split()) <= _LABEL_WORDS and not _UNSPACED.search(sentence)
         if len(found) > 1 and (is_label or sentence.endswith(("?", "？"))):
             like = like._replace(lead=" ".join(filter(None, (like.lead if is_label else "", sentence))))
         elif sentence.endswith((":", "：")) and like.kind == "sentence":
             pass
-        elif len(_WORD.findall(sentence)) >= FEWEST_WORDS or not sentence.isascii():
+        elif len(_WORD.findall(sentence)) >= _FEWEST_WORDS or not sentence.isascii():
             is_record = like.kind == "sentence" and _FIELD.match(sentence) and not _ENDS.search(sentence)
             yield like._replace(text=sentence, kind="record" if is_record else like.kind, before=before)
         before = before if before and points_back(sentence) else sentence

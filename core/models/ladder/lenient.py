@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any, NamedTuple
 
-MOST_CHARACTERS = 12_000
+_MOST_CHARACTERS = 12_000
 """Longest text to repair: repairing a malicious text takes quadratic time."""
-MOST_OPEN = 16
+_MOST_OPEN = 16
 """Maximum unclosed brackets in a text to repair; a real call has few."""
 _DECODER = json.JSONDecoder(strict=False)
 _OPENING = re.compile(r"\s*(?:```\w*\s*)?(?=[\[{])")
@@ -62,7 +62,7 @@ def object_in(text: str) -> dict[str, Any] | None:
 
 def _repaired(text: str) -> Any:
     excess = sum(text.count(sign) for sign in "[{(") - sum(text.count(sign) for sign in "]})")
-    if len(text) > MOST_CHARACTERS or excess > MOST_OPEN:
+    if len(text) > _MOST_CHARACTERS or excess > _MOST_OPEN:
         return None
     # Imported here because it is slow to import and few answers need it.
     import json_repair

@@ -20,10 +20,10 @@ from ..retries import has_words
 from .reply import read_reply, reasoning_of, split
 from .rungs import LADDER, Ability, RungName, prepare
 
-TRIAL_TOKENS = (200, 2000)
+_TRIAL_TOKENS = (200, 2000)
 """Output limits in tokens of the first try, and of a second one if thoughts used up the first."""
-WORD = "amber"
-TOOL: dict[str, Any] = {
+_WORD = "amber"
+_TOOL: dict[str, Any] = {
     "type": "function",
     "function": {
         "name": "save_word",
@@ -35,17 +35,17 @@ TOOL: dict[str, Any] = {
         },
     },
 }
-PROMPT: tuple[AnyMessage, ...] = (
+_PROMPT: tuple[AnyMessage, ...] = (
     SystemMessage("You follow instructions exactly."),
-    HumanMessage(f"Save the word {WORD}: call save_word with it."),
+    HumanMessage(f"Save the word {_WORD}: call save_word with it."),
 )
-WINDOW_TOKENS = 16_000
+_WINDOW_TOKENS = 16_000
 """Tokens of the longest trial prompt."""
-ANSWER_TOKENS = 1000
+_ANSWER_TOKENS = 1000
 """Tokens of the window that are reserved for the answer."""
-LONGEST_SECONDS = 30.0
+_LONGEST_SECONDS = 30.0
 """Longest expected time to read the long prompt; slower models do not get it."""
-NEEDLE = "marigold"
+_NEEDLE = "marigold"
 _LINE = "The harbour log of day {} notes calm water, a light wind from the west and two ferries on time.\n"
 _ABOUT_SCHEMA = re.compile(r"response.?format|json.?schema|grammar|guided|structured.?output", re.IGNORECASE)
 _FOUND: dict[RungName, str] = {
@@ -111,7 +111,7 @@ async def measure_speed(model: BaseChatModel, caller: Caller) -> Speed | None:
     prompt = [HumanMessage(f"{uuid4()}\n{_LINE.format(1) * 16}Write the numbers from one to twenty as words.")]
     seconds, times = caller.context.clock.seconds, list[float]()
     start = seconds()
-    parts = caller.parts(bind_call(model, [], "auto", TRIAL_TOKENS[0], "", {}), prompt, is_streamed=True)
+    parts = caller.parts(bind_call(model, [], "auto", _TRIAL_TOKENS[0], "", {}), prompt, is_streamed=True)
     async with aclosing(parts):
         async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
             if part is None:
@@ -126,8 +126,8 @@ async def measure_speed(model: BaseChatModel, caller: Caller) -> Speed | None:
 
 
 async def _have_called(model: BaseChatModel, call: Call, rung: RungName) -> AIMessage:
-    prepared = prepare(rung, PROMPT, [TOOL], "any")
-    for tokens in TRIAL_TOKENS:
+    prepared = prepare(rung, _PROMPT, [_TOOL], "any")
+    for tokens in _TRIAL_TOKENS:
         message = await call(bind_call(model, prepared.tools, "any", tokens, "", prepared.settings), prepared.messages)
         # A higher limit only helps a model that was still thinking.
         is_thinking = bool(reasoning_of(message)) or not split(message.text).text.strip()
@@ -144,8 +144,8 @@ def _has_called(rung: RungName, message: AIMessage) -> bool:
                 return False
         except (ValueError, RecursionError):
             return False
-    calls = message.tool_calls if rung == "native" else read_reply(message, [TOOL]).tool_calls
-    return any(call["name"] == "save_word" and WORD in str(call["args"].get("word", "")).lower() for call in calls)
+    calls = message.tool_calls if rung == "native" else read_reply(message, [_TOOL]).tool_calls
+    return any(call["name"] == "save_word" and _WORD in str(call["args"].get("word", "")).lower() for call in calls)
 
 
 def _is_unsupported(rung: RungName, error: Exception) -> bool:
@@ -159,17 +159,17 @@ def _is_unsupported(rung: RungName, error: Exception) -> bool:
 
 async def check_window(model: BaseChatModel, window: int | None, call: Call, speed: Speed | None = None) -> Check:
     """Check whether a model reads all of a long prompt, unless it is slow; `window`: input tokens, if known."""
-    tokens = min(window or WINDOW_TOKENS, WINDOW_TOKENS)
-    if speed and tokens > speed.read * LONGEST_SECONDS:
+    tokens = min(window or _WINDOW_TOKENS, _WINDOW_TOKENS)
+    if speed and tokens > speed.read * _LONGEST_SECONDS:
         known = f"the window is {window} tokens" if window else "set window to the limit of its server"
         words = f"No long prompt was tried: reading {tokens} tokens takes {tokens / speed.read:.0f} s; {known}."
         return Check("window", is_ok=True, words=words)
-    characters = max(tokens - ANSWER_TOKENS, ANSWER_TOKENS) * CHARACTERS_PER_TOKEN
+    characters = max(tokens - _ANSWER_TOKENS, _ANSWER_TOKENS) * CHARACTERS_PER_TOKEN
     lines = "".join(_LINE.format(day) for day in range(1, characters // len(_LINE) + 1))
     question = "What is the word of this log? Answer with the word alone."
-    prompt = [HumanMessage(f"The word of this log is {NEEDLE}.\n\n{lines}\n{question}")]
+    prompt = [HumanMessage(f"The word of this log is {_NEEDLE}.\n\n{lines}\n{question}")]
     try:
-        for most in TRIAL_TOKENS:
+        for most in _TRIAL_TOKENS:
             message = await call(bind_call(model, [], "auto", most, "", {}), prompt)
             if not was_cut_off(message) or split(message.text).text.strip():
                 break
@@ -179,7 +179,7 @@ async def check_window(model: BaseChatModel, window: int | None, call: Call, spe
             raise
         words = f"A prompt of about {tokens} tokens was refused as too long; set window to the limit of the server."
         return Check("window", is_ok=False, words=words)
-    if NEEDLE in split(message.text).text.lower():
+    if _NEEDLE in split(message.text).text.lower():
         return Check("window", is_ok=True, words=f"A prompt of about {tokens} tokens was read from its beginning.")
     counted = message.usage_metadata["input_tokens"] if message.usage_metadata else 0
     words = (

@@ -23,8 +23,8 @@ _WRAPPING = re.compile(
     r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|</?(?:tool_calls?|tool|function|parameter)>"
 )
 _BEGINS_AS_CALL = re.compile(r"\s*(?:```\w*\s*)?(?:[{\[]|<(?!/?think|/?reason|/?thought|\|channel\|>analysis))")
-NOT_AN_OBJECT = "not an object"
-CUT = "cut off at the output limit"
+_NOT_AN_OBJECT = "not an object"
+_CUT = "cut off at the output limit"
 
 
 def reasoning_of(message: AIMessage) -> str:
@@ -71,7 +71,7 @@ class TagPair(NamedTuple):
 _THOUGHT = TagPair("thought", (), noise=("<answer>", "</answer>"), is_special=False)
 _THOUGHT_TAG = r"</?(?:\w{1,20}:)?[a-z_-]{0,20}(?:think|thinking|thoughts?|reason|reasoning)>"
 _BEGUN_TAG = re.compile(r"</?[\w:-]{0,60}\Z", re.ASCII)
-BLOCKS = (
+_BLOCKS = (
     _THOUGHT,
     TagPair("thought", ("[THINK]",), ("[/THINK]",), is_special=False),
     TagPair("thought", ("◁think▷",), ("◁/think▷",)),
@@ -127,7 +127,7 @@ class ThoughtFilter:
         """
         self.began_inside = False
         """Whether the text so far began within a thought; always false without `begins_inside`."""
-        blocks = [block for block in BLOCKS if hides_calls or block.kind == "thought"]
+        blocks = [block for block in _BLOCKS if hides_calls or block.kind == "thought"]
         self._tags = {
             tag.lower(): (role, block)
             for block in blocks
@@ -273,11 +273,11 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
     is_cut = was_cut_off(message)
     calls = [call for stretch in stretches for call in stretch.calls]
     if not calls and is_cut and _BEGINS_AS_CALL.match(text):
-        return message.model_copy(update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, CUT)]})
+        return message.model_copy(update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, _CUT)]})
     valid, broken = list[ToolCall](), list[InvalidToolCall]()
     for number, call in enumerate(calls, 1):
         if is_cut or call.arguments is None:
-            fault = CUT if is_cut else NOT_AN_OBJECT
+            fault = _CUT if is_cut else _NOT_AN_OBJECT
             if call.is_form_unread and not is_cut:
                 meant = offer.find(call.name)
                 fault = f"{UNREAD_FORM}\n{how_to_tag([meant] if meant else offer.tools.values())}"

@@ -23,11 +23,11 @@ from ...run import tool_names
 from .lenient import object_in, value_at
 from .rungs import Offer, Tool, WordsName, coerce
 
-MOST_ATTEMPTS = 200
+_MOST_ATTEMPTS = 200
 """Number of JSON values without a call after which the search stops."""
-MOST_BROKEN = 10
+_MOST_BROKEN = 10
 """Number of repaired JSON values without a call after which the search stops."""
-HELD_CHARACTERS = 200
+_HELD_CHARACTERS = 200
 """Number of characters at the beginning of a prose answer within which a written call must be recognisable."""
 _NAMES = ("name", "tool", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
@@ -141,12 +141,12 @@ def _in_json(text: str, offer: Offer) -> Iterator[Stretch]:
     """Yield calls in the form of JSON values."""
     position = attempts = broken = 0
     whole = len(unfenced(text))
-    while attempts < MOST_ATTEMPTS and broken < MOST_BROKEN and (opening := _VALUE.search(text, position)):
+    while attempts < _MOST_ATTEMPTS and broken < _MOST_BROKEN and (opening := _VALUE.search(text, position)):
         start = opening.start()
         value = value_at(text, start)
         is_all = value.is_sound and value.end - start == whole
         # Elsewhere, a tool that was not offered is only an example.
-        is_marked = is_all or bool(_MARK_BEFORE.search(text, max(0, start - HELD_CHARACTERS), start))
+        is_marked = is_all or bool(_MARK_BEFORE.search(text, max(0, start - _HELD_CHARACTERS), start))
         found = value.value
         if isinstance(found, dict):
             found = next((found[key] for key in _LISTS if isinstance(found.get(key), list | dict)), found)
@@ -232,9 +232,9 @@ class CallGuard:
 
     def _decided(self) -> bool | None:
         begun = _BEFORE_CALL.match(self._held)
-        head = self._held[begun.end() if begun else 0 : HELD_CHARACTERS]
+        head = self._held[begun.end() if begun else 0 : _HELD_CHARACTERS]
         if _CALL.match(head):
             return True
         may_be_call = _MAY_BE_CALL.match(head) or any(name.startswith(head) for name in (*_OUR_NAMES, *_PREFIXES))
         may_be_call = may_be_call or head.rstrip("` \n") in _OUR_NAMES
-        return None if may_be_call and len(self._held) < HELD_CHARACTERS else False
+        return None if may_be_call and len(self._held) < _HELD_CHARACTERS else False

@@ -9,16 +9,16 @@ from contextlib import suppress
 
 from ..records import TEXT_CHARACTERS, Unreadable
 
-SAMPLE_BYTES = 65_536
+_SAMPLE_BYTES = 65_536
 TEXT_BYTES = 6 * TEXT_CHARACTERS
 NOT_IN_TEXT = r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]"
 """Control characters or bytes that are rare in text. ESC is allowed, for coloured logs and ISO-2022-JP."""
 CONTROL_SHARE = 0.02
 """Maximum share of these in a text."""
-FEW_CONTROLS = 8
-NUL_SHARE = 0.2
-REPLACEMENT = "\ufffd"
-SLIPS = 4
+_FEW_CONTROLS = 8
+_NUL_SHARE = 0.2
+_REPLACEMENT = "\ufffd"
+_SLIPS = 4
 """Minimum number of non-ASCII characters per invalid byte for a text to still count as UTF-8."""
 
 _BOMS = (
@@ -75,8 +75,8 @@ def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
             break
     else:
         text = _without_bom(head, declared, is_whole=len(data) <= most)
-    sample = text[:SAMPLE_BYTES]
-    if len(_CONTROL.findall(sample)) > max(FEW_CONTROLS, CONTROL_SHARE * len(sample)):
+    sample = text[:_SAMPLE_BYTES]
+    if len(_CONTROL.findall(sample)) > max(_FEW_CONTROLS, CONTROL_SHARE * len(sample)):
         raise Unreadable("not text", "it is not a text file")
     return text
 
@@ -97,9 +97,9 @@ def without_controls(text: str) -> str:
 def _without_bom(data: bytes, declared: str, is_whole: bool) -> str:
     # UTF-8 before the declaration: text rarely decodes as UTF-8 by chance, but declarations are often wrong.
     names = ["iso2022_jp", "utf-8"] if b"\x1b$" in data else ["utf-8"]
-    sample = data[:SAMPLE_BYTES]
+    sample = data[:_SAMPLE_BYTES]
     # A stray NUL is an accident; NUL in every second byte means UTF-16.
-    if sample.count(0) > NUL_SHARE * len(sample):
+    if sample.count(0) > _NUL_SHARE * len(sample):
         names = ["utf-16-le" if sample[1::2].count(0) > sample[0::2].count(0) else "utf-16-be"]
     for name in [*names, _AS_MEANT.get(declared.lower(), declared)]:
         # The data may be cut within a character.
@@ -107,7 +107,7 @@ def _without_bom(data: bytes, declared: str, is_whole: bool) -> str:
             return codecs.getincrementaldecoder(name)().decode(data, final=is_whole)
     # UTF-8 with a few pasted bytes of another charset.
     text = data.decode("utf-8", errors="replace")
-    if text.count(REPLACEMENT) * SLIPS < sum(1 for character in text if character > "\x7f"):
+    if text.count(_REPLACEMENT) * _SLIPS < sum(1 for character in text if character > "\x7f"):
         return text
     from charset_normalizer import from_bytes
 

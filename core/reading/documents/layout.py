@@ -12,36 +12,36 @@ from typing import NamedTuple
 from .raised import END, LOWERED, RAISED
 from .tables import table_of
 
-LONG_LINE = 8
+_LONG_LINE = 8
 """Minimum ratio of width to height for a line of running text; table cells are shorter."""
-COLUMN_LINES = 4
+_COLUMN_LINES = 4
 """Minimum number of lines in a column."""
-GAP = 1.7
+_GAP = 1.7
 """A paragraph ends if the distance to the next line exceeds the usual distance by this factor."""
-NARROW = 0.5
+_NARROW = 0.5
 """Minimum width of the gutter between columns, in letter heights."""
-FAR = 2.6
+_FAR = 2.6
 """Line distance, in letter heights, that always separates two paragraphs."""
-OTHER_SIZE = 1.25
+_OTHER_SIZE = 1.25
 """Ratio of two line heights that separates two paragraphs."""
-ROW_GAP = 4
+_ROW_GAP = 4
 """Maximum distance between two rows of a table, in letter heights."""
-PADDED = 1.25
+_PADDED = 1.25
 """Minimum ratio of the distance between rows to the distance between lines within a cell."""
-COVERED = 0.8
+_COVERED = 0.8
 """Minimum share of a column that a spanning cell must cover to count as part of it."""
-SURE_GUTTER = 2
+_SURE_GUTTER = 2
 """Minimum width, in letter heights, of a gutter shared by only two rows."""
-MOST_GUTTERS = 30
+_MOST_GUTTERS = 30
 """Maximum number of gutter candidates to try, starting with those crossed by the fewest lines."""
-FILLED = 0.5
+_FILLED = 0.5
 """Minimum share of grid cells that contain text; diagrams have fewer."""
-HEADER_ROWS = 3
-TABLE = "| "
+_HEADER_ROWS = 3
+_TABLE = "| "
 
-SHORT_LINE = 0.6
+_SHORT_LINE = 0.6
 """A line shorter than this share of the page width ends its paragraph."""
-ROOM = 0.85
+_ROOM = 0.85
 """The same for a line plus the next word, unless that word starts with a lower-case letter."""
 
 _SECTION = re.compile(r"(?:\d{1,2}[.)]|\d{1,2}\.\d{1,2}\.?|\([a-z\d]{1,2}\)|[•▪‣◦·\x7f\ue000-\uf8ff])\s+[^\W\d_]")
@@ -124,7 +124,7 @@ def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[fl
                 cells.setdefault(cell, []).append(part.text)
     width, height = len(columns) - 1, len(rows) - 1
     is_plain = any(sum(map(_is_figure, texts)) > 1 for texts in cells.values())
-    if is_plain or len(cells) < FILLED * width * height or any(not 0 <= column < width for _, column in cells):
+    if is_plain or len(cells) < _FILLED * width * height or any(not 0 <= column < width for _, column in cells):
         return list(lines)
     shown = [[" ".join(cells.get((row, column), ())) for column in range(width)] for row in range(height)]
     text = "\n\n".join(_markdown([row for row in shown if any(row)]))
@@ -148,7 +148,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
     if gutter is None:
         yield lines
         return
-    lines = [part for line in lines for part in line.cut(gutter, gutter + 1, NARROW)]
+    lines = [part for line in lines for part in line.cut(gutter, gutter + 1, _NARROW)]
     # Rows of at least three short lines are tables.
     rows = (row for row in rows_of(lines) if len(row) > 2 and not any(map(_is_long, row)))
     in_table = {line for row in rows for line in row}
@@ -169,7 +169,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
 
 
 def _is_long(line: Line) -> bool:
-    return line.right - line.left >= LONG_LINE * line.height
+    return line.right - line.left >= _LONG_LINE * line.height
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
@@ -179,12 +179,12 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     for right in sorted(set(rights)):
         on_left, on_right = bisect_right(rights, right), len(lines) - bisect_left(lefts, right)
         spanning = len(lines) - on_left - on_right
-        if min(on_left, on_right) >= COLUMN_LINES and spanning * 2 < len(lines):
+        if min(on_left, on_right) >= _COLUMN_LINES and spanning * 2 < len(lines):
             found.append((spanning, right))
-    for _, gutter in sorted(found)[:MOST_GUTTERS]:
-        cut = [part for line in lines for part in line.cut(gutter, gutter + 1, NARROW)]
+    for _, gutter in sorted(found)[:_MOST_GUTTERS]:
+        cut = [part for line in lines for part in line.cut(gutter, gutter + 1, _NARROW)]
         columns = [line for line in cut if line.right <= gutter], [line for line in cut if line.left >= gutter]
-        if all(len(column) >= COLUMN_LINES and sum(map(_is_long, column)) * 2 >= len(column) for column in columns):
+        if all(len(column) >= _COLUMN_LINES and sum(map(_is_long, column)) * 2 >= len(column) for column in columns):
             return gutter
     return None
 
@@ -194,7 +194,7 @@ def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
     rows = [_figures_apart(_with_marker(row)) for row in rows]
     start = plain = 0
     while start < len(rows):
-        if rows[start][0].text.startswith(TABLE):
+        if rows[start][0].text.startswith(_TABLE):
             yield from filter(None, [_text(rows[plain:start])])
             yield rows[start][0].text
             start = plain = start + 1
@@ -240,7 +240,7 @@ def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
     for index in range(start + 1, len(rows)):
         row, above = rows[index], rows[index - 1]
         step, height = row[0].middle - above[0].middle, max(row[0].height, above[0].height)
-        if row[0].text.startswith(TABLE) or step > ROW_GAP * height:
+        if row[0].text.startswith(_TABLE) or step > _ROW_GAP * height:
             break
         if len(row) > 1:
             stop = index + 1
@@ -254,7 +254,7 @@ def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
 
 def _goes_on(row: Sequence[Line], following: Sequence[Line]) -> bool:
     """Whether a line continues exactly one cell of the row above it."""
-    if len(following) > 1 or following[0].middle - row[0].middle > GAP * row[0].height:
+    if len(following) > 1 or following[0].middle - row[0].middle > _GAP * row[0].height:
         return False
     over = [line for line in row if line.stands_over(following[0])]
     return len(over) == 1 and following[0].text[:1].islower()
@@ -275,7 +275,7 @@ def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
         # In two justified lines, gaps may align by chance.
         is_sure = (
             len(full) > 2
-            or gutter > SURE_GUTTER * full[0][0].height
+            or gutter > _SURE_GUTTER * full[0][0].height
             or any(_is_figure(line.text) for row in full for line in row)
         )
         if len(columns) >= width and len(full) > 1 and is_sure:
@@ -311,7 +311,7 @@ def _cells(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cells
             most = max(overlaps)
             for index, overlap in enumerate(overlaps):
                 left, right = columns[index]
-                if overlap == most or overlap > COVERED * (right - left):
+                if overlap == most or overlap > _COVERED * (right - left):
                     cells[index] = f"{cells[index]} {part.text}".strip()
     return cells
 
@@ -319,7 +319,7 @@ def _cells(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cells
 def _joined(rows: Sequence[list[Line]], cell_rows: Sequence[Cells]) -> list[Cells]:
     """Merge rows that are lines of the same cells."""
     steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)]
-    close = PADDED * min(steps, default=0)
+    close = _PADDED * min(steps, default=0)
     has_figures = [any(map(_is_figure, cells)) for cells in cell_rows]
     pairs = list(zip(steps, pairwise(has_figures), strict=True))
     if max(steps, default=0) <= close or any(step < close and all(both) for step, both in pairs):
@@ -331,7 +331,7 @@ def _joined(rows: Sequence[list[Line]], cell_rows: Sequence[Cells]) -> list[Cell
         first = next(filter(None, cells), " ")
         is_partial = any(above and not cell for above, cell in zip(joined[-1], cells, strict=True))
         is_same = step < 0.8 * height or (step < close and (is_partial or not any(both)))
-        goes_on = first[0].islower() and step < GAP * height and not both[1]
+        goes_on = first[0].islower() and step < _GAP * height and not both[1]
         if is_same or goes_on:
             joined[-1] = [f"{above} {cell}".strip() for above, cell in zip(joined[-1], cells, strict=True)]
         else:
@@ -344,7 +344,7 @@ def _header_rows(rows: Sequence[Cells]) -> int:
     if any(map(_is_figure, rows[0][1:])) or rows[0][0].endswith(":"):
         return 0
     count = 1
-    while count < min(HEADER_ROWS, len(rows) - 1):
+    while count < min(_HEADER_ROWS, len(rows) - 1):
         above, row = rows[count - 1], rows[count]
         is_whole = all(above[1:]) and len(set(above[1:])) == len(above[1:])
         if is_whole or not any(row[1:]) or any(map(_is_figure, row)):
@@ -365,7 +365,7 @@ def _text(rows: Sequence[list[Line]]) -> str:
     for row, following in pairwise([*rows, *rows[-1:]]):
         smaller, larger = sorted((row[0].height, following[0].height))
         step = following[0].middle - row[0].middle
-        is_last = step > min(GAP * usual, FAR * larger) or larger > OTHER_SIZE * smaller
+        is_last = step > min(_GAP * usual, _FAR * larger) or larger > _OTHER_SIZE * smaller
         text += " ".join(line.text for line in row) + ("\n\n" if is_last else "\n")
     return "\n\n".join(map(_paragraphs, text.strip().split("\n\n")))
 
@@ -383,9 +383,9 @@ def _paragraphs(page: str) -> str:
 
 def _ends_paragraph(line: str, following: str, width: int) -> bool:
     """Whether the next word would have fitted on the line, or starts a list item or section."""
-    if not line or not following or len(line) < SHORT_LINE * width:
+    if not line or not following or len(line) < _SHORT_LINE * width:
         return True
     if _SECTION.match(following):
         return True
-    has_room = len(line) + len(following.split()[0]) < ROOM * width
+    has_room = len(line) + len(following.split()[0]) < _ROOM * width
     return has_room and not following[0].islower()

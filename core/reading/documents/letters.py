@@ -14,17 +14,17 @@ import pypdfium2.raw as pdfium
 from .layout import Line
 from .raised import END, LOWERED, RAISED
 
-CELL_GAP = 0.9
+_CELL_GAP = 0.9
 """Minimum gap, in letter heights, between two cells on the same line."""
-WORD_GAP = 0.2
-SAME_BASE = 0.12
+_WORD_GAP = 0.2
+_SAME_BASE = 0.12
 """Maximum difference between baselines within a line, in letter heights."""
-MOST_RAISED = 0.75
-SKEWED = 0.05
+_MOST_RAISED = 0.75
+_SKEWED = 0.05
 """Tolerance for the text angle, in radians."""
-THICK = 3.0
+_THICK = 3.0
 """Maximum thickness of a ruled line and maximum gap between the lines of a grid, in points."""
-MOST_OBJECTS = 20_000
+_MOST_OBJECTS = 20_000
 """Maximum number of objects to inspect on a page; maps have more, but no tables."""
 
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}|.", re.DOTALL)
@@ -108,7 +108,7 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
             known = bounds
             pdfium.FPDFText_GetCharOrigin(raw, start, at_x, at_y)
             quarter = pdfium.FPDFText_GetCharAngle(raw, start) / (math.pi / 2)
-            turned = round(quarter) % 4 if abs(quarter - round(quarter)) < SKEWED else None
+            turned = round(quarter) % 4 if abs(quarter - round(quarter)) < _SKEWED else None
             base, size = y.value, bounds[1] - bounds[0]
         if stop - start > 1:
             pdfium.FPDFText_GetLooseCharBox(raw, stop - 1, at_box)
@@ -124,8 +124,8 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
             left, right, base, size = _turned_box(raw, start, turned)
             known = None
         gap = max(left - last_right, last_left - right)
-        is_spaced = is_spaced or (is_broken and gap > WORD_GAP * size)
-        is_near = run is not None and run.turned == turned and gap < CELL_GAP * max(size, run.size)
+        is_spaced = is_spaced or (is_broken and gap > _WORD_GAP * size)
+        is_near = run is not None and run.turned == turned and gap < _CELL_GAP * max(size, run.size)
         shift = _shift(run, base, size, gap) if run and is_near else None
         if run is None or shift is None:
             run = _Run(turned, base, size, left)
@@ -160,10 +160,10 @@ def _characters(raw: Any, count: int) -> str:
 def _shift(run: _Run, base: float, size: float, gap: float) -> float | None:
     """Return the height of a letter above the baseline of a run; None if it does not continue the run."""
     larger, shift = max(size, run.size), base - run.base
-    if abs(shift) < SAME_BASE * larger:
+    if abs(shift) < _SAME_BASE * larger:
         return 0.0
-    is_raised = abs(shift) < MOST_RAISED * larger and (size <= run.size or (shift < 0 and not run.shift))
-    return shift if is_raised and gap < 2 * WORD_GAP * larger else None
+    is_raised = abs(shift) < _MOST_RAISED * larger and (size <= run.size or (shift < 0 and not run.shift))
+    return shift if is_raised and gap < 2 * _WORD_GAP * larger else None
 
 
 def _turned_box(raw: Any, index: int, turned: int) -> tuple[float, float, float, float]:
@@ -187,13 +187,13 @@ def grids_of(page: pypdfium2.PdfPage) -> list[tuple[Sequence[float], Sequence[fl
     groups = list[list[tuple[float, float, float]]]()
     bottom = -math.inf
     for rule in sorted(upright):
-        if not groups or rule[0] > bottom + THICK:
+        if not groups or rule[0] > bottom + _THICK:
             groups.append([])
         groups[-1].append(rule)
         bottom = max(bottom, rule[1])
     grids = list[tuple[Sequence[float], Sequence[float]]]()
     for group in groups:
-        top, bottom = group[0][0] - THICK, max(rule[1] for rule in group) + THICK
+        top, bottom = group[0][0] - _THICK, max(rule[1] for rule in group) + _THICK
         grid = _distinct(rule[2] for rule in group), _distinct(rule for rule in level if top < rule < bottom)
         if min(map(len, grid)) > 2:
             grids.append(grid)
@@ -205,13 +205,13 @@ def _rules(page: pypdfium2.PdfPage) -> tuple[list[tuple[float, float, float]], l
     upright, level = list[tuple[float, float, float]](), list[float]()
     left, bottom, right, top = (c_float() for _ in range(4))
     bounds = byref(left), byref(bottom), byref(right), byref(top)
-    for index in range(min(pdfium.FPDFPage_CountObjects(page), MOST_OBJECTS)):
+    for index in range(min(pdfium.FPDFPage_CountObjects(page), _MOST_OBJECTS)):
         drawn = pdfium.FPDFPage_GetObject(page, index)
         if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH:
             pdfium.FPDFPageObj_GetBounds(drawn, *bounds)
-            if top.value - bottom.value > THICK:
+            if top.value - bottom.value > _THICK:
                 upright += [(-top.value, -bottom.value, x) for x in (left.value, right.value)]
-            if right.value - left.value > THICK:
+            if right.value - left.value > _THICK:
                 level += [-top.value, -bottom.value]
     return upright, level
 
@@ -219,6 +219,6 @@ def _rules(page: pypdfium2.PdfPage) -> tuple[list[tuple[float, float, float]], l
 def _distinct(values: Iterable[float]) -> list[float]:
     distinct = list[float]()
     for value in sorted(values):
-        if not distinct or value > distinct[-1] + THICK:
+        if not distinct or value > distinct[-1] + _THICK:
             distinct.append(value)
     return distinct

@@ -8,15 +8,15 @@ from typing import NamedTuple
 import lxml.html
 from lxml import etree
 
-LITTLE_TEXT = 250
+_LITTLE_TEXT = 250
 """A page with fewer characters than this is kept whole."""
-LEAST_SHARE = 0.2
+_LEAST_SHARE = 0.2
 """Minimum share of the page's text that must remain; otherwise the whole page is kept."""
-MAIN_SHARE = 0.3
+_MAIN_SHARE = 0.3
 """Minimum share of the page's text inside `<main>` or `<article>`."""
-LINKED_SHARE = 0.6
+_LINKED_SHARE = 0.6
 """A block with a higher share of link text is navigation."""
-LINKS = 2
+_LINKS = 2
 
 _BLOCKS = frozenset(
     ("div", "section", "ul", "ol", "form", "article", "header", "dl", "p", "li", "figure", "center", "details")
@@ -55,7 +55,7 @@ def drop_around(root: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
             around.append(element)
             walk.skip_subtree()
     rest = sizes[main].text - sum(sizes[element].text for element in around)
-    if rest < max(LITTLE_TEXT, LEAST_SHARE * sizes[root].text):
+    if rest < max(_LITTLE_TEXT, _LEAST_SHARE * sizes[root].text):
         return root
     for element in around:
         element.drop_tree()
@@ -75,7 +75,7 @@ def _sizes(root: lxml.html.HtmlElement) -> dict[etree._Element, _Size]:
 
 
 def _main(root: lxml.html.HtmlElement, sizes: dict[etree._Element, _Size]) -> lxml.html.HtmlElement:
-    least = max(LITTLE_TEXT, MAIN_SHARE * sizes[root].text)
+    least = max(_LITTLE_TEXT, _MAIN_SHARE * sizes[root].text)
     for path in _MAIN:
         found = root.xpath(path)
         if len(found) == 1 and sizes[found[0]].text >= least:
@@ -89,4 +89,4 @@ def _is_boilerplate(element: lxml.html.HtmlElement, size: _Size, main_text: int)
     is_named = _NAMES.search(f"{element.get('class', '')} {element.get('id', '')}") is not None
     if is_named and 2 * size.text < main_text:
         return element.find(".//th") is None
-    return element.tag in _LISTS and size.links >= LINKS and size.linked > LINKED_SHARE * size.text
+    return element.tag in _LISTS and size.links >= _LINKS and size.linked > _LINKED_SHARE * size.text

@@ -15,13 +15,13 @@ from lxml import etree
 from ..records import Kind, Unreadable
 from .parse_text import informative_title, iso_date
 
-MEMBERS = 10_000
+_MEMBERS = 10_000
 UNPACKED_BYTES = 100_000_000
 """Maximum unpacked size to read from a file at once."""
-RATIO = 200
+_RATIO = 200
 SMALL_BYTES = 20_000_000
 """Unpacked size up to which any compression ratio is accepted."""
-PROLOG_BYTES = 65_536
+_PROLOG_BYTES = 65_536
 
 _OFFICE_BEFORE_XML = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LOCKED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
@@ -60,10 +60,10 @@ def open_archive(data: bytes) -> ZipFile:
     # Other methods are rare, and the library unpacks them without an output limit.
     if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
         raise Unreadable("broken", "it has an unusual compression method")
-    if len(members) > MEMBERS:
-        raise Unreadable("too large", f"it contains {len(members)} files, more than {MEMBERS}")
-    if unpacked > max(SMALL_BYTES, RATIO * len(data)):
-        raise Unreadable("too large", f"its {len(data)} bytes unpack to {unpacked}, more than {RATIO} times as much")
+    if len(members) > _MEMBERS:
+        raise Unreadable("too large", f"it contains {len(members)} files, more than {_MEMBERS}")
+    if unpacked > max(SMALL_BYTES, _RATIO * len(data)):
+        raise Unreadable("too large", f"its {len(data)} bytes unpack to {unpacked}, more than {_RATIO} times as much")
     return archive
 
 
@@ -98,7 +98,7 @@ def check_prolog(archive: ZipFile, name: str) -> None:
     """Reject XML that declares entities or refers to other files; office programs do not write such XML."""
     with archive.open(name) as member:
         # Also match UTF-16 and UTF-32.
-        head = member.read(PROLOG_BYTES).replace(b"\0", b"")
+        head = member.read(_PROLOG_BYTES).replace(b"\0", b"")
     if head and not _PLAIN_PROLOG.match(head):
         fault = "declares XML entities" if b"<!DOCTYPE" in head else "is not XML"
         raise Unreadable("broken", f"{name} in it {fault}")

@@ -10,7 +10,7 @@ from lxml import etree
 from .raised import END, LOWERED, NOTE, RAISED
 from .tables import Cell, cell_text, tables_of_cells
 
-LONG_CELL = 1000
+_LONG_CELL = 1000
 """A table with a cell longer than this, in characters, is page layout."""
 
 _BLOCKS = (
@@ -147,7 +147,7 @@ def _is_layout(table: etree._Element, rows: list[list[etree._Element]]) -> bool:
         return True
     if next(table.iterdescendants(*_IN_LAYOUT), None) is not None:
         return True
-    return any(len("".join(cell.itertext())) > LONG_CELL for row in rows for cell in row)
+    return any(len("".join(cell.itertext())) > _LONG_CELL for row in rows for cell in row)
 
 
 def _cell(cell: etree._Element, is_heading: bool) -> Cell:

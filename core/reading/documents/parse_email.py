@@ -14,7 +14,7 @@ from ..records import Extract, Unreadable
 from .decode import clean, decode
 from .parse_html import whole_text
 
-SHOWN = ("From", "To", "Cc", "Date")
+_SHOWN = ("From", "To", "Cc", "Date")
 # Errors that the standard library raises on malformed headers.
 _MALFORMED = (MessageError, ValueError, LookupError, AttributeError, TypeError)
 
@@ -23,7 +23,7 @@ def parse_email(data: bytes) -> Extract:
     """Return subject, date and text of an e-mail, preferably its plain text."""
     message = message_from_bytes(data, policy=default)
     subject = _header(message, "Subject")
-    headers = [f"{name}: {value}" for name in SHOWN if (value := _header(message, name))]
+    headers = [f"{name}: {value}" for name in _SHOWN if (value := _header(message, name))]
     if not headers and not subject:
         raise Unreadable("broken", "it is not an e-mail")
     attached = ", ".join(_attached(message))

@@ -38,8 +38,8 @@ _HIDING_STYLE = re.compile(
 )
 _OPENS = "//*[@aria-expanded or @role='tab' or @data-bs-toggle='collapse' or @data-toggle='collapse']"
 _ATTRIBUTES = "//*[@hidden or @popover or @inert or @aria-hidden or @type or @role or @style]"
-SIGNS_CHARACTERS = 20_000
-PIECES = 2000
+_SIGNS_CHARACTERS = 20_000
+_PIECES = 2000
 _TEXTS = "//text()[not(parent::script or parent::style)]"
 _IN_WORDS: dict[Sign, str] = {
     "challenge words": r"just a moment\b|(?:you(?:'re| are) (?:a )?|are you a )(?:human|robot)|not a (?:ro)?bot"
@@ -53,18 +53,18 @@ _CHALLENGES = (
     *("/_sec/cp_challenge", "ddos-guard"),
 )
 _PAYWALL = r"""isaccessibleforfree\\?["']\s*:\s*\\?["']?false|itemprop=["']isaccessibleforfree["'][^>]{0,200}false"""
-MOST_LINKS = 200
-LOOKED_AT = 5000
-LINK_CHARACTERS = 200
-NAME_CHARACTERS = 80
+_MOST_LINKS = 200
+_LOOKED_AT = 5000
+_LINK_CHARACTERS = 200
+_NAME_CHARACTERS = 80
 """Maximum length of a publisher's name."""
 _VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
 _AFTER_ADDRESS = ".,;:!?)]*_"
-SEARCHED_BYTES = 4096
-PAGE_BYTES = 20_000_000
-STATED_TIMES = 2
+_SEARCHED_BYTES = 4096
+_PAGE_BYTES = 20_000_000
+_STATED_TIMES = 2
 """Text from script data replaces the visible text if it is at least this many times as long."""
-SENTENCE_WORDS = 8
+_SENTENCE_WORDS = 8
 """A string in script data with at least this many words counts as content, whatever its key."""
 _CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
 _NAMING = ("name", "property", "itemprop")
@@ -134,7 +134,7 @@ def _is_hidden(element: lxml.html.HtmlElement) -> bool:
 
 def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
     """Return the signs that a page is a bot challenge, behind a paywall, or built by scripts."""
-    words = _line(" ".join(map(str, islice(root.xpath(_TEXTS), PIECES))))[:SIGNS_CHARACTERS].lower()
+    words = _line(" ".join(map(str, islice(root.xpath(_TEXTS), _PIECES))))[:_SIGNS_CHARACTERS].lower()
     # Substring search is much faster than patterns.
     source = html.lower()
     found: dict[Sign, bool] = {sign: bool(re.search(pattern, words)) for sign, pattern in _IN_WORDS.items()}
@@ -145,7 +145,7 @@ def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
 
 def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[PageLink]:
     """Yield the first links of a page, those that have text, as absolute addresses."""
-    for element in islice(root.iter("a"), LOOKED_AT):
+    for element in islice(root.iter("a"), _LOOKED_AT):
         words = _link_words(element)
         there = _address(base, element.get("href", "").partition("#")[0])
         if words and there:
@@ -158,13 +158,13 @@ def ordered_links(links: Iterable[PageLink], text: str, address: str) -> tuple[P
     line = _line(text)
     shown = sorted(links, key=lambda link: link.words not in line)
     written = (
-        _address("", found.group().rstrip(_AFTER_ADDRESS)) for found in islice(_VISIBLE.finditer(text), LOOKED_AT)
+        _address("", found.group().rstrip(_AFTER_ADDRESS)) for found in islice(_VISIBLE.finditer(text), _LOOKED_AT)
     )
     unique: dict[str, PageLink] = {}
     for link in (*shown, *(PageLink("", there) for there in written if there)):
         unique.setdefault(link.address, link)
     unique.pop(str(parse_address(address)), None)
-    return tuple(unique.values())[:MOST_LINKS]
+    return tuple(unique.values())[:_MOST_LINKS]
 
 
 def _address(base: str, reference: str) -> str:
@@ -181,9 +181,9 @@ def _link_words(element: lxml.html.HtmlElement) -> str:
     for part in element.itertext():
         text += part + joint
         # Each of thousands of nested links would contain the rest of the page.
-        if len(text) > 2 * LINK_CHARACTERS:
+        if len(text) > 2 * _LINK_CHARACTERS:
             break
-    return _line(settle(clean(text), ()))[:LINK_CHARACTERS].rstrip()
+    return _line(settle(clean(text), ()))[:_LINK_CHARACTERS].rstrip()
 
 
 def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links: bool = False) -> Extract:
@@ -202,10 +202,10 @@ def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links
     drop_unseen(root)
     links = tuple(anchors(root, base)) if address else ()
     text = text_of(drop_around(root))
-    if len(stated) > STATED_TIMES * len(text):
+    if len(stated) > _STATED_TIMES * len(text):
         text = stated if title in stated[: len(title) + 10] else f"# {title}\n\n{stated}"
     kind: DateKind = "publication" if date else ""
-    extract = Extract(title, text, date, len(data) > PAGE_BYTES, links, signs, date_kind=kind)
+    extract = Extract(title, text, date, len(data) > _PAGE_BYTES, links, signs, date_kind=kind)
     return extract._replace(origin=origin, publisher=publisher, doi=doi)
 
 
@@ -242,7 +242,7 @@ def _texts_in(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _texts_in(inner, name)
-    elif isinstance(value, str) and (len(value.split()) >= SENTENCE_WORDS or (name in _BODIES and " " in value)):
+    elif isinstance(value, str) and (len(value.split()) >= _SENTENCE_WORDS or (name in _BODIES and " " in value)):
         yield value
 
 
@@ -251,8 +251,8 @@ def _shown(text: str) -> str:
 
 
 def _source(data: bytes, charset: str) -> str:
-    declared = _CHARSET.search(data[:SEARCHED_BYTES])
-    text = decode(data, charset or (declared.group(1).decode("ascii") if declared else ""), PAGE_BYTES)
+    declared = _CHARSET.search(data[:_SEARCHED_BYTES])
+    text = decode(data, charset or (declared.group(1).decode("ascii") if declared else ""), _PAGE_BYTES)
     # Other unwanted characters are removed later from the text, which is only a tenth of the source.
     return _NOT_XML.sub(" ", text)
 
@@ -298,7 +298,7 @@ def _publisher(linked: _LinkedData, meta: _Meta) -> tuple[Origin, str]:
     origin: Origin = "scholarly" if is_paper else next(found, "other")
     named = (node["publisher"].get("name") for node in linked if isinstance(node.get("publisher"), dict))
     names = [*_named(meta, ("citation.publisher", "dc.publisher", "dcterms.publisher", "og:site.name")), *named]
-    return origin, next((_line(str(name)) for name in names if name), "")[:NAME_CHARACTERS]
+    return origin, next((_line(str(name)) for name in names if name), "")[:_NAME_CHARACTERS]
 
 
 def _named(fields: _Meta, names: Iterable[str]) -> list[str]:

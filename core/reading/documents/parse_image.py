@@ -12,7 +12,7 @@ from ..records import Extract, Unreadable
 from .parse_text import first_line
 from .recognition import Recogniser
 
-SMALLEST = 100
+_SMALLEST = 100
 """Minimum pixels of the shorter side for a picture to be searched for text."""
 # Errors that Pillow raises on broken files.
 _BROKEN = (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError, EOFError)
@@ -24,7 +24,7 @@ def parse_image(data: bytes, recogniser: Recogniser) -> Extract:
         picture = Image.open(io.BytesIO(data))
     except _BROKEN as error:
         raise Unreadable("broken", "it is a broken picture") from error
-    if min(picture.size) < SMALLEST:
+    if min(picture.size) < _SMALLEST:
         raise Unreadable("picture", "it is too small a picture for text")
     frames = ImageSequence.Iterator(picture) if picture.format == "TIFF" else iter([picture])
     pages = list[str]()

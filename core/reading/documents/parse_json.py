@@ -11,10 +11,10 @@ from ..records import Extract, Unreadable
 from .parse_text import first_heading, stated_date
 from .tables import tables_of, up_to_limit
 
-TITLES = ("title", "headline", "subject", "name", "question", "label", "heading")
-BODIES = ("text", "content", "body", "abstract", "summary", "description", "answer", "message")
-TITLE_CHARACTERS = 200
-SHORT = 120
+_TITLES = ("title", "headline", "subject", "name", "question", "label", "heading")
+_BODIES = ("text", "content", "body", "abstract", "summary", "description", "answer", "message")
+_TITLE_CHARACTERS = 200
+_SHORT = 120
 
 
 def parse_json(text: str) -> Extract:
@@ -70,7 +70,7 @@ def _blocks(record: Any) -> Iterator[str]:
     if lines:
         yield "\n".join(lines)
     for name, text in texts.items():
-        yield text if name.lower() in BODIES else f"{name}: {text}"
+        yield text if name.lower() in _BODIES else f"{name}: {text}"
 
 
 def _all_blocks(records: Sequence[Any]) -> Iterator[str]:
@@ -88,14 +88,14 @@ def _is_row(record: dict[str, Any]) -> bool:
 
 def _title_field(record: dict[str, Any]) -> str | None:
     fields = {name.lower(): name for name, value in record.items() if isinstance(value, str) and value.strip()}
-    named = (fields[title] for title in TITLES if title in fields)
-    return next((name for name in named if len(record[name]) <= TITLE_CHARACTERS), None)
+    named = (fields[title] for title in _TITLES if title in fields)
+    return next((name for name in named if len(record[name]) <= _TITLE_CHARACTERS), None)
 
 
 def _is_text(name: str, value: object) -> bool:
     if not isinstance(value, str) or not value.strip():
         return False
-    return name.lower() in BODIES or len(value) > SHORT or "\n" in value.strip()
+    return name.lower() in _BODIES or len(value) > _SHORT or "\n" in value.strip()
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:

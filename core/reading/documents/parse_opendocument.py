@@ -12,7 +12,7 @@ from .page_text import enclose, text_of
 from .parse_text import first_heading, informative_title, iso_date
 from .raised import LOWERED, RAISED
 
-MOST_COPIES = 64
+_MOST_COPIES = 64
 """Maximum repetitions of a cell or row, since empty ones are repeated to the end of a sheet."""
 _NAMES = {
     "p": "p", "list": "ul", "list-item": "li", "table": "table", "table-row": "tr", "table-cell": "td",
@@ -60,5 +60,5 @@ def _rename(element: etree._Element, shifts: dict[str, dict[str, str]]) -> None:
     element.tag = "span" if is_inner else element.tag
     repeated = (value for key, value in values.items() if key.endswith("repeated") and value.isdecimal())
     copies = int(next(repeated, "1"))
-    for _ in range(min(copies, MOST_COPIES) - 1):
+    for _ in range(min(copies, _MOST_COPIES) - 1):
         element.addnext(deepcopy(element))

@@ -24,21 +24,21 @@ from .recognition import SIDE, Recogniser
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SCANNED_SHARE = 0.25
+_SCANNED_SHARE = 0.25
 """Minimum share of a page that images must cover for it to count as scanned."""
-SCANNED_LETTERS = 40
+_SCANNED_LETTERS = 40
 """A page with fewer letters may be a scan; they may be only a stamp or page number."""
-TIMED_PAGES = 100
+_TIMED_PAGES = 100
 """Number of pages per request for more time."""
-MARGIN_ROWS = 3
+_MARGIN_ROWS = 3
 """Maximum number of rows of a page header or footer."""
-MARGIN_GAP = 0.9
+_MARGIN_GAP = 0.9
 """Minimum gap between a page header and the text, in letter heights."""
-NEAR_PAGES = 2
+_NEAR_PAGES = 2
 """Number of pages before and after to search for the same page header; left and right pages differ."""
-PROSE_WORDS = 6
+_PROSE_WORDS = 6
 """Minimum number of words for a paragraph that may continue on the next page."""
-TICKED = "☒"
+_TICKED = "☒"
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _PASSWORD = (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
 _VALUES = (pdfium.FPDF_FORMFIELD_TEXTFIELD, pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
@@ -105,13 +105,13 @@ def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[
     if document.get_formtype() != pdfium.FORMTYPE_NONE:
         document.init_forms()
     seen: set[str] = set()
-    near: deque[_Page] = deque(maxlen=2 * NEAR_PAGES + 1)
-    for number in range(1, len(document) + NEAR_PAGES + 1):
+    near: deque[_Page] = deque(maxlen=2 * _NEAR_PAGES + 1)
+    for number in range(1, len(document) + _NEAR_PAGES + 1):
         near.append(_page(document, number, recogniser) if number <= len(document) else _Page(number))
-        if number % TIMED_PAGES == 0:
+        if number % _TIMED_PAGES == 0:
             recogniser.on_page()
-        if number > NEAR_PAGES:
-            page = near[-1 - NEAR_PAGES]
+        if number > _NEAR_PAGES:
+            page = near[-1 - _NEAR_PAGES]
             others = [other for other in near if other is not page]
             heads, lines, printed = _without_margin(page, others, seen)
             # At the end of a page, they would split a sentence that continues on the next one.
@@ -129,7 +129,7 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
             for grid in grids_of(page) if upright is letters.lines[0] else ():
                 lines = with_grid(lines, *grid)
             known = len(re.findall(r"\w", " ".join([*(line.text for line in lines), *others])))
-            if known < SCANNED_LETTERS or letters.unknown > known:
+            if known < _SCANNED_LETTERS or letters.unknown > known:
                 scan = _scan_of(page, is_drawn=letters.unknown > known)
                 recognised = recogniser.page(number, scan) if scan else ""
                 # OCR also finds the page's own text, unless a picture hides it.
@@ -148,7 +148,7 @@ def _scan_of(page: pypdfium2.PdfPage, is_drawn: bool = False) -> Callable[[], Im
     width, height = page.get_size()
     images = [image.get_bounds() for image in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE])]
     covered = sum((right - left) * (top - bottom) for left, bottom, right, top in images)
-    if not is_drawn and (not images or covered < SCANNED_SHARE * width * height):
+    if not is_drawn and (not images or covered < _SCANNED_SHARE * width * height):
         return None
     return lambda: page.render(scale=SIDE / max(width, height)).to_pil()
 
@@ -166,7 +166,7 @@ def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterato
             pdfium.FPDFAnnot_GetFormFieldValue(form, field, cast(letters, POINTER(pdfium.FPDF_WCHAR)), size)
             value = " ".join(letters.raw.decode("utf-16-le", "replace").strip("\0").split())
         elif kind in _MARKS and pdfium.FPDFAnnot_IsChecked(form, field):
-            value = TICKED
+            value = _TICKED
         pdfium.FPDFAnnot_GetRect(field, byref(rectangle))
         pdfium.FPDFPage_CloseAnnot(field)
         if value:
@@ -177,7 +177,7 @@ def _with_values(lines: Sequence[Line], fields: Sequence[Line]) -> list[Line]:
     """Append field values to their labels, and put ticks before their labels."""
     labelled = list(lines)
     for field in sorted(fields):
-        is_tick = field.text == TICKED
+        is_tick = field.text == _TICKED
         beside = [line for line in labelled if abs(line.middle - field.middle) < max(line.height, field.height) / 2]
         before = [line for line in beside if line.right <= field.left + line.height]
         behind = [line for line in beside if line.left >= field.right - line.height]
@@ -206,9 +206,9 @@ def _margin(lines: Sequence[Line]) -> Iterator[_Margin]:
 def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
     """Return the rows above the last wide gap, keyed by top position, without any table header."""
     count = 0
-    for index, (row, following) in enumerate(pairwise(rows[: MARGIN_ROWS + 1]), 1):
+    for index, (row, following) in enumerate(pairwise(rows[: _MARGIN_ROWS + 1]), 1):
         blank = max(following[0].top, row[0].top) - min(following[0].bottom, row[0].bottom)
-        if blank > MARGIN_GAP * row[0].height:
+        if blank > _MARGIN_GAP * row[0].height:
             count = index
     if count and count < len(rows):
         cells = rows[count]
@@ -277,10 +277,10 @@ def _joined(pages: Iterable[str]) -> str:
 def _continues(last: str, first: str) -> bool:
     """Whether the last paragraph of a page continues in the first of the next page."""
     words, following = len(last.split()), len(first.split())
-    if last.startswith("|") or first.startswith("|") or not _RUNS_ON.search(last) or words < PROSE_WORDS:
+    if last.startswith("|") or first.startswith("|") or not _RUNS_ON.search(last) or words < _PROSE_WORDS:
         return False
     if _GOES_ON.match(first):
         return True
     # The next page starts with a number, name or heading.
-    is_prose = following >= PROSE_WORDS and bool(_SENTENCE_END.search(first)) and not _ITEM.match(first)
-    return is_prose and (first[0].isdigit() or words >= 2 * PROSE_WORDS)
+    is_prose = following >= _PROSE_WORDS and bool(_SENTENCE_END.search(first)) and not _ITEM.match(first)
+    return is_prose and (first[0].isdigit() or words >= 2 * _PROSE_WORDS)

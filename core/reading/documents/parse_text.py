@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...records.sources import DateKind
 
 TITLE_CHARACTERS = 200
-LINE_CHARACTERS = 150
+_LINE_CHARACTERS = 150
 """Maximum length of a first line that counts as the title."""
 
 _PROGRAM_TITLES = re.compile(
@@ -51,12 +51,12 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^([^\n]+)\n(?:=+|-+|~+|\*+)[ \t]*$", re.MULTILINE)
 _DATES = ("updated", "lastmod", "last_modified_at", "modified", "date", "published", "pubdate", "created")
-CELL_CHARACTERS = 100_000
+_CELL_CHARACTERS = 100_000
 """Maximum length of a CSV cell; a longer one means an unclosed quotation mark."""
-DELIMITERS = ",;\t|"
-SAMPLED_LINES = 50
+_DELIMITERS = ",;\t|"
+_SAMPLED_LINES = 50
 _DECLARED = re.compile(r"sep=(.)\n", re.IGNORECASE)
-SHORT_LINE = 4
+_SHORT_LINE = 4
 """Minimum length of a heading's underline, unless the heading is shorter."""
 # A line after an empty line, with a line of repeated punctuation below or on both sides.
 _ADORNED = re.compile(
@@ -84,7 +84,7 @@ def informative_title(title: str) -> str:
 def first_line(text: str) -> str:
     """Return the first line as a title; empty if it is too long, has no words, or is a sentence."""
     line = plain_title(re.split(r"[\n\f]", text.lstrip(), maxsplit=1)[0])
-    is_title = len(line) <= LINE_CHARACTERS and not _SENTENCE_END.search(line)
+    is_title = len(line) <= _LINE_CHARACTERS and not _SENTENCE_END.search(line)
     return line if is_title and any(map(str.isalpha, line)) else ""
 
 
@@ -128,7 +128,7 @@ def parse_rst(text: str) -> Extract:
     levels: list[str] = []
 
     def heading(found: re.Match[str]) -> str:
-        if found["under"] and len(found["under"]) < min(SHORT_LINE, len(found["words"].rstrip())):
+        if found["under"] and len(found["under"]) < min(_SHORT_LINE, len(found["words"].rstrip())):
             return found[0]
         style = f"{found['upper']} twice" if found["upper"] else found["lower"]
         levels.extend([] if style in levels else [style])
@@ -144,9 +144,9 @@ def parse_csv(text: str) -> Extract:
     text = text.lstrip("\n")
     declared = _DECLARED.match(text)
     text = text[declared.end() :] if declared else text
-    lines = text.split("\n", SAMPLED_LINES)[:SAMPLED_LINES]
+    lines = text.split("\n", _SAMPLED_LINES)[:_SAMPLED_LINES]
     # Use the delimiter that leaves no quotation marks and splits most lines into the same number of cells.
-    delimiter = declared.group(1) if declared else max(DELIMITERS, key=lambda delimiter: _evenness(lines, delimiter))
+    delimiter = declared.group(1) if declared else max(_DELIMITERS, key=lambda delimiter: _evenness(lines, delimiter))
     try:
         blocks = list(up_to_limit(tables_of(_rows(text, delimiter, csv.QUOTE_MINIMAL))))
     except csv.Error:
@@ -162,7 +162,7 @@ def first_heading(text: str) -> str:
 
 
 def _rows(text: str, delimiter: str, quoting: Literal[0, 3]) -> Iterator[list[str]]:
-    csv.field_size_limit(CELL_CHARACTERS)
+    csv.field_size_limit(_CELL_CHARACTERS)
     return csv.reader(text.splitlines(keepends=True), delimiter=delimiter, quoting=quoting, skipinitialspace=True)
 
 

@@ -22,18 +22,18 @@ from .decode import clean
 from .recognition import PAGES
 from .worker import SCANS, receive, send
 
-WORKER = "deep_research.core.reading.documents.worker"
+_WORKER = "deep_research.core.reading.documents.worker"
 WORKERS = 2
 CHILDREN = 4
 """Maximum number of child processes for web pages; several, since hostile pages may occupy some."""
-IDLE_SECONDS = 60.0
+_IDLE_SECONDS = 60.0
 """How long an idle child process is kept; starting one takes as long as parsing thirty pages."""
-TIMED_BYTES = 1_000_000
+_TIMED_BYTES = 1_000_000
 """The time limit of a file applies per chunk of this size, rounded up."""
-SCAN_FACTOR = 8
+_SCAN_FACTOR = 8
 """Time limit of a page with OCR, as a multiple of that of a file."""
-ENDING_SECONDS = 2.0
-NOTICE_SECONDS = 0.1
+_ENDING_SECONDS = 2.0
+_NOTICE_SECONDS = 0.1
 
 # Only these environment variables are passed to the child, so no keys or tokens.
 _ENVIRONMENT = (
@@ -62,7 +62,7 @@ class Parser:
         max_bytes: int,
         workers: int = WORKERS,
         today: str = "",
-        idle_seconds: float = IDLE_SECONDS,
+        idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
         """`today`: ISO date; later dates are not accepted as dates of files."""
         self.max_bytes = max_bytes
@@ -120,7 +120,7 @@ class Parser:
         while len(ended) < len(self._workers):
             try:
                 # A worker is returned once the thread that uses it has noticed that its child process is gone.
-                ended.append(self._idle.get(timeout=NOTICE_SECONDS))
+                ended.append(self._idle.get(timeout=_NOTICE_SECONDS))
             except queue.Empty:
                 for worker in self._workers:
                     if worker not in ended:
@@ -177,10 +177,10 @@ class _Worker:
         """Parse files in the child process. Raises `Unreadable` if it takes too long or exits."""
         if self._process is not None and self._process.poll() is not None:
             self.stop()
-        process = self._process = self._process or start_child(WORKER, str(self._idle_seconds))
+        process = self._process = self._process or start_child(_WORKER, str(self._idle_seconds))
         assert process.stdin and process.stdout
-        seconds = self._seconds * (1 + sum(len(file.data) for file in files) // TIMED_BYTES)
-        scan_seconds = SCAN_FACTOR * seconds
+        seconds = self._seconds * (1 + sum(len(file.data) for file in files) // _TIMED_BYTES)
+        scan_seconds = _SCAN_FACTOR * seconds
         headers = [{**file._asdict(), "data": len(file.data)} for file in files]
         request = {"seconds": seconds, "scan_seconds": scan_seconds, "files": headers}
         answers, scans = list[dict[str, Any]](), 0
@@ -229,7 +229,7 @@ class _Worker:
         if process is None:
             return
         try:
-            process.communicate(timeout=ENDING_SECONDS)
+            process.communicate(timeout=_ENDING_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

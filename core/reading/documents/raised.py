@@ -13,7 +13,7 @@ from itertools import pairwise
 RAISED, LOWERED, NOTE, END = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
 """Control characters (Unicode noncharacters). `NOTE` starts a definite reference to a note."""
 
-NEAR = 60
+_NEAR = 60
 """Number of characters of context before and after."""
 
 _SIGNS = re.compile(f"([{RAISED}{LOWERED}{NOTE}{END}])")
@@ -40,9 +40,9 @@ def settle(text: str, notes: Collection[str]) -> str:
         return text
     written, before = list[str](), ""
     for (sign, words), following in pairwise([*_pieces(text), ("", "")]):
-        behind = "" if following[0] else following[1][:NEAR]
+        behind = "" if following[0] else following[1][:_NEAR]
         written.append(_written(sign, " ".join(words.split()), before, behind, notes) if sign else words)
-        before = (before + written[-1])[-NEAR:]
+        before = (before + written[-1])[-_NEAR:]
     return "".join(written)
 
 

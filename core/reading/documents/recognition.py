@@ -21,18 +21,18 @@ PAGES, WEB_PAGES = 100, 10
 """Maximum number of pages to recognise in a user's file, and in a file from the web."""
 SIDE = 3508
 """Maximum pixels of the longer side (A4 at 300 dpi); larger pictures are scaled down."""
-SMALLEST_SIDE = 1280
+_SMALLEST_SIDE = 1280
 """Minimum pixels of the longer side; smaller pictures are scaled up, because screenshots have small letters."""
-DETECTED_SIDE = 1280
+_DETECTED_SIDE = 1280
 """Pixels of the longer side for line detection; the lines are read at full size."""
-MOST_RATIO = 16
+_MOST_RATIO = 16
 """Maximum ratio of width to height of a line segment; the model misses text in longer ones."""
-FEWEST_LETTERS = 0.4
+_FEWEST_LETTERS = 0.4
 """Minimum letters per width of one line height; fewer mean that the model does not know the script."""
-UNSURE, UNREAD = 0.85, 0.5
+_UNSURE, _UNREAD = 0.85, 0.5
 """Mean confidence below which a page is reported as uncertain, and below which it counts as not read."""
-UPSIDE_DOWN = "180"
-NOT_INSTALLED = 'recognising text needs RapidOCR: pip install ".[ocr]" in the checkout of deep_research'
+_UPSIDE_DOWN = "180"
+_NOT_INSTALLED = 'recognising text needs RapidOCR: pip install ".[ocr]" in the checkout of deep_research'
 
 
 class Recogniser:
@@ -60,12 +60,12 @@ class Recogniser:
         try:
             models = load_models()
         except ImportError:
-            return self.miss(number, NOT_INSTALLED)
+            return self.miss(number, _NOT_INSTALLED)
         self._count += 1
         text, confidence = _recognised(_as_array(draw()), models)
-        if text and confidence < UNREAD:
+        if text and confidence < _UNREAD:
             return self.miss(number, "the text cannot be recognised, perhaps because of its script")
-        if text and confidence < UNSURE:
+        if text and confidence < _UNSURE:
             self._unsure.append(number)
         return text
 
@@ -79,7 +79,7 @@ class Recogniser:
         if not self._missed:
             return None
         reason = "; ".join(self._missed)
-        return Unreadable("not installed" if NOT_INSTALLED in self._missed else "no text", f"it is a scan; {reason}")
+        return Unreadable("not installed" if _NOT_INSTALLED in self._missed else "no text", f"it is a scan; {reason}")
 
     def note(self) -> str:
         """Return a note on pages that were not read or whose text is uncertain; empty if there are none."""
@@ -115,7 +115,7 @@ def load_models() -> Any:
     # Name the package's model files, because RapidOCR would download any that are not named.
     files = {f"{part}.model_path": str(min(models.glob(f"*_{part.lower()}_*.onnx"))) for part in ("Det", "Rec", "Cls")}
     threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
-    size = {"Det.limit_type": "max", "Det.limit_side_len": DETECTED_SIDE}
+    size = {"Det.limit_type": "max", "Det.limit_side_len": _DETECTED_SIDE}
     return rapidocr.RapidOCR(params={"Global.log_level": "critical", **files, **threads, **size})
 
 
@@ -131,7 +131,7 @@ def _as_array(picture: Image) -> numpy.ndarray:
         picture = picture.convert("RGBA")
         picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
     longer = max(picture.size)
-    scale = SIDE / longer if longer > SIDE else 2 if longer < SMALLEST_SIDE else 1
+    scale = SIDE / longer if longer > SIDE else 2 if longer < _SMALLEST_SIDE else 1
     if scale != 1:
         width, height = (max(1, round(side * scale)) for side in picture.size)
         picture = picture.resize((width, height), Image.Resampling.LANCZOS)
@@ -152,7 +152,7 @@ def _recognised(pixels: numpy.ndarray, models: Any) -> tuple[str, float]:
     pieces = [_pieces(crop) for crop in crops]
     images = [image for line in pieces for image in line]
     labels = [label for label, _ in models.cls_and_rotate(images)[1].cls_res]
-    is_upside_down = labels.count(UPSIDE_DOWN) * 2 > len(labels)
+    is_upside_down = labels.count(_UPSIDE_DOWN) * 2 > len(labels)
     if is_upside_down:
         images = [numpy.ascontiguousarray(numpy.rot90(image, 2)) for image in images]
     read = models.recognize_txt(images)
@@ -160,7 +160,7 @@ def _recognised(pixels: numpy.ndarray, models: Any) -> tuple[str, float]:
     sure = sum(
         size * float(score)
         for text, score, size in zip(read.txts, read.scores, squares, strict=True)
-        if sum(map(len, text.split())) >= FEWEST_LETTERS * size
+        if sum(map(len, text.split())) >= _FEWEST_LETTERS * size
     )
     texts = iter(read.txts)
     lines = []
@@ -189,7 +189,7 @@ def _pieces(crop: numpy.ndarray) -> Sequence[numpy.ndarray]:
     import numpy
 
     height, width = crop.shape[:2]
-    count = -(-width // (MOST_RATIO * height))
+    count = -(-width // (_MOST_RATIO * height))
     if count == 1:
         return [crop]
     grey = crop.min(axis=2).astype(int)

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from ..records import TEXT_CHARACTERS
 
-MOST_COLUMNS = 64
-MOST_REPEATED = 50_000
+_MOST_COLUMNS = 64
+_MOST_REPEATED = 50_000
 """Maximum number of extra cells made when a table's merged cells are expanded."""
-MOST_HEADINGS = 4
-PIECE_CHARACTERS = 1000
-LONG_HEADER = 400
+_MOST_HEADINGS = 4
+_PIECE_CHARACTERS = 1000
+_LONG_HEADER = 400
 """Maximum length of a table header that is repeated."""
-DIGITS = 14
+_DIGITS = 14
 """Significant digits of a computed number."""
 _FIGURE = re.compile(r"\d")
 _DIGITS_MEET = re.compile(r"(?<=\d)\s*\n\s*(?=\d)")
@@ -89,7 +89,7 @@ def up_to_limit(blocks: Iterable[str]) -> Iterator[str]:
 
 def shown_number(number: float) -> str:
     """Format a number without binary rounding errors."""
-    return f"{number:.{DIGITS}g}"
+    return f"{number:.{_DIGITS}g}"
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -105,7 +105,7 @@ def table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     piece = top
     for row in filled[1:]:
         line = _line(row)
-        if len(top) <= LONG_HEADER and len(piece) > len(top) and len(piece) + len(line) > PIECE_CHARACTERS:
+        if len(top) <= _LONG_HEADER and len(piece) > len(top) and len(piece) + len(line) > _PIECE_CHARACTERS:
             yield piece
             piece = top
         piece += f"\n{line}"
@@ -137,7 +137,7 @@ def _header_and_body(grid: list[list[Cell]], width: int) -> tuple[list[str], lis
     if any(cell.columns > 1 for cell in first):
         has_figures = any(_FIGURE.search(cell.text) for cell in second if cell not in first)
         depth = max(depth, 1 if has_figures else 2, *(cell.rows for cell in first))
-    depth = min(max(depth, 1), MOST_HEADINGS, max(len(grid) - 1, 1))
+    depth = min(max(depth, 1), _MOST_HEADINGS, max(len(grid) - 1, 1))
     columns = ([row[index].text for row in grid[:depth] if index < len(row)] for index in range(width))
     return [" / ".join(dict.fromkeys(filter(None, column))) for column in columns], grid[depth:]
 
@@ -145,13 +145,13 @@ def _header_and_body(grid: list[list[Cell]], width: int) -> tuple[list[str], lis
 def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Expand merged cells."""
     grid = [dict[int, Cell]() for _ in rows]
-    room = MOST_REPEATED
+    room = _MOST_REPEATED
     for line, row in enumerate(rows):
         column = 0
         for cell in row:
             while column in grid[line]:
                 column += 1
-            columns, height = max(1, min(cell.columns, MOST_COLUMNS)), max(1, min(cell.rows, len(rows) - line))
+            columns, height = max(1, min(cell.columns, _MOST_COLUMNS)), max(1, min(cell.rows, len(rows) - line))
             room -= columns * height - 1
             columns, height = (columns, height) if room >= 0 else (1, 1)
             kept = cell._replace(columns=columns, rows=height)

@@ -25,17 +25,17 @@ from .parse_text import TITLE_CHARACTERS, plain_title
 from .raised import notes_of, settle
 from .recognition import PAGES, WEB_PAGES, Recogniser
 
-MEMORY_BYTES = 1_000_000_000
-SCAN_BYTES = 2_500_000_000
+_MEMORY_BYTES = 1_000_000_000
+_SCAN_BYTES = 2_500_000_000
 """Memory limit of a process with OCR models."""
-JSON_BYTES = 20_000_000
+_JSON_BYTES = 20_000_000
 """Size limit of JSON, which cannot be truncated like other texts."""
-WHOLE: frozenset[Kind] = frozenset({"json", "notebook"})
-BINARY: frozenset[Kind] = frozenset({"docx", "pptx", "xlsx", "epub", "email", "opendocument"})
-SCANNED: frozenset[Kind] = frozenset({"pdf", "image"})
+_WHOLE: frozenset[Kind] = frozenset({"json", "notebook"})
+_BINARY: frozenset[Kind] = frozenset({"docx", "pptx", "xlsx", "epub", "email", "opendocument"})
+_SCANNED: frozenset[Kind] = frozenset({"pdf", "image"})
 """Kinds that may need OCR."""
-RECORDS: frozenset[Kind] = frozenset({"json", "jsonl"})
-TABLES: frozenset[Kind] = frozenset({"csv", "xlsx"})
+_RECORDS: frozenset[Kind] = frozenset({"json", "jsonl"})
+_TABLES: frozenset[Kind] = frozenset({"csv", "xlsx"})
 """Kinds in which a date in a row is not the file's date; text above a table is about the file."""
 
 _MODULES: dict[Kind, str] = {"csv": "text", "jsonl": "json", "markdown": "text", "notebook": "json", "rst": "text"}
@@ -95,7 +95,7 @@ def parse(
         return _page(shown, name, address, today)
     title = plain_title(clean(extract.title))
     title = title if len(title) <= TITLE_CHARACTERS else ""
-    beginning = "" if kind in RECORDS else shown.text.partition("|")[0] if kind in TABLES else shown.text
+    beginning = "" if kind in _RECORDS else shown.text.partition("|")[0] if kind in _TABLES else shown.text
     found = dated(title, PurePath(name).name, beginning, today)
     if extract.date:
         found = found._replace(date=extract.date, date_kind=extract.date_kind or "document")
@@ -133,12 +133,12 @@ def _parse_kind(
         return parser(data, charset, address, keeps_links=keeps_links)
     if kind == "docx":
         return parser(data, keeps_links=keeps_links)
-    if kind in SCANNED:
+    if kind in _SCANNED:
         return parser(data, Recogniser(WEB_PAGES if address else PAGES, on_scan))
-    if kind in BINARY:
+    if kind in _BINARY:
         return parser(data)
-    most = JSON_BYTES if kind in WHOLE else TEXT_BYTES
-    if kind in WHOLE and len(data) > most:
+    most = _JSON_BYTES if kind in _WHOLE else TEXT_BYTES
+    if kind in _WHOLE and len(data) > most:
         raise Unreadable("too large", f"its {len(data)} bytes of {kind} are more than {most}")
     return parser(clean(decode(data, charset, most)))._replace(is_cut=len(data) > most)
 
@@ -180,7 +180,7 @@ def main() -> None:
     with suppress(ImportError, ValueError, OSError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, SCAN_BYTES))
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _SCAN_BYTES))
     idle_seconds = float(sys.argv[1]) if len(sys.argv) > 1 else threading.TIMEOUT_MAX
     while True:
         idle = threading.Timer(idle_seconds, os._exit, (0,))

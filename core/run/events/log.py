@@ -1,6 +1,6 @@
 """The log of one question: its packets, kept in the thread's store for `show` and for clients that reconnect.
 
-Packets are written in parts, `FLUSH_SECONDS` after they were emitted; parts never change. A killed run loses its last
+Packets are written in parts, `_FLUSH_SECONDS` after they were emitted; parts never change. A killed run loses its last
 packets, but nodes that run again on resumption emit theirs again.
 """
 
@@ -23,17 +23,17 @@ from ..logs import log_failure
 from ..store.pages import Pages, announce, page_namespace, pages_of
 from .packets import Packet
 
-FAILURE = "failure"
+_FAILURE = "failure"
 """Name of the note with the reason why the last run on a thread failed."""
-FLUSH_SECONDS = 0.5
+_FLUSH_SECONDS = 0.5
 """Seconds after which emitted packets are stored."""
-READ_AT_ONCE = 64
+_READ_AT_ONCE = 64
 """Parts read in one batch."""
-PASSING = frozenset(
+_PASSING = frozenset(
     {"call_continued", "call_delayed", "call_finished", "chat_heartbeat", "documents_indexed", "elapsed_time"}
 )
 """Types of packets that are not logged: costs are in the state, the others matter only while they happen."""
-STARTS = frozenset(
+_STARTS = frozenset(
     {
         "activity",
         "deep_research_plan_start",
@@ -70,11 +70,11 @@ class Log:
         self._tasks = set[asyncio.Task[None]]()
 
     def append(self, packet: Data) -> None:
-        """Add a packet, with the current Unix time as `at`; it is stored `FLUSH_SECONDS` later."""
+        """Add a packet, with the current Unix time as `at`; it is stored `_FLUSH_SECONDS` later."""
         if not self._waiting or not _continued(self._waiting[-1], packet):
             self._waiting.append({**packet, "at": round(time.time(), 1)})
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._start)
+            self._timer = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._start)
 
     async def flush(self) -> None:
         """Store all waiting packets, and wait until they are stored."""
@@ -125,7 +125,7 @@ class Emitter:
     def emit(self, *packets: Packet) -> None:
         """Emit packets in this order."""
         for packet in packets:
-            is_logged = self._log is not None and packet.type not in PASSING
+            is_logged = self._log is not None and packet.type not in _PASSING
             if not (self.has_listener or is_logged):
                 continue
             data: Data = packet.model_dump(mode="json")
@@ -167,12 +167,12 @@ async def _note_failure(pages: Pages, failure: str) -> None:
     # An unusable store may be the very reason for the failure.
     with suppress(DatabaseUnusable):
         if failure != await read_failure(pages):
-            await pages.note({FAILURE: {"words": failure}})
+            await pages.note({_FAILURE: {"words": failure}})
 
 
 async def read_failure(pages: Pages) -> str:
     """Return why the last run on a thread failed; empty if it succeeded."""
-    return str((await pages.read_note(FAILURE) or {}).get("words", ""))
+    return str((await pages.read_note(_FAILURE) or {}).get("words", ""))
 
 
 async def read_log(pages: Pages, question_id: str) -> list[Data]:
@@ -211,7 +211,7 @@ def _settled(parts: Iterable[list[Data]]) -> list[Data]:
             if kept and kept[-1]["placement"]["turn_index"] > turn:
                 # Turns only grow, so a node of an earlier turn runs again: later packets are obsolete.
                 kept = [known for known in kept if known["placement"]["turn_index"] <= turn]
-            if packet["type"] in STARTS:
+            if packet["type"] in _STARTS:
                 kept = _without_block(kept, packet)
             # The run went on after a pause that a `stop` packet announced.
             kept = [*kept[:-1], packet] if kept and kept[-1]["type"] == "stop" else [*kept, packet]
@@ -244,8 +244,8 @@ def _continued(last: Data, packet: Data) -> bool:
 
 async def _parts(pages: Pages, question_id: str, start: int = 0) -> list[list[Data]]:
     parts = list[list[Data]]()
-    for first in count(start, READ_AT_ONCE):
-        notes = await pages.read_notes([_name(question_id, part) for part in range(first, first + READ_AT_ONCE)])
+    for first in count(start, _READ_AT_ONCE):
+        notes = await pages.read_notes([_name(question_id, part) for part in range(first, first + _READ_AT_ONCE)])
         parts += [note["packets"] for note in notes if note]
         if not all(notes):
             break

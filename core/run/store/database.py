@@ -21,12 +21,12 @@ from .serializer import code_version
 from .sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, unusable
 
 FILE_NAME = "runs.sqlite"
-POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
+_POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
 """Scheme of a PostgreSQL address, with or without SQLAlchemy's driver."""
 _SCHEME = re.compile(r"([a-z][\w+.-]+)://", re.IGNORECASE)
 _SQLITE_ERRORS = (sqlite3.Error, ValueError)
 """Errors of a damaged file; a ValueError if a name is not valid text."""
-APPLICATION_ID = 0x44525331
+_APPLICATION_ID = 0x44525331
 """Marks our databases in the file's header."""
 LAYOUT = 1
 """Layout version in the file's header."""
@@ -51,7 +51,7 @@ def resolve_location(name: str | Path) -> Path | str:
     Raises `DatabaseUnusable` for another kind of database, and for a path into a missing folder: only the data folder
     is created, since any other path may be mistyped.
     """
-    if isinstance(name, str) and (known := POSTGRESQL.match(name)):
+    if isinstance(name, str) and (known := _POSTGRESQL.match(name)):
         return f"postgresql://{name[known.end() :]}"
     if isinstance(name, str) and (other := _SCHEME.match(name)):
         # The rest may hold a password.
@@ -177,8 +177,8 @@ def _prepare(path: Path) -> None:
             if not tables and not known:
                 connection.execute(f"PRAGMA user_version = {LAYOUT}")
                 # Written last: after a kill before it, the file still counts as new.
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                known = APPLICATION_ID
+                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                known = _APPLICATION_ID
             layout = connection.execute("PRAGMA user_version").fetchone()[0]
         connection.close()
     except OSError as error:
@@ -187,7 +187,7 @@ def _prepare(path: Path) -> None:
         ) from error
     except _SQLITE_ERRORS as error:
         raise unusable(path, error) from error
-    if known != APPLICATION_ID:
+    if known != _APPLICATION_ID:
         raise DatabaseUnusable(f"{str(path)!r} is a database of another program (setting data_dir).")
     if layout != LAYOUT:
         age, remedy = ("newer", "update it") if layout > LAYOUT else ("much older", "use that version")

@@ -24,10 +24,10 @@ from ..concurrency import ShieldedTasks
 from ..errors import ThreadBusy
 from .pages import announce
 
-RENEWAL_SECONDS = 5.0
+_RENEWAL_SECONDS = 5.0
 EXPIRY_SECONDS = 60.0
 """Seconds after which a lease expires if not renewed; longer than any wait for the database."""
-HANDOVER_SECONDS = 2.0
+_HANDOVER_SECONDS = 2.0
 """Seconds to wait for an abandoned run of this process that is about to stop."""
 TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config, private because of its underscores
 """Config key for the owner of an existing lease that the run uses instead of taking its own."""
@@ -180,7 +180,7 @@ class Leases(ABC):
             lease.lose()
 
     async def _take(self, lease: Lease) -> None:
-        end, before = time.monotonic() + HANDOVER_SECONDS, ""
+        end, before = time.monotonic() + _HANDOVER_SECONDS, ""
         process = await asyncio.to_thread(_this_process)
         while not await self._shielded.do(self._write_taken(lease, process, before)):
             holder = await self._holder(lease.thread_id)
@@ -195,7 +195,7 @@ class Leases(ABC):
 
     async def _renew(self, lease: Lease) -> None:
         while not lease.is_lost:
-            await asyncio.sleep(RENEWAL_SECONDS)
+            await asyncio.sleep(_RENEWAL_SECONDS)
             # A database that accepts no writes now may accept them later.
             with suppress(self.errors):
                 if not await self._shielded.do(self._write_renewed(lease)):

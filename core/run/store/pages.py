@@ -26,13 +26,13 @@ OWNER = "langgraph_auth_user_id"
 """Key in `configurable`, and in the metadata of checkpoints, for the user of LangGraph's server."""
 LOCAL_USER = "local"
 """Owner of runs outside a server."""
-TEXT, PACKED = "text", "zlib"
+TEXT, _PACKED = "text", "zlib"
 """Keys of a text in a value: plain, and compressed (base64)."""
-PACKED_CHARACTERS = 1000
+_PACKED_CHARACTERS = 1000
 """Minimum length of texts that are compressed."""
-FAST = 1
+_FAST = 1
 """Compression level; takes a quarter of a millisecond for a page."""
-LONGEST_BYTES = 50_000_000
+_LONGEST_BYTES = 50_000_000
 """Maximum size of a decompressed text, against decompression bombs in a foreign database."""
 _REFERENCE = "text_hash"
 _locks = Locks()
@@ -157,19 +157,19 @@ def reference_to(call_id: str, content_hash: str) -> ToolMessage:
 def packed(op: PutOp) -> PutOp:
     """Return the operation with a long text compressed."""
     text = (op.value or {}).get(TEXT)
-    if op.value is None or not isinstance(text, str) or len(text) < PACKED_CHARACTERS:
+    if op.value is None or not isinstance(text, str) or len(text) < _PACKED_CHARACTERS:
         return op
-    packed = base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), FAST)).decode()
-    return op._replace(value={**{name: value for name, value in op.value.items() if name != TEXT}, PACKED: packed})
+    packed = base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), _FAST)).decode()
+    return op._replace(value={**{name: value for name, value in op.value.items() if name != TEXT}, _PACKED: packed})
 
 
 def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
     """Decode a stored value; an unreadable one becomes `{DAMAGED: file}`, so that its batch does not fail."""
     try:
         value = json.loads(stored)
-        if PACKED in value:
+        if _PACKED in value:
             opened = zlib.decompressobj()
-            text = opened.decompress(base64.b64decode(value.pop(PACKED)), LONGEST_BYTES)
+            text = opened.decompress(base64.b64decode(value.pop(_PACKED)), _LONGEST_BYTES)
             value[TEXT] = text.decode("utf-8", "surrogatepass")
     except (ValueError, TypeError, zlib.error):
         value = None

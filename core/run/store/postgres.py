@@ -28,14 +28,14 @@ from .pages import TEXT, packed, unpacked
 from .saver import CheckpointKey, Dialect, RunSaver, config_of
 from .serializer import StrictSerializer
 
-CONNECT_SECONDS = 10
-CONNECTIONS = 8
+_CONNECT_SECONDS = 10
+_CONNECTIONS = 8
 """Maximum connections of a process; a run needs one for a few milliseconds at a time."""
-WAIT_SECONDS = 30.0
+_WAIT_SECONDS = 30.0
 """Seconds to wait for a connection."""
-SETUP_LOCK = 0x44525331
+_SETUP_LOCK = 0x44525331
 """Number of the advisory lock for creating the tables."""
-SETUP_SECONDS = 0.1
+_SETUP_SECONDS = 0.1
 """Seconds between attempts to get that lock."""
 
 _LEASES = """
@@ -106,14 +106,14 @@ async def _pool_of(address: str) -> AsyncIterator[Pool]:
 async def _open_pool(address: str) -> Pool:
     # As LangGraph connects, but without automatically prepared statements, which do not work through a pooler.
     settings: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
-    settings["connect_timeout"] = CONNECT_SECONDS
+    settings["connect_timeout"] = _CONNECT_SECONDS
     async with await psycopg.AsyncConnection.connect(address, **settings) as connection:
         await _set_up(connection)
     pool: Pool = AsyncConnectionPool(
         address,
         min_size=1,
-        max_size=CONNECTIONS,
-        timeout=WAIT_SECONDS,
+        max_size=_CONNECTIONS,
+        timeout=_WAIT_SECONDS,
         kwargs=settings,
         check=AsyncConnectionPool.check_connection,
         open=False,
@@ -125,8 +125,8 @@ async def _open_pool(address: str) -> Pool:
 async def _set_up(connection: psycopg.AsyncConnection[DictRow]) -> None:
     # Waiting inside the statement would hold a snapshot, and the other process's CREATE INDEX would wait for its end.
     query = "SELECT pg_try_advisory_lock(%s) AS is_ours"
-    while not (row := await (await connection.execute(query, (SETUP_LOCK,))).fetchone()) or not row["is_ours"]:
-        await asyncio.sleep(SETUP_SECONDS)
+    while not (row := await (await connection.execute(query, (_SETUP_LOCK,))).fetchone()) or not row["is_ours"]:
+        await asyncio.sleep(_SETUP_SECONDS)
     await AsyncPostgresSaver(connection).setup()
     await AsyncPostgresStore(connection).setup()
     await connection.execute(_LEASES)

@@ -52,7 +52,7 @@ SELECT thread_id, checkpoint_ns, checkpoint_id FROM doomed
 EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM needed
 """
 _OF_THREAD = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
-PARENTS_CUT = """
+_PARENTS_CUT = """
 UPDATE checkpoints SET parent_checkpoint_id = NULL
 WHERE parent_checkpoint_id IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM checkpoints AS above WHERE above.thread_id = checkpoints.thread_id
@@ -286,7 +286,7 @@ class RunSaver(BaseCheckpointSaver[str]):
         await self.change(
             (f"DELETE FROM {checkpoints} {condition}", keys),  # noqa: S608 - constants
             (f"DELETE FROM {writes} {condition}", keys),  # noqa: S608 - constants
-            (f"{PARENTS_CUT} AND thread_id = ?", {(key.thread_id,) for key in keys}),
+            (f"{_PARENTS_CUT} AND thread_id = ?", {(key.thread_id,) for key in keys}),
         )
 
     async def _readable(self, thread: str, reading: Awaitable[Value]) -> Value:
