@@ -1,9 +1,9 @@
-# Python 3.11 or newer and make are all that is needed; the first run makes .venv.
+# Needs only Python 3.11 or newer and make; the first run creates .venv.
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-newest check format docs bench lock clean install install-dev
 export PYTHON
-# Tests start hundreds of commands, and pytest rewrites each test: without bytecode all of it would be compiled anew.
+# Tests start hundreds of commands; without bytecode files each of them would compile everything again.
 export PYTHONDONTWRITEBYTECODE =
 
 UV ?= uv
@@ -19,11 +19,11 @@ demo: install ## Show a run on example documents: no key, no network
 
 BYTECODE = .venv/bin/python -m compileall -q -x '/\.' .
 
-test: install-dev ## Run the tests but the long ones (two and a half minutes on two cores)
+test: install-dev ## Run the tests, without the slow ones
 	@$(BYTECODE)
 	@.venv/bin/pytest -q -m "not slow"
 
-test-all: install-dev ## Run all tests, as CI does: also kills at every point, random machines, real browsers
+test-all: install-dev ## Run all tests, as CI does, with kills at every point, random state machines and real browsers
 	@$(BYTECODE)
 	@.venv/bin/pytest -q
 
@@ -31,21 +31,21 @@ test-newest: ## Run `make test` with the newest packages that pyproject.toml all
 	@$(NEEDS_UV)
 	@UV="$(UV)" sh .ci/newest -m "not slow"
 
-check: install-dev ## Check format, style, types and tests but the long ones
+check: install-dev ## Check format, style and types, and run the tests, without the slow ones
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
 	@$(BYTECODE)
 	@.venv/bin/pytest -q -m "not slow"
 
-format: install-dev ## Put the code into its format
+format: install-dev ## Format the code
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-docs: install-dev ## Rewrite what the docs take from the code: settings, limits, commands, packets, drawings, the demo's report
+docs: install-dev ## Regenerate the parts of the docs that come from the code: settings, limits, commands, packets, drawings, the demo's report
 	@.venv/bin/python extras/docs/generated_docs.py
 
-bench: install-dev ## Measure whole runs on fake servers, then index and search on 100 000 made-up documents (half an hour, 2 GB)
+bench: install-dev ## Measure whole runs on fake servers, then index and search over 100,000 generated documents (half an hour, 2 GB)
 	@.venv/bin/python -m deep_research_bench wire
 	@.venv/bin/python -m deep_research_bench index
 

@@ -35,8 +35,8 @@ def run_script(script: str, folder: Path) -> str:
 def test_the_page_on_security_says_what_is_defended_what_is_not_and_where_to_report() -> None:
     page = (ROOT / "SECURITY.md").read_text("utf-8")
     parts = {part.partition("\n")[0]: part for part in page.split("\n## ")[1:]}
-    assert list(parts) == ["Reporting", "What is defended", "What is not"]
-    assert "in private" in parts["Reporting"]
+    assert list(parts) == ["Reporting", "What is defended", "What is not defended"]
+    assert "privately" in parts["Reporting"]
 
 
 def test_links_lead_to_files_and_headings_that_exist() -> None:

@@ -56,7 +56,7 @@ from deep_research.state import ResearchState
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "runs"
 FOLDER = Path("/tmp/deep-research-frozen")
-"""Where documents stand on each machine: the ids of what is learned rest on their addresses."""
+"""Fixed folder of the documents, because the ids of learnings depend on their addresses."""
 ASKING = "asking"
 """Name of the task that ends where a run is killed."""
 WIDTH = 118
