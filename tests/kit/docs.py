@@ -35,7 +35,8 @@ def commands() -> Iterator[tuple[str, str]]:
     for page in PAGES:
         for kind, text in _blocks(page):
             if kind == "sh":
-                yield from ((_name(page), line) for line in text.splitlines())
+                lines = text.replace("\\\n", "").splitlines()
+                yield from ((_name(page), line) for line in lines)
 
 
 def broken_links() -> list[str]:
