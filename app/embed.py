@@ -34,10 +34,9 @@ from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, sto
 from ..core.run.events.log import flush
 from ..core.run.logs import log_failure
 from ..core.run.settings import read_context, with_configurable
-from ..core.run.store.attachments import attachments_folder, delete_files
 from ..core.run.store.database import Database, open_database, resolve_location
 from ..core.run.store.lease import TOKEN, Lease
-from ..core.run.store.pages import Pages
+from ..core.run.store.pages import Pages, attachments_folder, delete_files
 from ..core.run.store.saver import usable_saver
 from ..core.run.store.serializer import code_version
 from ..core.run.tracing import is_traced, tracing_if, untraced, without_tracers

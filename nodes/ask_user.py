@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 
 from ..core.models.resolve import settings_of
 from ..core.run.context import Context
-from ..core.run.conversation import latest_of
+from ..core.run.conversation import mark_of
 from ..core.writing.answers import ask, end_run, request
 from ..state import ResearchState, StateUpdate
 
@@ -21,7 +21,7 @@ _MEANING = {
 
 async def ask_user(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
     """Pause until the user answers, continues without an answer, or stops the run."""
-    question = latest_of("clarification", state.messages)
+    question = next(message.text for message in reversed(state.messages) if mark_of(message) == "clarification")
     form = request("clarification", _MEANING, question, ("approve", "reject", "respond"))
     asked = {"type": "clarification", "question": question, **form}
     answer = ask(asked, settings_of(runtime).limits.question_characters)

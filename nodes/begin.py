@@ -38,8 +38,7 @@ from ..core.run.conversation import (
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.run.spending import check_account
-from ..core.run.store.attachments import attachments_folder, thread_folder
-from ..core.run.store.pages import pages_of
+from ..core.run.store.pages import attachments_folder, pages_of, thread_folder
 from ..core.run.store.serializer import code_version
 from ..core.run.tracing import tracing_notices
 from ..core.writing.answers import UserDecision, reviewed

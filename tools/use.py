@@ -20,8 +20,7 @@ from ..core.run.events.call import tool_call_packets, tool_result_packets
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import Placement
 from ..core.run.limits import Limits
-from ..core.run.logs import log_failure
-from ..core.run.secrets import Secrets
+from ..core.run.logs import Secrets, log_failure
 from ..core.run.spending import Bill, total
 from ..core.run.store.pages import Pages, text_hash
 from ..core.run.tracing import traced_tool

@@ -20,8 +20,7 @@ from ..run.concurrency import in_thread
 from ..run.context import Context
 from ..run.conversation import FileBlock, attached_to, blocks_of, with_attached
 from ..run.limits import Limits
-from ..run.store.attachments import ATTACHMENTS, attachments_folder, thread_folder
-from ..run.store.pages import Pages
+from ..run.store.pages import ATTACHMENTS, Pages, attachments_folder, thread_folder
 from .folder import NOT_IN_NAMES
 
 NEW = "new"

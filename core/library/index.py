@@ -16,7 +16,7 @@ from ..reading.records import KINDS, kind_of_file
 from ..records.sources import DOCUMENT_SCHEME, DateKind
 from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
-from ..run.store.attachments import INDEX_FILE, attachments_folder
+from ..run.store.pages import INDEX_FILE, attachments_folder
 from .folder import NOT_IN_NAMES, LeftOut
 from .index_file import NEW, connect, discard, settle, shared, text_of, usable
 from .index_search import MOST, IndexReader

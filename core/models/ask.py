@@ -19,8 +19,7 @@ from ..run.context import Context
 from ..run.conversation import clean, mark_of
 from ..run.errors import UserMistake
 from ..run.events.call import CallEvents
-from ..run.logs import log_failure
-from ..run.secrets import Secrets
+from ..run.logs import Secrets, log_failure
 from ..run.transcripts import (
     BROKEN,
     CHARACTERS_PER_TOKEN,

@@ -84,7 +84,7 @@ class ResearcherInput(TypedDict):
     task: Task
 
 
-class ResearcherOutput(TypedDict):
+class ResearcherOutput(TypedDict, total=False):
     """Output of the researcher subgraph: everything it writes back to the run."""
 
     findings: dict[str, Finding]
@@ -193,7 +193,15 @@ class StepState:
         return {key: number for number, key in enumerate(self.keys, 1)}
 
 
-class BranchUpdate(TypedDict, total=False):
+class StepOutput(ResearcherOutput, total=False):
+    """Output of the step subgraph: everything it writes back to the run."""
+
+    outcomes: dict[str, StepOutcome]
+    learnings: dict[str, Learning]
+    memory: dict[str, Observation]
+
+
+class BranchUpdate(StepOutput, total=False):
     """State update of a node in either subgraph."""
 
     notes: list[list[AnyMessage]]
@@ -220,12 +228,6 @@ class BranchUpdate(TypedDict, total=False):
     actions: list[Action]
     failures: list[str]
     iterations: list[Iteration]
-    sources: dict[str, Source]
-    learnings: dict[str, Learning]
-    memory: dict[str, Observation]
-    spending: dict[str, Spent]
-    findings: dict[str, Finding]
-    outcomes: dict[str, StepOutcome]
 
 
 class StepInput(TypedDict):
@@ -234,17 +236,6 @@ class StepInput(TypedDict):
     given: list[StepTask]
     seconds: float
     """Seconds spent waiting for a slot."""
-
-
-class StepOutput(TypedDict):
-    """Output of the step subgraph: everything it writes back to the run."""
-
-    findings: dict[str, Finding]
-    outcomes: dict[str, StepOutcome]
-    learnings: dict[str, Learning]
-    memory: dict[str, Observation]
-    sources: dict[str, Source]
-    spending: dict[str, Spent]
 
 
 def failure_reason(failed: Failed) -> str:

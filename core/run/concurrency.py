@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Hashable, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
@@ -74,9 +74,17 @@ class Threads:
     async def run(self, work: Callable[[], Value]) -> Value:
         """Run the work in a free thread with the caller's context; returns its result or raises its error."""
         future: Future[Value] = Future()
-        in_context = partial(contextvars.copy_context().run, work)
+        context = contextvars.copy_context()
+
+        def finish() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(context.run(work))
+                except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
+                    future.set_exception(error)
+
         with self._work:
-            self._tasks.append(lambda: _finish(future, in_context))
+            self._tasks.append(finish)
             needs_thread = self._idle < len(self._tasks) and self._running < self._limit
             self._running += needs_thread
             self._work.notify()
@@ -103,15 +111,6 @@ _all_work = Threads("work", 64)
 async def in_thread(work: Callable[[], Value]) -> Value:
     """Run the work in a daemon thread; returns its result or raises its error."""
     return await _all_work.run(work)
-
-
-def _finish(future: Future[Value], work: Callable[[], Value]) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        future.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
-        future.set_exception(error)
 
 
 class ShieldedTasks:

@@ -152,14 +152,7 @@ class Settings(TypedDict, total=False):
 class Context(KnownNames, BaseSettings):
     """Settings of a run; each can also be set by `DEEP_RESEARCH_<NAME>`, which arguments override."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=ENVIRONMENT_PREFIX,
-        env_ignore_empty=True,
-        extra="forbid",
-        frozen=True,
-        use_attribute_docstrings=True,
-        title="Settings",
-    )
+    model_config = SettingsConfigDict(env_prefix=ENVIRONMENT_PREFIX, env_ignore_empty=True, title="Settings")
 
     models: Model | dict[Role, Model] | None = Field(default=None, title="Models")
     """One model for all roles, or one per role: a name such as `openai:NAME` or `extractive`, or a chat model instance.

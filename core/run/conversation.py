@@ -49,11 +49,6 @@ def last_mark(messages: Sequence[AnyMessage]) -> str:
     return next((mark_of(message) for message in reversed(messages) if isinstance(message, AIMessage)), "")
 
 
-def latest_of(mark: str, messages: Sequence[AnyMessage]) -> str:
-    """Return the text of the latest assistant message of this kind."""
-    return next((message.text for message in reversed(messages) if mark_of(message) == mark), "")
-
-
 def entry_of(messages: Sequence[AnyMessage], run: Run) -> Entry:
     """Classify the latest message by the assistant message before it and the status of the run."""
     mark = last_mark(messages)

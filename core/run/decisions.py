@@ -62,9 +62,17 @@ def decide(
             return give_up(progress, {}, is_done)
         return Order("again", _nudged(progress, _ACT), {})
     if tool_names.GENERATE_REPORT in names:
-        return _report(calls, progress, has_findings)
+        if has_findings or _RESEARCH_FIRST in progress.nudges:
+            answers = _all(calls, _NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED})
+            asked = next(call for call in calls.accepted if call.name == tool_names.GENERATE_REPORT)
+            return Order("report", progress, answers, missing=missing_in(asked.arguments))
+        answers = _all(calls, _RESEARCH_ALONE, {tool_names.GENERATE_REPORT: _NOTHING_RESEARCHED})
+        return Order("again", _nudged(progress, _RESEARCH_FIRST), answers)
     if tool_names.THINK_TOOL in names:
-        return _think(calls, progress, limits, is_done)
+        if progress.thinks >= limits.max_thinks:
+            return _mistaken(progress, _all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: _ACT_NOW}), limits, is_done)
+        progress = progress.model_copy(update={"thinks": progress.thinks + 1})
+        return Order("again", progress, _all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
     return _research(calls, progress, limits, is_done, has_findings)
 
 
@@ -80,22 +88,6 @@ def read_task(arguments: dict[str, Any]) -> str:
     """Return the task of a research call; empty if there is none."""
     task = arguments.get("task")
     return " ".join(task.split()) if isinstance(task, str) else ""
-
-
-def _report(calls: Calls, progress: Progress, has_findings: bool) -> Order:
-    if has_findings or _RESEARCH_FIRST in progress.nudges:
-        answers = _all(calls, _NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED})
-        asked = next(call for call in calls.accepted if call.name == tool_names.GENERATE_REPORT)
-        return Order("report", progress, answers, missing=missing_in(asked.arguments))
-    answers = _all(calls, _RESEARCH_ALONE, {tool_names.GENERATE_REPORT: _NOTHING_RESEARCHED})
-    return Order("again", _nudged(progress, _RESEARCH_FIRST), answers)
-
-
-def _think(calls: Calls, progress: Progress, limits: Limits, is_done: bool) -> Order:
-    if progress.thinks >= limits.max_thinks:
-        return _mistaken(progress, _all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: _ACT_NOW}), limits, is_done)
-    progress = progress.model_copy(update={"thinks": progress.thinks + 1})
-    return Order("again", progress, _all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
 
 
 def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, has_findings: bool) -> Order:
@@ -169,14 +161,18 @@ def choose_action(
         return NextAction(answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent)
     if not acting:
         may_think = state.thinks < limits.max_thinks
-        answers |= dict.fromkeys(
-            [call.id for call in calls.accepted], ACKNOWLEDGED if may_think else _CALL_ANOTHER_TOOL
-        )
-        answers |= calculated
+        thought = ACKNOWLEDGED if may_think else _CALL_ANOTHER_TOOL
+        answers |= {**{call.id: thought for call in calls.accepted}, **calculated}
         return NextAction(answers, iterations=0 if may_think else 1, thinks=state.thinks + may_think)
     first = acting[0]
-    same = [call for call in acting if _may_join(call, first)]
-    refusal_of_same = _ONE_POSITION if first.name in tool_names.OURS else _ONE_CALL
+    # Only our own tools accept lists for certain.
+    is_ours = first.name in tool_names.OURS
+    same = [
+        call
+        for call in acting
+        if call is first or (is_ours and call.name == first.name and _single(call) == _single(first))
+    ]
+    refusal_of_same = _ONE_POSITION if is_ours else _ONE_CALL
     answers |= {
         call.id: refusal_of_same if call.name == first.name else _ONE_KIND for call in acting if call not in same
     }
@@ -187,18 +183,17 @@ def choose_action(
         disputed = contradictions_in(first.arguments, state.numbered)
         missing = missing_in(first.arguments) or ()
         return NextAction(answers, is_finished=True, missing=missing, contradictions=disputed)
-    answers |= {call.id: MERGED for call in same[1:]}
-    request = ToolRequest(id=first.id, tool=first.name, arguments=_merged(same))
+    merged = dict(first.arguments)
+    for call in same[1:]:
+        answers[call.id] = MERGED
+        for name, value in call.arguments.items():
+            if isinstance(value, str | list | tuple):
+                merged[name] = [*_as_list(merged.get(name)), *_as_list(value)]
+    request = ToolRequest(id=first.id, tool=first.name, arguments=merged)
     made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))
     if made >= limits.max_repeats and not request.arguments.get("start"):
         return NextAction(answers | {first.id: _REPEATED.format(made=made)}, is_finished=True)
     return NextAction(answers, request)
-
-
-def _may_join(call: RunnableCall, first: RunnableCall) -> bool:
-    """Whether a call can be merged with the first; only our own tools accept lists for certain."""
-    is_like = call.name == first.name and call.name in tool_names.OURS and _single(call) == _single(first)
-    return call is first or is_like
 
 
 def _single(call: RunnableCall) -> dict[str, Any]:
@@ -208,17 +203,8 @@ def _single(call: RunnableCall) -> dict[str, Any]:
     }
 
 
-def _merged(calls: list[RunnableCall]) -> dict[str, Any]:
-    """Return the first call's arguments with the lists of all calls joined; a text counts as a list of one."""
-    merged = dict(calls[0].arguments)
-    for call in calls[1:]:
-        for name, value in call.arguments.items():
-            if isinstance(value, str | list | tuple):
-                merged[name] = [*_as_list(merged.get(name)), *_as_list(value)]
-    return merged
-
-
 def _as_list(value: Any) -> list[Any]:
+    """Return a list argument as it is, and a text as a list of one."""
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -51,6 +51,7 @@ def nearest(name: str, known: Iterable[str], before: str = "") -> str:
 class KnownNames(BaseModel):
     """Settings that reject an unknown name and suggest the most similar known one."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     noun: ClassVar[str] = "setting"
 
     @model_validator(mode="before")
@@ -70,14 +71,7 @@ class KnownNames(BaseModel):
 class Limits(KnownNames, BaseSettings):
     """Limits of a run; each can be set with `DEEP_RESEARCH_<NAME>` or `--limit NAME=VALUE`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=ENVIRONMENT_PREFIX,
-        env_ignore_empty=True,
-        extra="forbid",
-        frozen=True,
-        use_attribute_docstrings=True,
-        title="Limits",
-    )
+    model_config = SettingsConfigDict(env_prefix=ENVIRONMENT_PREFIX, env_ignore_empty=True, title="Limits")
     noun = "limit"
 
     max_cycles: int = Field(default=8, ge=2)
@@ -260,7 +254,6 @@ class Limits(KnownNames, BaseSettings):
         # At four characters a token, the pages of a call take at most a third of the window; each answer takes at
         # most an eighth.
         cut["pages_characters"] = min(self.pages_characters, window * 4 // 3)
-        cut["decision_tokens"] = min(self.decision_tokens, window // 8)
-        cut["form_tokens"] = min(self.form_tokens, window // 8)
-        cut["reasoning_tokens"] = min(self.reasoning_tokens, window // 8)
+        for name in ("decision_tokens", "form_tokens", "reasoning_tokens"):
+            cut[name] = min(getattr(self, name), window // 8)
         return self.model_copy(update=cut)

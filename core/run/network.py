@@ -47,11 +47,11 @@ def shown(proxy: str) -> str:
 
 def trusted_certificates() -> ssl.SSLContext:
     """Return a context with the environment's CA certificates, else the default ones; blocks briefly."""
-    return _read(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 @cache
-def _read(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     # Slow to import, and needed only if a server is called.
     import httpx
 

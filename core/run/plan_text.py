@@ -58,18 +58,11 @@ def join_plan(parts: PlanParts) -> str:
     return "\n\n".join(filter(None, (title, parts.steps, parts.checklist)))
 
 
-def checklist_of(requirements: Sequence[str]) -> str:
-    """Return the checklist of a plan as text; empty without requirements."""
-    items = "\n".join(f"- {' '.join(item.split())}" for item in requirements if item.strip())
-    return f"## {_CHECKLIST}\n\n{items}" if items else ""
-
-
 def read_plan(text: str, max_steps: int) -> Plan:
     """Parse a plan; the text stays as written unless it has more than `max_steps` steps."""
     parts = split_plan(text)
     steps = _items(parts.steps, _NUMBERED) or _items(parts.steps, _BULLET) or [" ".join(parts.steps.split())]
-    left_out = max(0, len(steps) - max_steps)
-    if left_out:
+    if left_out := max(0, len(steps) - max_steps):
         steps = steps[:max_steps]
         listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
         text = join_plan(parts._replace(steps=listed))
@@ -80,11 +73,16 @@ def read_plan(text: str, max_steps: int) -> Plan:
 
 def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence[str] = ()) -> str:
     """Return a typed plan for the user: a numbered line for each step, with its task and dependencies below."""
-    listed = "\n".join(
-        f"{number}. {step.title}\n   {' '.join(step.task.split())}{_remark(step)}"
-        for number, step in enumerate(steps, 1)
-    )
-    return join_plan(PlanParts(title, listed, checklist_of(requirements)))
+    entries: list[str] = []
+    for number, step in enumerate(steps, 1):
+        thought = "" if step.requires_search else "thought alone"
+        builds_on = f"builds on {', '.join(step.depends_on)}" if step.depends_on else ""
+        remarks = "; ".join(filter(None, (thought, builds_on)))
+        remark = f" ({remarks})" if remarks else ""
+        entries.append(f"{number}. {step.title}\n   {' '.join(step.task.split())}{remark}")
+    items = "\n".join(f"- {' '.join(item.split())}" for item in requirements if item.strip())
+    checklist = f"## {_CHECKLIST}\n\n{items}" if items else ""
+    return join_plan(PlanParts(title, "\n".join(entries), checklist))
 
 
 def read_steps(text: str, most: int) -> list[PlanStep]:
@@ -92,9 +90,17 @@ def read_steps(text: str, most: int) -> list[PlanStep]:
 
     A title with no task below it also becomes the task. Dependencies refer to the numbers in the text.
     """
+    # The number of each entry as written, and its lines; text before the list is also an entry.
+    entries: list[tuple[str, list[str]]] = []
+    for line in filter(str.strip, split_plan(text).steps.splitlines()):
+        found = _ENTRY.match(line)
+        if found or not entries:
+            entries.append((found.group(1) if found else "", [line[found.end() :].strip() if found else line.strip()]))
+        else:
+            entries[-1][1].append(line.strip())
     steps: list[PlanStep] = []
     ids: dict[str, str] = {}
-    for number, lines in _numbered(split_plan(text).steps)[:most]:
+    for number, lines in [entry for entry in entries if entry[1][0]][:most]:
         title, task = lines[0], " ".join(lines[1:]) or lines[0]
         remark = _REMARK.search(task)
         suffix = remark.group() if remark else ""
@@ -121,21 +127,3 @@ def _items(text: str, mark: re.Pattern[str]) -> list[str]:
         elif items and line.strip():
             items[-1] = f"{items[-1]} {line.strip()}"
     return items
-
-
-def _numbered(text: str) -> list[tuple[str, list[str]]]:
-    """Return the entries of a numbered list (number as written, lines); text before the list is also an entry."""
-    entries: list[tuple[str, list[str]]] = []
-    for line in filter(str.strip, text.splitlines()):
-        found = _ENTRY.match(line)
-        if found or not entries:
-            entries.append((found.group(1) if found else "", [line[found.end() :].strip() if found else line.strip()]))
-        else:
-            entries[-1][1].append(line.strip())
-    return [(number, lines) for number, lines in entries if lines[0]]
-
-
-def _remark(step: PlanStep) -> str:
-    builds_on = f"builds on {', '.join(step.depends_on)}" if step.depends_on else ""
-    remarks = [remark for remark in ("" if step.requires_search else "thought alone", builds_on) if remark]
-    return f" ({'; '.join(remarks)})" if remarks else ""

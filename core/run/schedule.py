@@ -39,8 +39,10 @@ def needed_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence
 
 def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion, limits: Limits) -> list[PlanStep]:
     """Insert a follow-up below its parent; unchanged if too deep or if an ancestor had the same task."""
-    family = _family(steps, parent_id)
-    parent = family[0]
+    by_id = {step.id: step for step in steps}
+    family = [parent := by_id[parent_id]]
+    while family[-1].parent:
+        family.append(by_id[family[-1].parent])
     deepest = limits.max_follow_ups if parent.requires_search else limits.max_analysis_follow_ups
     known = {_plain(text) for step in family for text in (step.title, step.task)}
     if parent.depth >= deepest or known & {_plain(wanted.title), _plain(wanted.task)}:
@@ -107,15 +109,6 @@ def revise_steps(
         for number, (title, task, searches) in enumerate(added[:room], 1)
     ]
     return [*set_status(steps, changed), *new]
-
-
-def _family(steps: Sequence[PlanStep], step_id: str) -> list[PlanStep]:
-    """Return the step and its ancestors."""
-    by_id = {step.id: step for step in steps}
-    family = [by_id[step_id]]
-    while family[-1].parent:
-        family.append(by_id[family[-1].parent])
-    return family
 
 
 def _awaited(step: PlanStep, steps: Sequence[PlanStep]) -> bool:

@@ -7,7 +7,7 @@ import json
 import math
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -175,9 +175,10 @@ class UnsettledCosts(NamedTuple):
 
 @asynccontextmanager
 async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
-    """Record the bill if the block fails or is stopped; the models' answers are kept only if it is stopped.
+    """Record the bill if the block fails or is stopped, and charge it to the daily account of the server's user.
 
-    A failed node must not get the same answers again, since they may have caused the failure.
+    The models' answers are kept only if it is stopped: a failed node must not get the same ones again, since they may
+    have caused the failure.
 
     `researcher`: id of the researcher's task. Its costs are always recorded, since they reach the run only with its
     finding; its seconds are not, since researchers run in parallel.
@@ -185,8 +186,15 @@ async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: st
     bill.answers = bill.answers or Answers(pages, " ".join(["answers to", question_id, researcher]))
     earlier = set(bill.costs)
     try:
-        async with _charged(pages, bill, earlier, _name(question_id, researcher)):
+        try:
             yield
+        finally:
+            if pages.user:
+                # Costs in the note were charged before the node was stopped and restarted.
+                known = earlier.union(await pages.read_note(_name(question_id, researcher)) or {})
+                spent = total({key: cost for key, cost in bill.costs.items() if key not in known})
+                if spent.tokens or spent.usd:
+                    await _charge(pages, spent.tokens, spent.usd)
     except (Exception, asyncio.CancelledError) as error:
         # The block's error is more useful than that of a store that fails as well.
         try:
@@ -198,21 +206,6 @@ async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: st
         raise
     if researcher:
         await _note(pages, question_id, researcher, bill.costs, 0.0)
-
-
-@asynccontextmanager
-async def _charged(pages: Pages, bill: Bill, earlier: Set[str], note: str) -> AsyncIterator[None]:
-    """Charge the block's spending to the daily account of the server's user.
-
-    Costs in the note were charged before the node was stopped and restarted.
-    """
-    try:
-        yield
-    finally:
-        noted = (await pages.read_note(note) or {}) if pages.user else {}
-        spent = total({key: cost for key, cost in bill.costs.items() if key not in earlier and key not in noted})
-        if pages.user and (spent.tokens or spent.usd):
-            await _charge(pages, spent.tokens, spent.usd)
 
 
 async def _charge(pages: Pages, tokens: int, usd: float) -> None:
@@ -288,7 +281,10 @@ class Answers:
 
     def __init__(self, pages: Pages, name: str) -> None:
         self._pages, self._name = pages, name
-        self._node = _node()
+        self._node = ""
+        """Id of the calling node and its checkpoint, stable across restarts; empty outside a graph."""
+        with suppress(RuntimeError):
+            self._node = str(get_config().get("configurable", {}).get("checkpoint_ns", ""))
         self._kept: dict[str, list[dict[str, Any]]] | None = None
         self._asked = Counter[str]()
         self._lock = asyncio.Lock()
@@ -336,10 +332,3 @@ class Answers:
     async def _write(self) -> None:
         # The store compresses values under the key "text".
         await self._pages.note({self._name: {"node": self._node, "text": json.dumps(self._kept)}})
-
-
-def _node() -> str:
-    """Return the id of the calling node and its checkpoint, stable across restarts; empty outside a graph."""
-    with suppress(RuntimeError):
-        return str(get_config().get("configurable", {}).get("checkpoint_ns", ""))
-    return ""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import takewhile
+from itertools import count
 from typing import Any, NamedTuple
 
 from langchain_core.messages import (
@@ -92,15 +92,23 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
     every call has exactly one result.
     """
     entries = [(call["id"], call["name"], clean_nested(call["args"]), "") for call in message.tool_calls]
-    entries += [(call["id"], call["name"] or "unknown", {}, _fault_of(call)) for call in message.invalid_tool_calls]
+    for call in message.invalid_tool_calls:
+        # The text of third-party errors is omitted.
+        error = call["error"] or ""
+        fault = error.removesuffix(".") if error.startswith(UNREAD_FORM) else "its arguments are not valid JSON"
+        entries.append((call["id"], call["name"] or "unknown", {}, fault))
     cut_off = was_cut_off(message)
     used, calls, accepted, refused = set(taken), [], [], []
     for number, (given, name, arguments, fault) in enumerate(entries):
-        call_id = _unique(given or f"call-{number}", used)
+        call_id = wanted = given or f"call-{number}"
+        suffixes = count(2)
+        while call_id in used:
+            call_id = f"{wanted}-{next(suffixes)}"
         used.add(call_id)
         calls.append(tool_call(name=name, args=arguments, id=call_id))
-        fault = "the message was cut off at the output limit; write less" if cut_off else fault
-        if not fault and name not in tools:
+        if cut_off:
+            fault = "the message was cut off at the output limit; write less"
+        elif not fault and name not in tools:
             fault = f"there is no tool {name!r}; the tools are {', '.join(sorted(tools))}"
         if fault:
             refused.append(Refusal(call_id, f"{NOT_RUN} {fault}."))
@@ -112,12 +120,6 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
     if refused:
         logging.getLogger(__name__).info("%d calls of a message are not carried out", len(refused))
     return Calls(kept, tuple(accepted), tuple(refused))
-
-
-def _fault_of(call: InvalidToolCall) -> str:
-    """Return what is wrong with a call; omits the text of third-party errors."""
-    error = call["error"] or ""
-    return error.removesuffix(".") if error.startswith(UNREAD_FORM) else "its arguments are not valid JSON"
 
 
 def was_cut_off(message: AIMessage) -> bool:
@@ -193,13 +195,6 @@ def results_in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     return ordered
 
 
-def _unique(wanted: str, used: Collection[str]) -> str:
-    candidate, number = wanted, 2
-    while candidate in used:
-        candidate, number = f"{wanted}-{number}", number + 1
-    return candidate
-
-
 def result_of(finding: Finding | None) -> str:
     """Return a finding as the orchestrator and the writer see it."""
     if finding is None:
@@ -227,11 +222,8 @@ def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Findi
 
 def research_calls(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the research calls with the empty results for their findings, and the user's messages."""
-    pending = {
-        message.tool_call_id: message
-        for message in transcript
-        if isinstance(message, ToolMessage) and not message.content
-    }
+    results = [message for message in transcript if isinstance(message, ToolMessage) and not message.content]
+    pending = {message.tool_call_id: message for message in results}
     kept: list[AnyMessage] = []
     for message in transcript:
         if isinstance(message, HumanMessage):
@@ -250,9 +242,8 @@ def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]
     calls = [call for message in transcript if isinstance(message, AIMessage) for call in message.tool_calls]
     given = {call["id"]: call["args"].get("title") for call in calls}
     words = [text.split() for _, text in tasks]
-    shared = (
-        sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*words, strict=False))) if len(words) > 1 else 0
-    )
+    is_same = [len(set(same)) == 1 for same in zip(*words, strict=False)] if len(words) > 1 else []
+    shared = is_same.index(False) if False in is_same else len(is_same)
     titles = dict[str, str]()
     for (call_id, text), own in zip(tasks, words, strict=True):
         title = given.get(call_id)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from ..records.research import Depth
-from .context import AnyEngine, Context, Role, engine_name
+from .context import Context, Role, engine_name
 from .errors import UnknownSetting
 from .limits import DEEP, KnownNames, Limits
 
@@ -33,11 +33,6 @@ _USER = "{user}"
 """Placeholder for the user's name in the operator's document paths."""
 _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
 """User names that are safe as the name of a folder."""
-
-
-@cache
-def _no_limits() -> Limits:
-    return Limits()
 
 
 @cache
@@ -68,9 +63,7 @@ def _as_form(schema: dict[str, Any]) -> None:
 class UserSettings(KnownNames):
     """A user's settings for a run on the server; the operator's settings apply to unset fields."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, title="Settings", json_schema_extra=_as_form
-    )
+    model_config = ConfigDict(title="Settings", json_schema_extra=_as_form)
 
     language: str = Field(default="", title="Report: language", max_length=200)
     """Language of plan and report, by name or code; empty: the operator's, or that of the question."""
@@ -100,7 +93,7 @@ class UserSettings(KnownNames):
     """Leave out web results known to be older."""
     tracing: bool = Field(default=True, title="Research: tracing")
     """Trace the run if the operator has enabled tracing."""
-    limits: Limits = Field(default_factory=_no_limits, title="Limits")
+    limits: Limits = Field(default_factory=cache(Limits), title="Limits")
     """Limits no wider than the operator's; limits that are not in the form can be set by name, too."""
 
     @property
@@ -115,33 +108,42 @@ class UserSettings(KnownNames):
 
         Raises `UnknownSetting` for a choice that the operator does not allow.
         """
-        if user not in self._by_user:
-            self._by_user[user] = self._context(user)
-        return self._by_user[user]
-
-    def _context(self, user: str) -> Context:
+        if user in self._by_user:
+            return self._by_user[user]
         operator = self.operator
         roots = tuple(_of_user(path, user) for path in operator.docs)
-        return operator.model_copy(
+        chosen = {name: getattr(self, name) for name in ("depth", "clarify", "verify", "review_plan")}
+        models, docs = _models(self.models, operator), documents_below(roots, self.docs)
+        engines = operator.engines
+        if self.engines is not None:
+            by_name = {engine_name(engine): engine for engine in engines or ()}
+            for name in self.engines:
+                if name not in by_name:
+                    raise UnknownSetting(
+                        f"engines: {name!r} is not one of the engines that you may choose{_of(by_name)}."
+                    )
+            engines = tuple(by_name[name] for name in self.engines)
+        allowed = operator.domains_allow
+        for name in self.domains_allow:
+            if allowed and not any(name == domain or name.endswith(f".{domain}") for domain in allowed):
+                raise UnknownSetting(f"domains_allow: {name!r} is outside the domains that may be read{_of(allowed)}.")
+        self._by_user[user] = operator.model_copy(
             update={
-                **{
-                    name: value
-                    for name in ("depth", "clarify", "verify", "review_plan")
-                    if (value := getattr(self, name)) is not None
-                },
+                **{name: value for name, value in chosen.items() if value is not None},
                 "language": self.language or operator.language,
                 "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
-                "models": _models(self.models, operator),
-                "docs": documents_below(roots, self.docs),
-                "engines": _engines(self.engines, operator.engines),
+                "models": models,
+                "docs": docs,
+                "engines": engines,
                 "earlier": self.earlier,
-                "domains_allow": _domains(self.domains_allow, operator.domains_allow),
+                "domains_allow": self.domains_allow or allowed,
                 "domains_deny": (*operator.domains_deny, *self.domains_deny),
                 "published_after": max(filter(None, (operator.published_after, self.published_after)), default=None),
                 "tracing": operator.tracing and self.tracing,
                 "limits": _limits(self.limits, operator, self.depth or operator.depth),
             }
         )
+        return self._by_user[user]
 
 
 def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
@@ -201,40 +203,19 @@ def _below(roots: Sequence[Path], name: str) -> Path:
     raise UnknownSetting(f"docs: {name!r} is not one of the folders and files that may be searched{_of(names)}.")
 
 
-def _engines(wanted: tuple[str, ...] | None, allowed: tuple[AnyEngine, ...] | None) -> tuple[AnyEngine, ...] | None:
-    if wanted is None:
-        return allowed
-    by_name = {engine_name(engine): engine for engine in allowed or ()}
-    for name in wanted:
-        if name not in by_name:
-            raise UnknownSetting(f"engines: {name!r} is not one of the engines that you may choose{_of(by_name)}.")
-    return tuple(by_name[name] for name in wanted)
-
-
-def _domains(wanted: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:
-    for name in wanted:
-        if allowed and not any(name == domain or name.endswith(f".{domain}") for domain in allowed):
-            raise UnknownSetting(f"domains_allow: {name!r} is outside the domains that may be read{_of(allowed)}.")
-    return wanted or allowed
-
-
 def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:
     """Return the operator's limits, narrowed by the user; `deep` widens them only up to the operator's own depth."""
     ceilings = operator.at_depth().limits
     given = {name: getattr(wanted, name) for name in wanted.model_fields_set}
     for name, value in given.items():
         ceiling = getattr(ceilings, name)
-        if not _is_within(value, ceiling, is_reversed=name in _HIGHER_IS_NARROWER):
+        if ceiling is not None and (
+            value is None or (value < ceiling if name in _HIGHER_IS_NARROWER else value > ceiling)
+        ):
             raise UnknownSetting(f"limit {name}: {value} is wider than the operator of this server allows ({ceiling}).")
     # Limits that are set explicitly are not widened by the depth.
     held = {name: getattr(ceilings, name) for name in DEEP} if depth == "deep" else {}
     return operator.limits.model_copy(update={**held, **given})
-
-
-def _is_within(value: float | None, ceiling: float | None, *, is_reversed: bool) -> bool:
-    if ceiling is None or value is None:
-        return ceiling is None
-    return value >= ceiling if is_reversed else value <= ceiling
 
 
 def _of(allowed: Iterable[str]) -> str:

@@ -22,8 +22,7 @@ from ..run.context import Context, Role
 from ..run.errors import ModelFailed, failure_of
 from ..run.events.call import CallEvents, step_failed
 from ..run.events.packets import Placement
-from ..run.logs import log_failure
-from ..run.secrets import Secrets
+from ..run.logs import Secrets, log_failure
 from ..run.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
 from .forms import Form, form_name, form_schema
 

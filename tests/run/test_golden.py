@@ -79,16 +79,12 @@ Hidden = tuple[re.Pattern[str], str]
 
 def documents(name: str, texts: dict[str, str]) -> Path:
     """A folder with these files and no others, whichever there were before."""
-    folder = FOLDER / mark_of(json.dumps(texts)) / name
+    folder = FOLDER / hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:8] / name
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
         if not (folder / file).exists() or (folder / file).read_text("utf-8") != text:
             (folder / file).write_text(text, "utf-8")
     return folder
-
-
-def mark_of(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 async def killed(*_: Any) -> None:
@@ -195,13 +191,10 @@ class Frozen:
             "\n".join(["# Replayed, where it differs\n", *(differs or ["nowhere"]), *lines_of([stop])]),
             "\n".join(["# State\n", *(f"{name}: {laid_out(channels[name])}" for name in sorted(channels))]),
         ]
-        return self._named("\n\n".join(self.parts)) + "\n"
-
-    def _named(self, text: str) -> str:
-        """The text without what is random."""
+        text = "\n\n".join(self.parts)
         for number, question in enumerate(self.questions, 1):
             text = text.replace(question, f"Q{number}").replace(question[:8], f"Q{number}")
-        return named(text, *self.hidden)
+        return named(text, *self.hidden) + "\n"
 
 
 TURM = {
@@ -245,10 +238,6 @@ def missing(*what: str, text: str = "") -> AIMessage:
     return calls(call("generate_report", missing=list(what)), text=text)
 
 
-def thoughtful(text: str, thought: str, *asked: Any) -> AIMessage:
-    return AIMessage(text, additional_kwargs={REASONING: thought}, tool_calls=list(asked))
-
-
 def once(form: str, rule: Rule, task: str = "") -> dict[str, Rule]:
     """The rule for the first question for a form about a task, and those of a run without trouble for all others."""
     return {form: only_for(task, First(1, rule, RULES[form]), RULES[form])}
@@ -270,7 +259,7 @@ BOTH_AT_ONCE = calls(call("generate_report"), call("research_agent", task="more"
 ODD = form("browse"), form("internal_search", queries=7), form("open_url", urls=["https://x.example"]), search("lamp")
 ORCHESTRATED = {
     "plain": orchestrated(
-        planner=[thoughtful(PLAN, "What is asked for?")],
+        planner=[AIMessage(PLAN, additional_kwargs={REASONING: "What is asked for?"})],
         orchestrator=[think("Look at both."), TWO, research("harbour task"), missing("Who built it?")],
         researcher=THREE,
         writer=[THREE_FINDINGS],

@@ -47,16 +47,8 @@ SPENDING = {
 
 
 def test_spending_is_added_up_over_models_and_tools() -> None:
-    assert total(SPENDING)._asdict() == {
-        "calls": 2,
-        "input_tokens": 100,
-        "cached_tokens": 40,
-        "output_tokens": 25,
-        "searches": 2,
-        "fetches": 3,
-        "tool_calls": 2,
-        "usd": 0.5,
-    }
+    tokens = {"input_tokens": 100, "cached_tokens": 40, "output_tokens": 25}
+    assert total(SPENDING)._asdict() == {"calls": 2, **tokens, "searches": 2, "fetches": 3, "tool_calls": 2, "usd": 0.5}
     assert total(SPENDING).tokens == 125
 
 

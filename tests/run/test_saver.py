@@ -50,7 +50,8 @@ async def fork(run: Lab) -> None:
         pass
 
 
-async def test_pruning_keeps_the_latest_state_and_drops_dead_branches(tmp_path: Path) -> None:
+@pytest.mark.fault("R23")
+async def test_pruning_drops_dead_branches_and_keeps_the_latest_state_or_deletes_the_thread(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     async with open_database(path) as database:
         run = two_questions(tmp_path, database)
@@ -62,18 +63,11 @@ async def test_pruning_keeps_the_latest_state_and_drops_dead_branches(tmp_path: 
         assert rows(path, "writes") < writes
         assert await run.state() == before
         state = await run.ask("How old is it then?")
+        await database.saver.aprune([thread_id(run.thread)], strategy="delete")
+        texts = f"store WHERE prefix LIKE '%{thread_id(run.thread)}%'"
+        assert [rows(path, table) for table in ("checkpoints", "writes", texts)] == [0, 0, 0]
     assert state.report and state.report.text == "Old. [1]"
     assert before.findings.keys() <= state.findings.keys()
-
-
-@pytest.mark.fault("R23")
-async def test_pruning_can_delete_whole_threads(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-    async with open_database(path) as database:
-        await two_questions(tmp_path, database).ask()
-        await database.saver.aprune([thread_id("lab")], strategy="delete")
-        texts = f"store WHERE prefix LIKE '%{thread_id('lab')}%'"
-        assert [rows(path, table) for table in ("checkpoints", "writes", texts)] == [0, 0, 0]
 
 
 @pytest.mark.fault(38, logs="WARNING core.run.spending")

@@ -51,7 +51,9 @@ async def test_a_run_without_the_web_stays_offline_when_it_is_resumed(tmp_path: 
     assert state.run.scope == Scope(docs=(str(documents),), documents=listed, whole=("docs:documents/light.md",))
 
 
-async def test_a_resumed_run_keeps_its_domains_and_its_date(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_resumed_run_keeps_its_domains_and_its_date_and_the_next_question_uses_its_own(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     settings: dict[str, Any] = {"domains_deny": ("evil.example",), "published_after": "2024-02-03", "review_plan": True}
     with wire_lab(tmp_path, monkeypatch, **settings) as wire:
         state = await asked_and_resumed(wire, monkeypatch, tmp_path)
@@ -60,6 +62,10 @@ async def test_a_resumed_run_keeps_its_domains_and_its_date(tmp_path: Path, monk
         assert len(wire.engine.requests) == len(filters) == 3
         assert [request.json["exclude_domains"] for request in wire.engine.requests] == [["evil.example"]] * 3
         assert {request.json["start_date"] for request in wire.engine.requests} == {"2024-02-03"}
+        second = await wire.ask(f"And once more: {QUESTION}")
+    given = Scope(engines=("tavily",), open_copies=True)
+    limited = {"domains_deny": ("evil.example",), "published_after": "2024-02-03"}
+    assert (state.run.scope, second.run.scope) == (given.model_copy(update=limited), given)
     assert [(each["excluded"], each["time_start"]) for each in filters] == [(["evil.example"], "2024-02-03")] * 3
 
 
@@ -79,14 +85,3 @@ async def test_a_missing_setting_is_named_on_resumption_before_anything_is_spent
         wire.settings["window"] = 100_000
         assert wire.asked() == asked
         assert is_right(wire, await wire.ask("yes"))
-
-
-async def test_the_next_question_of_a_thread_uses_the_settings_of_its_own_call(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, domains_deny=("evil.example",)) as wire:
-        first = await wire.ask()
-        wire.settings = {**wire.settings, "domains_deny": ()}
-        second = await wire.ask(f"And once more: {QUESTION}")
-    assert first.run and first.run.scope == Scope(engines=("tavily",), open_copies=True, domains_deny=("evil.example",))
-    assert second.run and second.run.scope == Scope(engines=("tavily",), open_copies=True)

@@ -64,25 +64,38 @@ def has_said(state: ResearchState, *facts: str) -> bool:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_a_quick_answer_takes_two_calls_and_cites_the_page_that_it_opened(
-    quick: Wires, strategy: Strategy
+@pytest.mark.parametrize(
+    ("depth", "tools", "words"),
+    [("quick", [], "Answered from"), ("auto", ["generate_plan"], "A small question: answered from")],
+)
+async def test_a_quick_answer_and_its_follow_up_take_two_calls_each_and_cite_the_pages_that_they_opened(
+    quick: Wires, strategy: Strategy, depth: str, tools: list[str], words: str
 ) -> None:
-    with quick(strategy) as wire:
-        state = await wire.ask(LIT)
+    with quick(strategy, depth=depth) as wire:
+        before = await wire.ask(LIT)
         assert wire.asked() == {"clarifier": 1, "writer": 1}
         first, last = wire.requests()
-        assert first.tools == ["look_up"] and not last.tools
-        assert has_said(state, "light")
+        assert first.tools == [*tools, "look_up"] and not last.tools
+        assert has_said(before, "light")
         # The search shows an excerpt alone; what is cited was read on the page.
-        assert state.report and state.sources[state.report.sources[0]].extent == "whole"
-        assert len(wire.engine.requests) == 1
-        assert state.run and state.run.status == "completed" and state.run.is_quick
-        assert "Answered from one search." in [packet["text"] for packet in wire.of_type("activity")]
+        assert before.report and before.sources[before.report.sources[0]].extent == "whole"
+        has_oriented = (depth, strategy) == ("auto", "planned")
+        assert len(wire.engine.requests) == 1 + has_oriented
+        assert (before.run.status, before.run.depth, before.run.is_quick) == ("completed", depth, True)
+        assert f"{words} one search." in [packet["text"] for packet in wire.of_type("activity")]
         assert not faults(await wire.replayed())
         # What a follow-up of the planned strategy rests on.
-        assert strategy == "orchestrated" or any(
-            FACTS["light"] in learning.text for learning in state.learnings.values()
-        )
+        learned = " ".join(learning.text for learning in before.learnings.values())
+        assert strategy == "orchestrated" or FACTS["light"] in learned
+        wire.script["clarifier"] = lambda _: looked_up("keeper")
+        wire.models.requests.clear()
+        state = await wire.ask("And who kept it?")
+        assert wire.asked() == {"clarifier": 1, "writer": 1}
+        assert LIT in wire.requests("clarifier")[0].prompt
+        # The writer sees both searches, each source under the number that it has in the thread.
+        assert has_said(state, "light", "keeper")
+        numbers = {key: source.number for key, source in before.sources.items() if source.number}
+        assert numbers.items() <= {key: source.number for key, source in state.sources.items()}.items()
 
 
 async def test_the_numbers_of_a_quick_answer_are_checked_and_nothing_is_marked(quick: Wires) -> None:
@@ -91,22 +104,6 @@ async def test_the_numbers_of_a_quick_answer_are_checked_and_nothing_is_marked(q
         state = await wire.ask(LIT)
         assert "Numbers and quotations looked up in the sources cited: 1 found, 1 not found." in state.messages[-1].text
         assert "*(" not in state.messages[-1].text and wire.asked() == {"clarifier": 1, "writer": 1}
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_a_quick_follow_up_keeps_what_was_found_before(quick: Wires, strategy: Strategy) -> None:
-    with quick(strategy) as wire:
-        before = await wire.ask(LIT)
-        wire.script["clarifier"] = lambda _: looked_up("keeper")
-        wire.models.requests.clear()
-        state = await wire.ask("And who kept it?")
-        assert wire.asked() == {"clarifier": 1, "writer": 1}
-        assert "When was the Skerry Light lit?" in wire.requests("clarifier")[0].prompt
-        # The writer sees both searches, each source under the number that it has in the thread.
-        assert has_said(state, "light", "keeper")
-        assert {key: source.number for key, source in before.sources.items() if source.number}.items() <= {
-            key: source.number for key, source in state.sources.items()
-        }.items()
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -186,17 +183,6 @@ async def test_a_truncated_or_empty_quick_answer_is_not_requested_again(quick: W
         wire.script["writer"] = lambda _: say("")
         await wire.fail(NoReport, "And since when?")
         assert len(wire.models.requests) == 4
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_depth_auto_answers_a_small_question_in_the_same_two_calls(quick: Wires, strategy: Strategy) -> None:
-    with quick(strategy, depth="auto") as wire:
-        state = await wire.ask(LIT)
-        assert wire.asked() == {"clarifier": 1, "writer": 1}
-        assert wire.requests("clarifier")[0].tools == ["generate_plan", "look_up"]
-        assert has_said(state, "light")
-        assert state.run and (state.run.depth, state.run.is_quick) == ("auto", True)
-        assert "A small question: answered from one search." in [packet["text"] for packet in wire.of_type("activity")]
 
 
 async def test_depth_auto_researches_a_large_question_with_the_same_calls_as_standard(wires: Wires) -> None:

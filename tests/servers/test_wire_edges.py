@@ -47,7 +47,8 @@ async def test_a_secret_of_the_settings_reaches_no_query_address_argument_or_rep
     monkeypatch.setenv("GIT_AUTHOR_NAME", "The Skerry Light")
     monkeypatch.setenv("LIGHT_DATABASE", f"postgresql://keeper:{PASSWORD}@db/light")
     called = list[str]()
-    with served(foreign_server(called)) as url, wires(mcp=_server(url)) as wire:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    with served(foreign_server(called)) as url, wires(mcp={"lights": {"url": url, "headers": headers}}) as wire:
         leak = wire.web.publish(f"/log?k={quote(KEY, safe='')}", FACTS["light"])
         forms = [KEY, quote(KEY, safe=""), b64encode(KEY.encode()).decode(), PASSWORD, TOKEN.upper()]
         acts = [
@@ -73,7 +74,3 @@ async def test_a_secret_of_the_settings_reaches_no_query_address_argument_or_rep
     for text in (shown, state.messages[-1].text):
         assert "The key is ***, the password ***." in text
     assert KEY not in repr(wire.of_type("message_delta", "report_revised")) + repr(state.report)
-
-
-def _server(url: str) -> dict[str, Any]:
-    return {"lights": {"url": url, "headers": {"Authorization": f"Bearer {TOKEN}"}}}

@@ -50,6 +50,9 @@ def test_an_estimate_pauses_at_the_plan_and_resume_executes_it(desk: WireDesk) -
     done = resumed.err.splitlines()[-1]
     assert done.startswith("Done: ") and "estimated" not in done, "nothing was known"
     assert re.search(r"^Estimate +at most", desk.desk.call("show", "skerry").out, re.MULTILINE)
+    streamed = desk.desk.call("ask", QUESTION, "--estimate", "--json", "--strategy", "orchestrated")
+    kinds = [json.loads(line)["type"] for line in streamed.out.splitlines()]
+    assert streamed.code == 0 and kinds[kinds.index("section_end") + 1 :] == ["estimate_made", "stop"]
 
 
 def test_an_estimate_uses_finished_runs_of_the_same_kind(desk: WireDesk) -> None:
@@ -69,10 +72,3 @@ def test_an_estimate_uses_finished_runs_of_the_same_kind(desk: WireDesk) -> None
     assert UNKNOWN in deep.out
     capped = desk.desk.call("ask", QUESTION, "--estimate", "--limit", "max_usd=0.0001", "--thread", "capped", **priced)
     assert "$0.0001 ($0.0001 to $0.0001)" in capped.out
-
-
-def test_an_estimate_is_a_packet_after_the_plan(desk: WireDesk) -> None:
-    ended = desk.desk.call("ask", QUESTION, "--estimate", "--json", "--strategy", "orchestrated")
-    kinds = [json.loads(line)["type"] for line in ended.out.splitlines()]
-    plan = kinds.index("section_end")
-    assert ended.code == 0 and kinds[plan + 1 :] == ["estimate_made", "stop"]

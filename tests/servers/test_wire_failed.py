@@ -24,14 +24,6 @@ def asked(desk: Desk, *options: str, environment: Mapping[str, str], **script: S
         return desk.call(*given, DEEP_RESEARCH_TOOL_CALLS="native", **models.environment, **environment)
 
 
-def failed(ended: Ended, words: str) -> None:
-    """The report names the failure, the command ends by its code and a line that names it too."""
-    assert ended.code == 1, ended.err
-    assert ended.out.startswith("*No source was consulted")
-    assert ended.out.partition("## Notes")[2].count(words) == 1
-    assert words in ended.err.splitlines()[-1].partition(LINE)[2]
-
-
 @pytest.mark.behaviour("O-94")
 @pytest.mark.fault(26)
 @pytest.mark.parametrize(
@@ -49,7 +41,10 @@ def test_a_run_whose_searches_all_failed_exits_with_an_error_and_the_reason(
     with search_api() as engine:
         engine.otherwise = answer
         ended = asked(desk, "--engine", "tavily", "--limit", "search_seconds=1", environment=engine.environment())
-        failed(ended, words)
+        assert ended.code == 1, ended.err
+        assert ended.out.startswith("*No source was consulted")
+        assert ended.out.partition("## Notes")[2].count(words) == 1
+        assert words in ended.err.splitlines()[-1].partition(LINE)[2]
         again = desk.call("resume", "t")
     assert (again.code, again.out) == (1, ended.out)
 

@@ -11,19 +11,7 @@ from typing import Any
 import pytest
 from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, say
-from kit.wire import (
-    FACTS,
-    PADDING,
-    Habit,
-    Script,
-    Wires,
-    all_faults,
-    is_right,
-    plain_run,
-    researched,
-    role_of,
-    task_of,
-)
+from kit.wire import FACTS, PADDING, Habit, Script, Wires, all_faults, is_right, plain_run, researched, role_of, task_of
 from test_wire_rungs import as_tags
 
 pytestmark = pytest.mark.slow
@@ -31,16 +19,14 @@ pytestmark = pytest.mark.slow
 Calls = Sequence[tuple[str, Any]]
 
 
-def objects(calls: Calls) -> list[str]:
-    return [json.dumps({"name": name, "arguments": arguments}) for name, arguments in calls]
-
-
 UNREAD: dict[str, Callable[[Calls], str]] = {
     "gemma": lambda calls: "".join(
         f"<|tool_call>call:{name}{{{','.join(f'{key}:<|{each}|>' for key, each in given.items())}}}<tool_call|>"
         for name, given in calls
     ),
-    "json in a fence": lambda calls: f"```json\n[{', '.join(objects(calls))}]\n```",
+    "json in a fence": lambda calls: (
+        f"```json\n{json.dumps([{'name': name, 'arguments': given} for name, given in calls])}\n```"
+    ),
 }
 """Forms that are recognised, and not read; the last is read where a call is due."""
 

@@ -10,12 +10,12 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import pytest
-from kit.commands import KEYS, Ended, Point, WireDesk, model_call, page_call, search_call, wire_desk
+from kit.commands import KEYS, Point, WireDesk, model_call, page_call, search_call, wire_desk
 from kit.server import PAUSE, SECONDS
 from kit.wire import FACTS, QUESTION
 
@@ -32,47 +32,6 @@ HOUR = 3600
 SHIFTS = (0, -HOUR, HOUR, -HOUR)
 """Seconds by which the clock of each command is off."""
 Value = TypeVar("Value")
-
-
-class Story(NamedTuple):
-    """What came of a run that was killed again and again, and of the same run without trouble."""
-
-    desk: WireDesk
-    killed: str
-    """What all the killed commands printed."""
-    leaks: list[Path]
-    """Files that held a key when a command was killed."""
-    ended: Ended
-    straight: Ended
-    paid: Counter[str]
-    paid_straight: Counter[str]
-    under_way: Counter[str]
-    """The calls during which it was killed."""
-
-
-@pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    with wire_desk(tmp_path_factory.mktemp("wire")) as desk:
-        desk.hold_page("/light")
-        desk.hold_search("keeper")
-        desk.holds.points |= {DECISION, FINDING, BETWEEN_ROUNDS, REPORT}
-        held, printed, leaks = desk.holds.held, "", list[Path]()
-        moments: list[Callable[[], bool]] = [
-            lambda: all_at_work(desk),
-            lambda: len(held) == 2 and researchers_done(desk) == 2,
-            lambda: len(held) == 3,
-            lambda: len(held) == 4,
-        ]
-        for number, is_time in enumerate(moments):
-            command = ("resume", THREAD) if number else ("ask", QUESTION, "--thread", THREAD)
-            printed += kill(desk, is_time, *command, CLOCK_SHIFT=str(SHIFTS[number]))
-            leaks += desk.files_with(*KEYS)
-        ended = desk.desk.call("resume", THREAD)
-        under_way = Counter([*map(model_call, held), search_call("keeper"), page_call("/light")])
-        paid = desk.paid()
-        desk.forget()
-        straight = desk.desk.call("ask", QUESTION)
-        yield Story(desk, printed, leaks, ended, straight, paid, desk.paid(), under_way)
 
 
 def kill(desk: WireDesk, is_time: Callable[[], bool], *arguments: str, **environment: str) -> str:
@@ -117,29 +76,39 @@ def read(desk: WireDesk, work: Callable[[RunBook], Awaitable[Value]]) -> Value:
     return asyncio.run(reading())
 
 
-@pytest.mark.fault(36)
-def test_a_run_that_is_killed_four_times_gives_the_same_report(story: Story) -> None:
-    assert story.ended.code == story.straight.code == 0
-    assert story.ended.out == story.straight.out
-    text, sources = story.straight.out.split("\n\n## Sources\n\n")
-    for number, (name, fact) in enumerate(FACTS.items(), 1):
-        assert f"{fact} [{number}]" in text
-        assert f"\n[{number}]: <{story.desk.lab.web.url(f'/{name}')}>" in sources
-
-
-@pytest.mark.fault(36)
-def test_only_calls_under_way_are_paid_for_again(story: Story) -> None:
-    assert len(story.under_way) == story.under_way.total() == 6
-    assert set(story.paid_straight.values()) == {1}
-    assert story.paid == story.paid_straight + story.under_way
-
-
-@pytest.mark.fault("R18")
-def test_a_killed_run_leaves_no_key_behind(story: Story) -> None:
-    assert story.leaks == story.desk.files_with(*KEYS) == []
-    assert not any(key in f"{story.killed}{story.ended}" for key in KEYS)
-
-
-@pytest.mark.fault("R9")
-def test_a_run_contacts_only_its_three_servers(story: Story) -> None:
-    assert story.desk.contacted() == story.desk.places
+@pytest.mark.fault(36, "R9", "R18")
+def test_a_run_killed_four_times_gives_the_same_report_repeats_only_calls_under_way_and_leaves_no_key(
+    tmp_path: Path,
+) -> None:
+    with wire_desk(tmp_path) as desk:
+        desk.hold_page("/light")
+        desk.hold_search("keeper")
+        desk.holds.points |= {DECISION, FINDING, BETWEEN_ROUNDS, REPORT}
+        held, printed = desk.holds.held, ""
+        moments: list[Callable[[], bool]] = [
+            lambda: all_at_work(desk),
+            lambda: len(held) == 2 and researchers_done(desk) == 2,
+            lambda: len(held) == 3,
+            lambda: len(held) == 4,
+        ]
+        for number, is_time in enumerate(moments):
+            command = ("resume", THREAD) if number else ("ask", QUESTION, "--thread", THREAD)
+            printed += kill(desk, is_time, *command, CLOCK_SHIFT=str(SHIFTS[number]))
+            assert desk.files_with(*KEYS) == []
+        ended = desk.desk.call("resume", THREAD)
+        under_way = Counter([*map(model_call, held), search_call("keeper"), page_call("/light")])
+        paid = desk.paid()
+        desk.forget()
+        straight = desk.desk.call("ask", QUESTION)
+        assert ended.code == straight.code == 0
+        assert ended.out == straight.out
+        text, sources = straight.out.split("\n\n## Sources\n\n")
+        for number, (name, fact) in enumerate(FACTS.items(), 1):
+            assert f"{fact} [{number}]" in text
+            assert f"\n[{number}]: <{desk.lab.web.url(f'/{name}')}>" in sources
+        assert len(under_way) == under_way.total() == 6
+        assert set(desk.paid().values()) == {1}
+        assert paid == desk.paid() + under_way
+        assert desk.files_with(*KEYS) == []
+        assert not any(key in f"{printed}{ended}" for key in KEYS)
+        assert desk.contacted() == desk.places

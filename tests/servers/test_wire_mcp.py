@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kit.commands import wire_desk
 from kit.mcp import LIT, foreign_server, served
-from kit.openai_server import Received, Reply, say, use
+from kit.openai_server import say, use
 from kit.server import Conversation, Server
 from kit.wire import END, QUESTION, plain_run
 
@@ -32,20 +32,14 @@ server.run()
 WRITTEN = f"{LIT} [1] {KEPT} [2]"
 
 
-def researcher(request: Received) -> Reply:
-    done: int = sum(message["role"] == "tool" for message in request.messages)
-    calls: list[Reply] = [
-        use(("lights_look_up", {"light": "Skerry Light"})),
-        use(("keepers_find", {"light": "Skerry Light"})),
-        END,
-    ]
-    return calls[done]
-
-
 async def test_tools_of_foreign_servers_are_used_and_cited_on_the_server(tmp_path: Path) -> None:
     script = tmp_path / "keepers.py"
     script.write_text(KEEPERS, "utf-8")
-    roles = {"orchestrator": plain_run(["light"])["orchestrator"], "researcher": researcher}
+    calls = [*(use((tool, {"light": "Skerry Light"})) for tool in ("lights_look_up", "keepers_find")), END]
+    roles = {
+        "orchestrator": plain_run(["light"])["orchestrator"],
+        "researcher": lambda request: calls[sum(message["role"] == "tool" for message in request.messages)],
+    }
     with (
         served(foreign_server(log := list[str]())) as url,
         wire_desk(tmp_path, **roles, finding=lambda _: say(f"Found: {WRITTEN}"), writer=lambda _: say(WRITTEN)),

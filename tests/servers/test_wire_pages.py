@@ -30,11 +30,8 @@ from deep_research.core.run.context import Context
 UNREAD = "You have search results that you have not read"
 
 
-def single_task(researcher: Callable[[Received], Reply], task: str = "light") -> dict[str, Script]:
-    return {
-        "orchestrator": lambda request: END if "Found:" in request.prompt else hand_out(task),
-        "researcher": researcher,
-    }
+def single_task(researcher: Callable[[Received], Reply]) -> dict[str, Script]:
+    return {"orchestrator": plain_run(["light"])["orchestrator"], "researcher": researcher}
 
 
 def in_turn(*steps: Callable[[Received], Reply] | Reply) -> Callable[[Received], Reply]:
@@ -198,11 +195,7 @@ async def test_a_foreign_report_is_checked_against_an_open_copy(
     known.openalex(copy := known.web.publish("/copy", page(FACTS["light"])))
     with wires() as wire:
         paper = wire.web.publish(f"/doi/{DOI}", "Forbidden", 403)
-        settings = {
-            **wire.settings,
-            "models": "extractive",
-            "allow_private": (wire.web.netloc, known.web.netloc),
-        }
+        settings = {**wire.settings, "models": "extractive", "allow_private": (wire.web.netloc, known.web.netloc)}
         given = f"{FACTS['light']} [1]\n\n## Sources\n\n1. {TITLE}: {paper}\n"
         checked = await check_file(given.encode(), "report.md", Context.model_validate(settings))
     assert [statement.outcome for statement in checked.statements] == ["supported"]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from kit.engines import Answer, found
-from kit.openai_server import Received, Reply, fail, say, send, use
+from kit.openai_server import Received, Reply, fail, say, send
 from kit.wire import (
     END,
     FACTS,
-    REPORT,
     Script,
     Wires,
     all_faults,
@@ -24,6 +21,7 @@ from kit.wire import (
     searched,
     task_of,
 )
+from test_wire_habits import first
 
 from deep_research.core.run.errors import ContentRefused, KeyRefused, RateLimited
 from deep_research.core.run.transcripts import WITHHELD
@@ -86,27 +84,6 @@ async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(
         assert f"Not researched to the end: {task}: The researcher's model 'fake-1'" in state.messages[-1].text
 
 
-@pytest.mark.fault(10)
-async def test_a_result_refused_by_a_content_filter_is_left_out_from_then_on(wires: Wires) -> None:
-    """The provider refuses whatever quotes one of the pages; the researcher finds another way."""
-
-    def detour(request: Received) -> Reply:
-        if task_of(request) == "keeper" and WITHHELD not in request.prompt:
-            twice = ("web_search", {"queries": ["poison"]}), ("web_search", {"queries": ["poison again"]})
-            return use(*twice)
-        return searched(request)
-
-    script = {"researcher": poisoned(detour), "finding": poisoned(noted)}
-    with wires(script) as wire:
-        wire.engine.on("poison", Answer([found(wire.web.url("/poison"), "Keeper", POISON)]))
-        state = await wire.ask()
-        assert all_faults(wire.requests()) == []
-        assert sum(POISON in request.prompt for request in wire.requests()) == 1
-    assert state.report and state.report.text == REPORT
-    assert state.run and state.run.status == "completed_with_gaps"
-    assert "Left out: keeper: a result; the provider of the model refuses" in state.messages[-1].text
-
-
 def poisoned(script: Script) -> Script:
     """A role whose provider refuses every prompt with the poison in it."""
     assert callable(script)
@@ -124,41 +101,34 @@ def again_and_again(request: Received) -> Reply:
 
 
 @pytest.mark.fault(10)
-async def test_a_finding_refused_for_the_orchestrator_is_left_out_of_later_calls(wires: Wires) -> None:
+@pytest.mark.parametrize(
+    ("tasks", "orchestrator"),
+    [(["keeper"], None), (list(FACTS), None), (list(FACTS), again_and_again)],
+    ids=["writer, one finding", "writer, three findings", "orchestrator"],
+)
+async def test_a_refused_finding_is_identified_and_left_out_of_later_calls(
+    wires: Wires, tasks: list[str], orchestrator: Script | None
+) -> None:
+    """The provider of the writer, or that of the orchestrator, refuses whatever quotes one of the findings."""
+    plain = plain_run(tasks)
     script = {
-        "orchestrator": poisoned(again_and_again),
+        "orchestrator": poisoned(orchestrator) if orchestrator else plain["orchestrator"],
         "finding": poisoned_finding,
-        "writer": poisoned(plain_run()["writer"]),
+        "writer": poisoned(plain["writer"]),
     }
     with wires(script) as wire:
         state = await wire.ask()
         assert all_faults(wire.requests()) == []
-        assert sum(POISON in request.prompt for request in wire.requests()) == 1
-        assert wire.asked()["writer"] == 1
-    assert state.report and state.report.text == f"{FACTS['light']} [1] {FACTS['harbour']} [3]"
-    assert state.run and state.run.status == "completed_with_gaps"
-    assert "Found, but left out: keeper: the provider of the model refuses" in state.messages[-1].text
-
-
-@pytest.mark.fault(10)
-@pytest.mark.parametrize("tasks", [["keeper"], ["light", "keeper", "harbour"]])
-async def test_a_finding_refused_for_the_writer_is_identified_and_left_out(wires: Wires, tasks: list[str]) -> None:
-    script = {
-        **plain_run(tasks),
-        "orchestrator": lambda r: END if "Found:" in r.prompt else hand_out(*tasks),
-        "finding": poisoned_finding,
-        "writer": poisoned(plain_run()["writer"]),
-    }
-    with wires(script) as wire:
-        state = await wire.ask()
-        assert all_faults(wire.requests()) == []
-        assert wire.asked()["writer"] <= 1 + len(tasks)
-        last = wire.requests("writer")[-1]
-    assert POISON not in last.prompt
-    assert WITHHELD in last.prompt
+        assert wire.asked()["writer"] <= (1 if orchestrator else 1 + len(tasks))
+        refused = wire.requests("orchestrator" if orchestrator else "writer")
+        assert not orchestrator or sum(POISON in request.prompt for request in wire.requests()) == 1
+    assert POISON not in refused[-1].prompt
+    assert WITHHELD in refused[-1].prompt
     assert found_by(state)["keeper"].is_withheld
-    assert "Found, but left out: keeper" in state.messages[-1].text
-    assert state.run and state.run.status == "completed_with_gaps"
+    assert "Found, but left out: keeper: the provider of the model refuses" in state.messages[-1].text
+    assert state.run.status == "completed_with_gaps"
+    others = " ".join(f"{FACTS[task]} [{number}]" for number, task in enumerate(tasks, 1) if task != "keeper")
+    assert state.report and (not others or state.report.text == others)
 
 
 @pytest.mark.fault(10)
@@ -179,36 +149,23 @@ def echoing(request: Received) -> Reply:
     return fail(401, f"Incorrect API key provided: {request.key}. Bearer {request.key}", code="invalid_api_key")
 
 
-@pytest.mark.fault(24)
-@pytest.mark.parametrize("responses_api", [False, True])
-async def test_a_wrong_key_stops_the_run_with_one_line_that_names_its_setting(
-    wires: Wires, monkeypatch: Patch, responses_api: bool
-) -> None:
-    with wires({"clarifier": echoing}, responses_api=responses_api) as wire:
-        monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-        line = await wire.fail(KeyRefused)
-        state = await wire.state()
-        assert "OPENAI_API_KEY" in line
-        assert len(wire.requests()) == 1
-        assert CANARY in wire.requests()[0].key
-        assert "CANARY" not in line + wire.everything(state)
-        assert wire.packets[-1]["message"] == line
-        wire.script["clarifier"] = plain_run()["clarifier"]
-        assert is_right(wire, await wire.ask(None))
-
-
 def only_others(request: Received) -> Reply:
     return echoing(request) if request.json["model"] == "other" else searched(request)
 
 
 @pytest.mark.fault(24)
-async def test_a_wrong_key_for_one_role_stops_the_run_and_nothing_is_repeated(wires: Wires, monkeypatch: Patch) -> None:
+@pytest.mark.parametrize("responses_api", [False, True])
+async def test_a_wrong_key_for_one_role_stops_the_run_with_one_line_and_nothing_is_repeated(
+    wires: Wires, monkeypatch: Patch, responses_api: bool
+) -> None:
     names = {"researcher": "openai:other"}
     models = dict.fromkeys(("clarifier", "planner", "orchestrator", "writer"), "openai:fake-1") | names
-    with wires({"researcher": only_others}, models=models) as wire:
+    with wires({"researcher": only_others}, models=models, responses_api=responses_api) as wire:
         monkeypatch.setenv("OPENAI_API_KEY", CANARY)
         line = await wire.fail(KeyRefused)
         assert "The researcher's model 'other'" in line and "OPENAI_API_KEY" in line
+        assert wire.packets[-1]["message"] == line
+        assert CANARY in wire.requests("researcher")[0].key
         assert "CANARY" not in line + wire.everything(await wire.state())
         assert wire.asked() == {"clarifier": 1, "planner": 1, "orchestrator": 1, "researcher": 3}
         assert wire.engine.requests == []
@@ -223,20 +180,6 @@ async def test_a_wrong_key_for_one_role_stops_the_run_and_nothing_is_repeated(wi
 
 HTML = send("<html>Sign in</html>", content_type="text/html")
 AN_HOUR = fail(429, "Slow down.", retry_after=3600)
-
-
-def first_time(bad: Callable[[Received, Reply], Reply | None], script: Script) -> Script:
-    """A role that answers badly the first time that it is asked for something."""
-    seen = set[str]()
-
-    def answer(request: Received) -> Reply:
-        assert callable(script)
-        good = script(request)
-        is_first = task_of(request) not in seen
-        seen.add(task_of(request))
-        return (is_first and bad(request, good)) or good
-
-    return answer
 
 
 @pytest.mark.slow
@@ -277,13 +220,10 @@ async def test_broken_answers_are_requested_again_and_never_used(wires: Wires) -
     endings: dict[str, Any] = {"light": "reset", "keeper": "cut", "harbour": "broken"}
     bodies = {"light": send({"choices": []}), "keeper": send({"error": {"message": "boom"}}), "harbour": HTML}
 
-    def half(request: Received, good: Reply) -> Reply:
+    def half(good: Reply, request: Received) -> Reply:
         return replace(good, text="HALF of it. ", ending=endings[task_of(request)], after=5)
 
-    script = {
-        "researcher": first_time(half, searched),
-        "finding": first_time(lambda request, _: bodies[task_of(request)], noted),
-    }
+    script = {"researcher": first(half, searched), "finding": first(lambda _, request: bodies[task_of(request)], noted)}
     with wires(script, limits={"retry_seconds": 10}) as wire:
         state = await wire.ask()
         assert is_right(wire, state)

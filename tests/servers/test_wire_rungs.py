@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 from kit.openai_server import Received, Reply, fail, say
-from kit.wire import Habit, Wires, all_faults, is_right, wire_lab
+from kit.wire import Habit, Wires, is_right, wire_lab
 
-from deep_research.core.run.context import ToolCalls
 from deep_research.core.run.errors import ModelFailed, ToolsMissing
 from deep_research.core.run.spending import total
 
@@ -46,35 +45,19 @@ def server(*refused: str, says_so: bool = True) -> Habit:
     return habit
 
 
-@pytest.mark.fault(21)
-@pytest.mark.parametrize("way", ["schema", "tags"])
-async def test_a_run_without_tool_calls_requests_only_text(wires: Wires, way: ToolCalls) -> None:
-    with wires(habit=server("tools"), tool_calls=way) as wire:
-        assert is_right(wire, await wire.ask())
-        assert all_faults(wire.requests()) == []
-        assert "trial" not in wire.asked()
-        for request in wire.requests():
-            assert not {"tools", "tool_choice", "parallel_tool_calls"} & request.json.keys()
-            assert {message["role"] for message in request.messages} <= {"system", "user", "assistant"}
-            assert not any("tool_calls" in message for message in request.messages)
-            assert request.json["temperature"] < 0.8
-        held = {role for role in wire.asked() if any("response_format" in r.json for r in wire.requests(role))}
-        assert held == ({"clarifier", "orchestrator", "researcher"} if way == "schema" else set())
-
-
 @pytest.mark.parametrize(
-    ("habit", "trials", "offers_tools"),
+    ("habit", "trials", "way"),
     [
-        (server(), 1, True),
-        (server("tools"), 2, False),
-        (server("tools", "response_format"), 3, False),
-        (server("tools", says_so=False), 2, False),
+        (server(), 1, "tools"),
+        (server("tools"), 2, "schema"),
+        (server("tools", "response_format"), 3, "tags"),
+        (server("tools", says_so=False), 2, "schema"),
     ],
     ids=["tools", "schema", "tags", "prose instead of calls"],
 )
 @pytest.mark.fault(21)
 async def test_an_unknown_model_is_tried_once_and_remembered(
-    tmp_path: Path, monkeypatch: Patch, habit: Habit, trials: int, offers_tools: bool
+    tmp_path: Path, monkeypatch: Patch, habit: Habit, trials: int, way: str
 ) -> None:
     with wire_lab(tmp_path / "first", monkeypatch, habit=habit, tool_calls="auto") as wire:
         state = await wire.ask()
@@ -85,8 +68,15 @@ async def test_an_unknown_model_is_tried_once_and_remembered(
         await again_elsewhere(wire, tmp_path)
         assert wire.asked()["trial"] == trials
         later = wire.requests("orchestrator", "researcher")
-        assert all(bool(request.tools) is offers_tools for request in later)
-        assert not any("temperature" in request.json for request in later if request.tools)
+        assert all(bool(request.tools) is (way == "tools") for request in later)
+        assert any("response_format" in request.json for request in later) is (way == "schema")
+        for request in later:
+            assert ("temperature" in request.json) is (way != "tools"), "reasoning models refuse it beside tools"
+            if way != "tools":
+                assert not {"tools", "tool_choice", "parallel_tool_calls"} & request.json.keys()
+                assert {message["role"] for message in request.messages} <= {"system", "user", "assistant"}
+                assert not any("tool_calls" in message for message in request.messages)
+                assert request.json["temperature"] < 0.8
 
 
 def _refused(requests: Sequence[Received], habit: Habit) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from kit.openai_server import Received, Reply, use
@@ -14,7 +14,6 @@ from kit.wire import (
     QUESTION,
     Habit,
     Script,
-    WireLab,
     Wires,
     all_faults,
     extends,
@@ -51,41 +50,42 @@ def thorough(request: Received) -> Reply:
     return END
 
 
-class Wire(NamedTuple):
-    """One way of talking to a server."""
-
-    settings: dict[str, Any]
-    habit: Habit | None = None
-    cap: str = "max_tokens"
-    """What the limit on the tokens of an answer is called."""
-
-
-WIRES = {
-    "streamed": Wire({}),
-    "whole": Wire({}, lambda reply, _: replace(reply, streams=False)),
-    "reasoning": Wire({"reasoning": True}, lambda reply, _: replace(reply, reasoning=THOUGHT)),
-    "responses": Wire({"responses_api": True}, cap="max_output_tokens"),
-    "responses, reasoning": Wire(
-        {"responses_api": True, "reasoning": True},
-        lambda reply, _: replace(reply, reasoning=THOUGHT),
-        "max_output_tokens",
-    ),
-}
+def thinking(reply: Reply, _: Received) -> Reply:
+    return replace(reply, reasoning=THOUGHT)
 
 
 @pytest.mark.behaviour("O-13", "O-25", "O-33", "O-56", "O-64", "O-90")
-@pytest.mark.parametrize("name", WIRES)
-async def test_three_parallel_researchers_find_everything(wires: Wires, name: str) -> None:
-    way = WIRES[name]
-    reasons = "reasoning" in way.settings
-    with wires({"researcher": thorough}, habit=way.habit, **way.settings) as wire:
+@pytest.mark.parametrize(
+    ("settings", "habit"),
+    [
+        pytest.param({}, None, id="streamed"),
+        pytest.param({}, lambda reply, _: replace(reply, streams=False), id="whole"),
+        pytest.param({"reasoning": True}, thinking, id="reasoning"),
+        pytest.param({"responses_api": True}, None, id="responses"),
+        pytest.param({"responses_api": True, "reasoning": True}, thinking, id="responses, reasoning"),
+    ],
+)
+async def test_three_parallel_researchers_find_everything(
+    wires: Wires, settings: dict[str, Any], habit: Habit | None
+) -> None:
+    reasons = "reasoning" in settings
+    cap = "max_output_tokens" if "responses_api" in settings else "max_tokens"
+    with wires({"researcher": thorough}, habit=habit, **settings) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
         assert set(wire.asked()) == set(ROLES)
         for request in wire.requests():
-            check_offer(request, reasons=reasons, cap=way.cap)
-        check_thoughts(wire, reasons=reasons)
-        check_prefixes(wire)
+            check_offer(request, reasons=reasons, cap=cap)
+        if reasons:
+            # Each call brings one; the clarifier's are not shown, for the plan takes their place.
+            assert wire.thoughts() == [THOUGHT] * (len(wire.requests()) - len(wire.requests("clarifier")))
+        else:
+            assert sorted(wire.thoughts()) == sorted(f"What is known of the {task}?" for task in FACTS)
+        for task in FACTS:
+            # What a researcher was told is told again in the same bytes, so that a provider's cache can serve it.
+            own = [request for request in wire.requests("researcher", "finding") if task_of(request) == task]
+            assert len(own) >= 3
+            assert all(extends(earlier, later) for earlier, later in pairwise(own))
         assert [packet["num_parallel_branches"] for packet in wire.of_type("top_level_branching")] == [3]
         assert wire.web.asked("/light") == 1
 
@@ -103,29 +103,8 @@ def check_offer(request: Received, *, reasons: bool, cap: str) -> None:
     assert effort == ("low" if reasons and role in ("researcher", "finding") else None)
 
 
-def check_thoughts(wire: WireLab, *, reasons: bool) -> None:
-    """Thoughts are shown as such, at their places."""
-    if reasons:
-        # Each call brings one; the clarifier's are not shown, for the plan takes their place.
-        assert wire.thoughts() == [THOUGHT] * (len(wire.requests()) - len(wire.requests("clarifier")))
-    else:
-        assert sorted(wire.thoughts()) == sorted(f"What is known of the {task}?" for task in FACTS)
-
-
-def check_prefixes(wire: WireLab) -> None:
-    """What a researcher was told is told again in the same bytes, so that a provider's cache can serve it."""
-    for task in FACTS:
-        own = [request for request in wire.requests("researcher", "finding") if task_of(request) == task]
-        assert len(own) >= 3
-        assert all(extends(earlier, later) for earlier, later in pairwise(own))
-
-
-USED = {
-    "prompt_tokens": 1000,
-    "completion_tokens": 100,
-    "total_tokens": 1100,
-    "prompt_tokens_details": {"cached_tokens": 600},
-}
+TOKENS = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
+USED = {**TOKENS, "prompt_tokens_details": {"cached_tokens": 600}}
 PRICES = {"fake-1": Price(input=1, output=10, cached=0.5)}
 USD = (400 * 1 + 600 * 0.5 + 100 * 10) / 1_000_000
 """What one call costs."""

@@ -112,17 +112,13 @@ async def test_a_refused_key_ends_the_run_in_one_line(server: Server, desk: Wire
     assert not any(key in f"{parts}{state}{thread}" for key in KEYS)
 
 
-@pytest.mark.fault("R9", "R18")
-def test_the_server_stores_no_key_and_contacts_only_its_three_servers(server: Server, desk: WireDesk) -> None:
+@pytest.mark.fault("R9", "R18", "R20")
+def test_the_server_stores_no_key_contacts_only_its_three_servers_and_its_files_are_private(
+    server: Server, desk: WireDesk
+) -> None:
     server.stop()
-    assert list((server.folder / ".langgraph_api").iterdir())
     assert desk.files_with(*KEYS) == []
     assert desk.contacted() - server.places == desk.places
-
-
-@pytest.mark.fault("R20")
-def test_only_the_owner_can_read_the_files_of_a_server(server: Server) -> None:
-    server.stop()
     kept = [*(server.folder / ".langgraph_api").iterdir(), *server.data.rglob("*")]
     assert {"runs.sqlite", "server-token", ".langgraph_ops.pckl"} <= {path.name for path in kept}
     assert [path for path in kept if path.stat().st_mode & 0o077] == []

@@ -15,37 +15,9 @@ from ...records.research import Run, Scope, Spent
 from ...records.sources import Source, short_hash
 from .. import tool_names
 from ..spending import Bill
+from . import packets
 from .log import Emitter
-from .packets import (
-    Activity,
-    CallContinued,
-    CallDelayed,
-    CallFinished,
-    Document,
-    Icon,
-    LearningShown,
-    OpenUrlDocuments,
-    OpenUrlStart,
-    OpenUrlUrls,
-    OverallStop,
-    Packet,
-    PacketError,
-    Placement,
-    ReasoningDelta,
-    ReasoningDone,
-    ReasoningStart,
-    SearchToolDocuments,
-    SearchToolFilters,
-    SearchToolQueries,
-    SearchToolStart,
-    SectionEnd,
-    StepAssessed,
-    StepDone,
-    StepLearnings,
-    StepStarted,
-    StopReason,
-    ToolProblems,
-)
+from .packets import Icon, Packet, Placement, StopReason
 
 ActivityKind = Literal[
     "understand",
@@ -69,7 +41,7 @@ STOP_REASONS: Mapping[str, StopReason] = {
 _READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
 
 
-def activity(kind: ActivityKind, seed: str, placement: Placement, step_title: str = "") -> Activity:
+def activity(kind: ActivityKind, seed: str, placement: Placement, step_title: str = "") -> packets.Activity:
     """Return an activity with a text of this kind; seed (the question) and placement determine which text.
 
     `step_title`: the step that the activity belongs to.
@@ -77,7 +49,7 @@ def activity(kind: ActivityKind, seed: str, placement: Placement, step_title: st
     wordings = wordings_of(kind)
     choice = int(short_hash(seed, kind, placement.model_dump_json()), 16) % len(wordings)
     icon = cast(Icon, _table()["icons"][kind])
-    return Activity(placement=placement, text=wordings[choice], icon=icon, step_title=step_title)
+    return packets.Activity(placement=placement, text=wordings[choice], icon=icon, step_title=step_title)
 
 
 def wordings_of(kind: ActivityKind) -> list[str]:
@@ -90,37 +62,37 @@ def _table() -> dict[str, dict[str, str]]:
     return tomllib.loads(resources.files(__package__).joinpath("activities.toml").read_text("utf-8"))
 
 
-def document(source: Source) -> Document:
+def document(source: Source) -> packets.Document:
     """Return a source as packets describe it during research."""
-    return Document(document_id=source.key, title=source.title, link=source.location)
+    return packets.Document(document_id=source.key, title=source.title, link=source.location)
 
 
-def final_document(source: Source) -> Document:
+def final_document(source: Source) -> packets.Document:
     """Return a source as packets describe it once research has ended."""
     return document(source).model_copy(update={"date": source.date, "extent": source.extent})
 
 
-def step_started(step: PlanStep, placement: Placement) -> StepStarted:
+def step_started(step: PlanStep, placement: Placement) -> packets.StepStarted:
     """Return the packet that opens a step."""
-    return StepStarted(
+    return packets.StepStarted(
         placement=placement, step_id=step.id, title=step.title, task=step.task, kind=step.kind, parent_id=step.parent
     )
 
 
 def iteration_packets(
     step_id: str, iteration: Iteration, learnings: Mapping[str, Learning], placement: Placement
-) -> list[StepLearnings | StepAssessed]:
+) -> list[packets.StepLearnings | packets.StepAssessed]:
     """Return the packets of a finished iteration: its learnings and each verdict."""
     learned = [learnings[key] for key in iteration.learnings]
-    first = StepLearnings(
+    first = packets.StepLearnings(
         placement=placement,
         step_id=step_id,
         iteration=iteration.number,
-        learnings=[LearningShown(id=each.id, text=each.text, document_id=each.source) for each in learned],
+        learnings=[packets.LearningShown(id=each.id, text=each.text, document_id=each.source) for each in learned],
         confidence=iteration.confidence,
     )
     assessed = (
-        StepAssessed(
+        packets.StepAssessed(
             placement=placement,
             step_id=step_id,
             iteration=iteration.number,
@@ -134,26 +106,26 @@ def iteration_packets(
     return [first, *assessed]
 
 
-def step_done(step: PlanStep, placement: Placement) -> StepDone:
+def step_done(step: PlanStep, placement: Placement) -> packets.StepDone:
     """Return the packet that ends a step; its status must be final."""
     assert step.status in ("completed", "failed", "skipped")
-    return StepDone(placement=placement, step_id=step.id, status=step.status, reason=step.reason)
+    return packets.StepDone(placement=placement, step_id=step.id, status=step.status, reason=step.reason)
 
 
-def step_failed(placement: Placement, reason: str) -> PacketError:
+def step_failed(placement: Placement, reason: str) -> packets.PacketError:
     """Return the packet for a failed part of a step."""
-    return PacketError(placement=placement, message=f"Part of a step failed: {reason}.")
+    return packets.PacketError(placement=placement, message=f"Part of a step failed: {reason}.")
 
 
 def tool_call_packets(placement: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[Packet]:
     """Return the packets that open a tool call with these queries or addresses; `scope` has the web filters."""
     if tool in _READING:
-        return [OpenUrlStart(placement=placement), OpenUrlUrls(placement=placement, urls=list(inputs))]
+        return [packets.OpenUrlStart(placement=placement), packets.OpenUrlUrls(placement=placement, urls=list(inputs))]
     is_web = tool == tool_names.WEB_SEARCH
-    start = SearchToolStart(placement=placement, is_internet_search=is_web)
-    shown: list[Packet] = [start, SearchToolQueries(placement=placement, queries=list(inputs))]
+    start = packets.SearchToolStart(placement=placement, is_internet_search=is_web)
+    shown: list[Packet] = [start, packets.SearchToolQueries(placement=placement, queries=list(inputs))]
     if is_web and (scope.domains_allow or scope.domains_deny or scope.published_after):
-        filters = SearchToolFilters(
+        filters = packets.SearchToolFilters(
             placement=placement,
             sources=list(scope.domains_allow),
             excluded=list(scope.domains_deny),
@@ -168,16 +140,16 @@ def tool_result_packets(
 ) -> Iterator[Packet]:
     """Yield the packets that end a tool call: problems, then sources."""
     if problems:
-        yield ToolProblems(placement=placement, problems=list(problems))
-    found = OpenUrlDocuments if tool in _READING else SearchToolDocuments
+        yield packets.ToolProblems(placement=placement, problems=list(problems))
+    found = packets.OpenUrlDocuments if tool in _READING else packets.SearchToolDocuments
     yield found(placement=placement, documents=[document(source) for source in sources])
-    yield SectionEnd(placement=placement)
+    yield packets.SectionEnd(placement=placement)
 
 
-def stop_packet(run: Run, turn: int) -> OverallStop:
+def stop_packet(run: Run, turn: int) -> packets.OverallStop:
     """Return the packet that ends or pauses a run."""
     is_over = run.status in STOP_REASONS
-    return OverallStop(
+    return packets.OverallStop(
         placement=Placement(turn_index=turn),
         stop_reason=STOP_REASONS.get(run.status, "waiting_for_user"),
         message=run.stop_reason if is_over else "",
@@ -186,9 +158,9 @@ def stop_packet(run: Run, turn: int) -> OverallStop:
     )
 
 
-def researcher_failed(placement: Placement, reason: str) -> PacketError:
+def researcher_failed(placement: Placement, reason: str) -> packets.PacketError:
     """Return the packet for a researcher that did not finish."""
-    return PacketError(placement=placement, message=f"A researcher did not finish: {reason}.")
+    return packets.PacketError(placement=placement, message=f"A researcher did not finish: {reason}.")
 
 
 class CallEvents:
@@ -221,9 +193,9 @@ class CallEvents:
         if not words or self.placement != self._first_placement:
             return
         if not self.thoughts:
-            self.emit(ReasoningStart(placement=self.placement))
+            self.emit(packets.ReasoningStart(placement=self.placement))
         self.thoughts += words
-        self.emit(ReasoningDelta(placement=self.placement, reasoning=words))
+        self.emit(packets.ReasoningDelta(placement=self.placement, reasoning=words))
 
     def on_text(self, words: str) -> None:
         """Emit a piece of the answer."""
@@ -232,7 +204,7 @@ class CallEvents:
     def end(self) -> None:
         """Close the block of thoughts and move on to the next placement."""
         if self.thoughts and self.placement == self._first_placement:
-            self.emit(ReasoningDone(placement=self.placement))
+            self.emit(packets.ReasoningDone(placement=self.placement))
             step, turn = self.placement.sub_turn_index, self.placement.turn_index
             # A researcher's thoughts take up a step, all others a turn.
             following = {"turn_index": turn + 1} if step is None else {"sub_turn_index": step + 1}
@@ -245,17 +217,17 @@ class CallEvents:
 
     def on_delay(self, seconds: float, reason: str) -> None:
         """Emit that the call waits before it is retried."""
-        self.emit(CallDelayed(placement=self.placement, seconds=seconds, reason=reason))
+        self.emit(packets.CallDelayed(placement=self.placement, seconds=seconds, reason=reason))
 
     def on_continue(self, reason: str) -> None:
         """Emit that the stream broke off and the model continues its text."""
-        self.emit(CallContinued(placement=self.placement, reason=reason))
+        self.emit(packets.CallContinued(placement=self.placement, reason=reason))
 
     def on_spent(self, spent: Spent, key: str = "") -> None:
         """Record and emit the cost of a call that completed or broke off; `key` as in `Bill.add`."""
         self.bill.add(spent, key)
         costs = spent.model_dump(include={"role", "input_tokens", "cached_tokens", "output_tokens", "usd"})
-        self.emit(CallFinished(placement=self.placement, **costs))
+        self.emit(packets.CallFinished(placement=self.placement, **costs))
 
     def emit(self, *packets: Packet) -> None:
         """Emit packets."""

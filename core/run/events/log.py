@@ -71,7 +71,10 @@ class Log:
 
     def append(self, packet: Data) -> None:
         """Add a packet, with the current Unix time as `at`; it is stored `_FLUSH_SECONDS` later."""
-        if not self._waiting or not _continued(self._waiting[-1], packet):
+        last, field = self._waiting[-1] if self._waiting else {}, _WORDS.get(packet["type"], "")
+        if field and all(last.get(name) == packet[name] for name in ("type", "placement")):
+            last[field] += packet[field]
+        else:
             self._waiting.append({**packet, "at": round(time.time(), 1)})
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._start)
@@ -160,14 +163,11 @@ async def flush(thread_id: str, failure: str | None, store: BaseStore | None) ->
         await logs.pop(name).flush()
     # A run that failed before its first packet has no log.
     if store and failure is not None and (names or (failure and thread_id)):
-        await _note_failure(Pages(store, thread_id), failure)
-
-
-async def _note_failure(pages: Pages, failure: str) -> None:
-    # An unusable store may be the very reason for the failure.
-    with suppress(DatabaseUnusable):
-        if failure != await read_failure(pages):
-            await pages.note({_FAILURE: {"words": failure}})
+        pages = Pages(store, thread_id)
+        # An unusable store may be the very reason for the failure.
+        with suppress(DatabaseUnusable):
+            if failure != await read_failure(pages):
+                await pages.note({_FAILURE: {"words": failure}})
 
 
 async def read_failure(pages: Pages) -> str:
@@ -231,15 +231,6 @@ def _without_block(packets: Iterable[Data], start: Data) -> list[Data]:
 
 def _tab(packet: Data) -> tuple[int, int]:
     return packet["placement"]["turn_index"], packet["placement"]["tab_index"]
-
-
-def _continued(last: Data, packet: Data) -> bool:
-    """Append a packet's text to the last packet if it continues it; returns whether it does."""
-    field = _WORDS.get(packet["type"], "")
-    if not field or last["type"] != packet["type"] or last["placement"] != packet["placement"]:
-        return False
-    last[field] += packet[field]
-    return True
 
 
 async def _parts(pages: Pages, question_id: str, start: int = 0) -> list[list[Data]]:

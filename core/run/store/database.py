@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,15 +75,30 @@ async def open_database(location: Path | str) -> AsyncIterator[Database]:
     Raises `DatabaseUnusable` if the file is corrupt, foreign, locked or read-only, or the database is unreachable, and
     `ExtraMissing` if the packages for PostgreSQL are not installed.
     """
-    if isinstance(location, Path):
-        async with _open_file(location) as database:
-            yield database
-    else:
+    if isinstance(location, str):
         await asyncio.to_thread(_import_postgres)
         from .postgres import open_postgres
 
-        async with open_postgres(location) as (saver, store):
+        async with open_postgres(location) as database:
+            yield Database(*database)
+        return
+    await asyncio.to_thread(_prepare, location)
+    connection = aiosqlite.connect(location, timeout=BUSY_SECONDS)
+    # A database that an app never closes must not keep the process alive.
+    connection._thread.daemon = True
+    try:
+        async with connection, AsyncExitStack() as resources:
+            for pragma in ("trusted_schema = OFF", "journal_mode = WAL", "synchronous = FULL"):
+                await connection.execute(f"PRAGMA {pragma}")
+            store = await asyncio.to_thread(PageStore, location)
+            resources.callback(store.close)
+            saver = SqliteRunSaver(connection, location)
+            await saver.setup()
+            await saver.leases.setup()
+            resources.push_async_callback(saver.shielded.end)
             yield Database(saver, store)
+    except sqlite3.Error as error:
+        raise unusable(location, error) from error
 
 
 def look_up(location: Path | str, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
@@ -122,44 +137,6 @@ def _import_postgres() -> None:
             f'{DATABASE} names a PostgreSQL database, which needs psycopg: pip install ".[postgres]" in the '
             "checkout of deep_research."
         ) from error
-
-
-@asynccontextmanager
-async def _open_file(path: Path) -> AsyncIterator[Database]:
-    await asyncio.to_thread(_prepare, path)
-    try:
-        async with _connect(path) as connection:
-            store = await asyncio.to_thread(_open_store, path)
-            try:
-                saver = SqliteRunSaver(connection, path)
-                await saver.setup()
-                await saver.leases.setup()
-                try:
-                    yield Database(saver, store)
-                finally:
-                    await saver.shielded.end()
-            finally:
-                store.close()
-    except sqlite3.Error as error:
-        raise unusable(path, error) from error
-
-
-@asynccontextmanager
-async def _connect(path: Path) -> AsyncIterator[aiosqlite.Connection]:
-    connection = aiosqlite.connect(path, timeout=BUSY_SECONDS)
-    # A database that an app never closes must not keep the process alive.
-    connection._thread.daemon = True
-    async with connection:
-        await connection.execute("PRAGMA trusted_schema = OFF")
-        await connection.execute("PRAGMA journal_mode = WAL")
-        await connection.execute("PRAGMA synchronous = FULL")
-        yield connection
-
-
-def _open_store(path: Path) -> PageStore:
-    store = PageStore(path)
-    store.setup()
-    return store
 
 
 def _prepare(path: Path) -> None:

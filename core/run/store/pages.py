@@ -1,4 +1,7 @@
-"""`Pages`: the texts and notes of a thread in the store (the state holds only hashes); events that announce changes."""
+"""What a thread keeps beside its checkpoints: texts and notes in the store (`Pages`), and files in a folder.
+
+The state holds only hashes of the texts. Events announce changes.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import asyncio
 import base64
 import hashlib
 import json
+import shutil
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -35,6 +40,10 @@ _FAST = 1
 _LONGEST_BYTES = 50_000_000
 """Maximum size of a decompressed text, against decompression bombs in a foreign database."""
 _REFERENCE = "text_hash"
+ATTACHMENTS = "attachments"
+"""Name of the folder for the attachments of all threads, and of the note in a thread's store with its path."""
+INDEX_FILE = "index.sqlite"
+"""Index of a thread's files; next to their folder, so that both are deleted together."""
 _locks = Locks()
 _changes = PerLoop(WeakValueDictionary[str, asyncio.Event])
 """Events of followed threads, by thread id."""
@@ -116,7 +125,8 @@ class Pages:
 
     async def fill_in(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Return the messages, with references in tool results replaced by the stored texts."""
-        hashes = list(map(_referred_hash, messages))
+        references = [message.artifact if isinstance(message, ToolMessage) else None for message in messages]
+        hashes = [str(each.get(_REFERENCE, "")) if isinstance(each, dict) else "" for each in references]
         texts = iter(await self.texts([content_hash for content_hash in hashes if content_hash]))
         return [
             ToolMessage(next(texts) or "The text is no longer kept.", tool_call_id=message.tool_call_id)
@@ -124,12 +134,6 @@ class Pages:
             else message
             for message, content_hash in zip(messages, hashes, strict=True)
         ]
-
-
-def _referred_hash(message: AnyMessage) -> str:
-    """Return the hash of the text that a tool result refers to; empty for a message with its own text."""
-    reference = message.artifact if isinstance(message, ToolMessage) else None
-    return str(reference.get(_REFERENCE, "")) if isinstance(reference, dict) else ""
 
 
 def note_value(item: Item | None) -> dict[str, Any] | None:
@@ -174,6 +178,22 @@ def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
     except (ValueError, TypeError, zlib.error):
         value = None
     return value if isinstance(value, dict) else {DAMAGED: f" {file!r}" if file else ""}
+
+
+def attachments_folder(data_dir: Path) -> Path:
+    """Return the folder for the attachments of all threads; blocks."""
+    return data_dir.expanduser().resolve() / ATTACHMENTS
+
+
+def thread_folder(folder: Path, thread_id: str) -> Path:
+    """Return the folder of a thread's files, inside that of all threads; it need not exist."""
+    return folder / hashlib.sha256(thread_id.encode()).hexdigest()[:32] / "attached"
+
+
+def delete_files(folder: Path, thread_id: str) -> None:
+    """Delete a thread's files and their index; blocks."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(thread_folder(folder, thread_id).parent)
 
 
 def next_change(thread_id: str) -> asyncio.Event:

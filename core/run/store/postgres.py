@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import psycopg
@@ -25,7 +25,7 @@ from ..errors import DatabaseUnusable, NewerVersion, StateUnreadable
 from ..limits import DATABASE
 from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import TEXT, packed, unpacked
-from .saver import CheckpointKey, Dialect, RunSaver, config_of
+from .saver import CheckpointKey, RunSaver, config_of
 from .serializer import StrictSerializer
 
 _CONNECT_SECONDS = 10
@@ -108,7 +108,14 @@ async def _open_pool(address: str) -> Pool:
     settings: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
     settings["connect_timeout"] = _CONNECT_SECONDS
     async with await psycopg.AsyncConnection.connect(address, **settings) as connection:
-        await _set_up(connection)
+        # Waiting inside the statement would hold a snapshot, and the other process's CREATE INDEX would wait for its
+        # end.
+        query = "SELECT pg_try_advisory_lock(%s) AS is_ours"
+        while not (row := await (await connection.execute(query, (_SETUP_LOCK,))).fetchone()) or not row["is_ours"]:
+            await asyncio.sleep(_SETUP_SECONDS)
+        await AsyncPostgresSaver(connection).setup()
+        await AsyncPostgresStore(connection).setup()
+        await connection.execute(_LEASES)
     pool: Pool = AsyncConnectionPool(
         address,
         min_size=1,
@@ -120,16 +127,6 @@ async def _open_pool(address: str) -> Pool:
     )
     await pool.open()
     return pool
-
-
-async def _set_up(connection: psycopg.AsyncConnection[DictRow]) -> None:
-    # Waiting inside the statement would hold a snapshot, and the other process's CREATE INDEX would wait for its end.
-    query = "SELECT pg_try_advisory_lock(%s) AS is_ours"
-    while not (row := await (await connection.execute(query, (_SETUP_LOCK,))).fetchone()) or not row["is_ours"]:
-        await asyncio.sleep(_SETUP_SECONDS)
-    await AsyncPostgresSaver(connection).setup()
-    await AsyncPostgresStore(connection).setup()
-    await connection.execute(_LEASES)
 
 
 class PostgresLeases(Leases):
@@ -189,18 +186,16 @@ def _go_on_after(checkpoint_id: str) -> None:
 class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
     """LangGraph's PostgreSQL saver over a pool of connections."""
 
-    dialect = Dialect(
-        tables={
-            "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
-            "checkpoint_writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob",
-            "checkpoint_blobs": "checkpoint_ns, channel, version, type, blob",
-        },
-        order="checkpoint_id",
-        run_id="metadata ->> 'run_id'",
-        members="SELECT json_array_elements_text(?::json)",
-        join="JOIN",
-        setting=DATABASE,
-    )
+    tables: ClassVar[Mapping[str, str]] = {
+        "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+        "checkpoint_writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob",
+        "checkpoint_blobs": "checkpoint_ns, channel, version, type, blob",
+    }
+    order = "checkpoint_id"
+    run_id = "metadata ->> 'run_id'"
+    members = "SELECT json_array_elements_text(?::json)"
+    join = "JOIN"
+    setting = DATABASE
 
     def __init__(self, pool: Pool) -> None:
         RunSaver.__init__(self)
@@ -269,12 +264,21 @@ class PostgresPageStore(AsyncPostgresStore):
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run the operations in one transaction; raises `DatabaseUnusable`."""
-        batch = [_as_text(op) if isinstance(op, PutOp) else op for op in ops]
+        batch = list(ops)
+        for index, op in enumerate(batch):
+            if isinstance(op, PutOp) and op.value is not None:
+                # Each value is one text: PostgreSQL's JSON rejects some characters of pages.
+                batch[index] = packed(op._replace(value={TEXT: json.dumps(op.value)}))
         try:
             results = await self.shielded.do(super().abatch(batch))
         except psycopg.Error as error:
             raise unusable(self._address, error) from error
-        return [_from_text(result) for result in results]
+        for result in results:
+            for item in result if isinstance(result, list) else [result]:
+                if isinstance(item, Item):
+                    value = unpacked(json.dumps(item.value))
+                    item.value = unpacked(value[TEXT]) if TEXT in value else value
+        return results
 
     def _cursor(self, *, pipeline: bool = False) -> Any:
         return _cursor_of(self._pool, pipeline=pipeline)
@@ -289,19 +293,6 @@ async def _cursor_of(pool: Pool, *, pipeline: bool) -> AsyncIterator[psycopg.Asy
         connection.cursor(binary=True) as cursor,
     ):
         yield cursor
-
-
-def _as_text(op: PutOp) -> PutOp:
-    """Store the value as one text: PostgreSQL's JSON rejects some characters of pages."""
-    return op if op.value is None else packed(op._replace(value={TEXT: json.dumps(op.value)}))
-
-
-def _from_text(result: Result) -> Result:
-    for item in result if isinstance(result, list) else [result]:
-        if isinstance(item, Item):
-            value = unpacked(json.dumps(item.value))
-            item.value = unpacked(value[TEXT]) if TEXT in value else value
-    return result
 
 
 def _for_psycopg(query: str) -> str:

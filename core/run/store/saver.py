@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import shutil
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence, Set
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -26,12 +27,10 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from ...records.research import Value
 from ..concurrency import ShieldedTasks, in_thread, shielded
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
-from .attachments import ATTACHMENTS, copy_files, delete_files
 from .lease import FENCED, Leases
-from .pages import TEXT, page_namespace, unpacked
+from .pages import ATTACHMENTS, TEXT, delete_files, page_namespace, thread_folder, unpacked
 from .serializer import StrictSerializer
 
 _OF_RUNS = """
@@ -87,23 +86,6 @@ class BranchNotSaved(NotSaved, StopsTheRun):
     """`NotSaved` inside a branch, which bypasses error handlers; at the top level LangGraph would ignore it."""
 
 
-class Dialect(NamedTuple):
-    """SQL that differs between the databases."""
-
-    tables: Mapping[str, str]
-    """Tables of a thread (checkpoints, writes, others), with their columns other than `thread_id`."""
-    order: str
-    """Column that orders checkpoints by time of writing."""
-    run_id: str
-    """Expression for the server's run that wrote a checkpoint."""
-    members: str
-    """Query for the members of a JSON list."""
-    join: str
-    """Join that keeps the order of the tables."""
-    setting: str
-    """Setting to change if the database accepts no writes."""
-
-
 class RunSaver(BaseCheckpointSaver[str]):
     """Extends LangGraph's saver for a database with what our runs need.
 
@@ -111,7 +93,18 @@ class RunSaver(BaseCheckpointSaver[str]):
     run has, and names the run in errors about unreadable or unsaved data.
     """
 
-    dialect: Dialect
+    tables: ClassVar[Mapping[str, str]]
+    """Tables of a thread (checkpoints, writes, others), with their columns other than `thread_id`."""
+    order: str
+    """Column that orders checkpoints by time of writing."""
+    run_id: str
+    """SQL expression for the server's run that wrote a checkpoint."""
+    members: str
+    """Query for the members of a JSON list."""
+    join: str
+    """Join that keeps the order of the tables."""
+    setting: str
+    """Setting to change if the database accepts no writes."""
     leases: Leases
     """Who may write to which thread."""
     file = ""
@@ -131,24 +124,24 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint with this id; without an id, the namespace's latest. Raises `StateUnreadable`."""
-        return await self._readable(str(config["configurable"]["thread_id"]), super().aget_tuple(config))
+        with self._naming_run(config["configurable"]["thread_id"]):
+            return await super().aget_tuple(config)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return the writes to channels since their last snapshot; raises `StateUnreadable`."""
-        return await self._readable(str(config["configurable"]["thread_id"]), self._history(config, channels))
-
-    async def _history(self, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
-        history = await super().aget_delta_channel_history(config=config, channels=channels)
-        # If a checkpoint is missing, LangGraph treats the gap as the start of the thread, where all channels are empty.
-        if any("seed" not in of_channel for of_channel in history.values()):
-            wanted = config["configurable"]
-            namespace = (str(wanted["thread_id"]), wanted.get("checkpoint_ns", ""))
-            query = _TORN.format(join=self.dialect.join)
-            if await self.rows(query, *namespace, get_checkpoint_id(config), *namespace):
-                raise StateUnreadable("a checkpoint is missing")
-        return history
+        wanted = config["configurable"]
+        namespace = (str(wanted["thread_id"]), wanted.get("checkpoint_ns", ""))
+        with self._naming_run(wanted["thread_id"]):
+            history = await super().aget_delta_channel_history(config=config, channels=channels)
+            # If a checkpoint is missing, LangGraph treats the gap as the start of the thread, where all channels are
+            # empty.
+            if any("seed" not in of_channel for of_channel in history.values()):
+                query = _TORN.format(join=self.join)
+                if await self.rows(query, *namespace, get_checkpoint_id(config), *namespace):
+                    raise StateUnreadable("a checkpoint is missing")
+            return history
 
     @shielded
     async def aput(
@@ -185,7 +178,7 @@ class RunSaver(BaseCheckpointSaver[str]):
             if FENCED in str(error):
                 self.leases.lose(thread_id)
             kind = BranchNotSaved if config["configurable"].get("checkpoint_ns") else NotSaved
-            raise kind(f"The run could not be saved: {error} (setting {self.dialect.setting}){self.file}.") from error
+            raise kind(f"The run could not be saved: {error} (setting {self.setting}){self.file}.") from error
 
     @abstractmethod
     def fence(self, thread_id: str) -> AbstractAsyncContextManager[None]:
@@ -206,13 +199,15 @@ class RunSaver(BaseCheckpointSaver[str]):
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread: attached files, checkpoints, pending writes and page texts."""
         for folder in await self._attachments(source_thread_id):
-            await asyncio.to_thread(copy_files, folder, source_thread_id, target_thread_id)
-        order = {"checkpoints": f"ORDER BY {self.dialect.order}"}
+            source, target = (thread_folder(folder, thread) for thread in (source_thread_id, target_thread_id))
+            with suppress(FileNotFoundError):
+                await asyncio.to_thread(shutil.copytree, source, target, dirs_exist_ok=True)
+        order = {"checkpoints": f"ORDER BY {self.order}"}
         copies = [
-            # All names come from the dialect.
+            # All names are constants of the class.
             f"INSERT INTO {table} (thread_id, {names}) SELECT ?, {names} FROM {table} "  # noqa: S608
             f"WHERE thread_id = ? {order.get(table, '')} ON CONFLICT DO NOTHING"
-            for table, names in self.dialect.tables.items()
+            for table, names in self.tables.items()
         ]
         ids = (target_thread_id, source_thread_id)
         await self.change(*((copy, [ids]) for copy in copies), (_STORED, [tuple(map(_prefix, ids))]))
@@ -232,7 +227,7 @@ class RunSaver(BaseCheckpointSaver[str]):
         Delta channels are rebuilt from all earlier checkpoints: a missing one would silently empty them.
         """
         given = json.dumps([str(run_id) for run_id in run_ids])
-        query = _OF_RUNS.format(run_id=self.dialect.run_id, given=self.dialect.members)
+        query = _OF_RUNS.format(run_id=self.run_id, given=self.members)
         await self._drop({CheckpointKey(*row) for row in await self.rows(query, given, given)})
 
     @shielded
@@ -254,9 +249,10 @@ class RunSaver(BaseCheckpointSaver[str]):
         If only the writes of tasks are unreadable, these are deleted and the tasks run again. Raises `NewerVersion`,
         since data of a newer version is not damaged.
         """
-        lost, tasks = await self._readable(thread_id, self.unreadable(thread_id))
+        with self._naming_run(thread_id):
+            lost, tasks = await self.unreadable(thread_id)
         condition = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ?"
-        _, writes, *_ = self.dialect.tables
+        _, writes, *_ = self.tables
         await self.change((f"DELETE FROM {writes} WHERE {condition}", tasks))  # noqa: S608 - constants
         await self._drop(lost)
         return len(lost | {CheckpointKey(*task[:3]) for task in tasks})
@@ -281,7 +277,7 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     async def _drop(self, keys: Set[CheckpointKey]) -> None:
         """Delete checkpoints and their writes."""
-        checkpoints, writes, *_ = self.dialect.tables
+        checkpoints, writes, *_ = self.tables
         condition = "WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
         await self.change(
             (f"DELETE FROM {checkpoints} {condition}", keys),  # noqa: S608 - constants
@@ -289,10 +285,11 @@ class RunSaver(BaseCheckpointSaver[str]):
             (f"{_PARENTS_CUT} AND thread_id = ?", {(key.thread_id,) for key in keys}),
         )
 
-    async def _readable(self, thread: str, reading: Awaitable[Value]) -> Value:
-        """Await the read, and name the run in its errors."""
+    @contextmanager
+    def _naming_run(self, thread: str) -> Iterator[None]:
+        """Name the run in the errors of a read."""
         try:
-            return await reading
+            yield
         except NewerVersion as error:
             raise NewerVersion(f"The run {thread} {error}: update deep-research, or ask again.") from error
         except (StateUnreadable, ValueError, KeyError, TypeError) as error:
@@ -304,15 +301,15 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     async def thread_ids(self) -> list[str]:
         """Return all threads, latest first."""
-        latest = f"max({self.dialect.order}) DESC"
+        latest = f"max({self.order}) DESC"
         query = f"SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY {latest}"  # noqa: S608 - a constant
         return [str(row[0]) for row in await self.rows(query)]
 
     async def versions(self, thread_ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         """Return the latest checkpoint and the owner of the lease for each thread that has checkpoints."""
         owner = f"(SELECT owner FROM {self.leases.table} AS lease WHERE lease.thread_id = checkpoints.thread_id)"  # noqa: S608
-        latest = f"SELECT thread_id, max({self.dialect.order}), {owner} FROM checkpoints"  # noqa: S608 - constants
-        query = f"{latest} WHERE thread_id IN ({self.dialect.members}) GROUP BY thread_id"
+        latest = f"SELECT thread_id, max({self.order}), {owner} FROM checkpoints"  # noqa: S608 - constants
+        query = f"{latest} WHERE thread_id IN ({self.members}) GROUP BY thread_id"
         return {str(row[0]): row[1:] for row in await self.rows(query, json.dumps(thread_ids))}
 
 

@@ -119,23 +119,20 @@ class _Reader:
             return make(given)
         if code == jsonplus.EXT_CONSTRUCTOR_POS_ARGS:
             return make(given[0], given[1], timeout=given[2]) if make is Send and len(given) > 2 else make(*given)
-        if code in (jsonplus.EXT_CONSTRUCTOR_KW_ARGS, jsonplus.EXT_PYDANTIC_V2):
-            return _record(make, given)
-        raise StateUnreadable(f"it contains an unknown msgpack extension ({code})")
-
-
-def _record(make: Any, given: dict[str, Any]) -> Any:
-    # Patch releases do not change the format.
-    if make is Run and _parts(str(given.get("version", ""))) > _parts(code_version()):
-        raise NewerVersion(
-            f"was written by version {given['version']}, which is newer than this one ({code_version()})"
-        )
-    try:
-        return make(**given)
-    except ValidationError as error:
-        faults = {".".join(map(str, fault["loc"])): fault["msg"] for fault in error.errors(include_input=False)}
-        listed = "; ".join(f"{field}: {fault}" for field, fault in [*faults.items()][:3])
-        raise StateUnreadable(f"a record {make.__name__!r} does not fit version {code_version()} ({listed})") from error
+        if code not in (jsonplus.EXT_CONSTRUCTOR_KW_ARGS, jsonplus.EXT_PYDANTIC_V2):
+            raise StateUnreadable(f"it contains an unknown msgpack extension ({code})")
+        # Patch releases do not change the format.
+        if make is Run and _parts(str(given.get("version", ""))) > _parts(code_version()):
+            raise NewerVersion(
+                f"was written by version {given['version']}, which is newer than this one ({code_version()})"
+            )
+        try:
+            return make(**given)
+        except ValidationError as error:
+            faults = {".".join(map(str, fault["loc"])): fault["msg"] for fault in error.errors(include_input=False)}
+            listed = "; ".join(f"{field}: {fault}" for field, fault in [*faults.items()][:3])
+            fault = f"a record {make.__name__!r} does not fit version {code_version()} ({listed})"
+            raise StateUnreadable(fault) from error
 
 
 def record_types() -> list[type]:

@@ -7,12 +7,12 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
@@ -26,7 +26,7 @@ from ..concurrency import ShieldedTasks, Threads
 from ..errors import DatabaseUnusable, NewerVersion, StateUnreadable
 from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import packed, unpacked
-from .saver import CheckpointKey, Dialect, RunSaver, config_of
+from .saver import CheckpointKey, RunSaver, config_of
 from .serializer import StrictSerializer
 
 BUSY_SECONDS = 30.0
@@ -123,17 +123,15 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
     count as the latest.
     """
 
-    dialect = Dialect(
-        tables={
-            "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
-            "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
-        },
-        order="rowid",
-        run_id="json_extract(CAST(metadata AS TEXT), '$.run_id')",
-        members="SELECT value FROM json_each(?)",
-        join="CROSS JOIN",
-        setting="data_dir",
-    )
+    tables: ClassVar[Mapping[str, str]] = {
+        "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+        "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
+    }
+    order = "rowid"
+    run_id = "json_extract(CAST(metadata AS TEXT), '$.run_id')"
+    members = "SELECT value FROM json_each(?)"
+    join = "CROSS JOIN"
+    setting = "data_dir"
 
     def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
         RunSaver.__init__(self)
@@ -242,6 +240,7 @@ class PageStore(SqliteStore):
         self._reader = _connect(path)
         self._reading = threading.Lock()
         self._readers, self._writers = Threads("read texts", 1), Threads("write texts", 1)
+        self.setup()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run the operations in one transaction; raises `DatabaseUnusable`."""
