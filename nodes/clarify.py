@@ -15,8 +15,8 @@ from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, marked
 from ..core.run.events.call import stop_packet
 from ..core.run.events.packets import Activity, MessageDelta, MessageStart
+from ..core.writing.basis import recalled_passages
 from ..core.writing.facts import facts_of_run
-from ..core.writing.passages import recalled_passages
 from ..core.writing.turn import Turn, begin_turn
 from ..prompts import fence, render
 from ..state import ResearchState, StateUpdate

@@ -22,7 +22,7 @@ from ..core.run.events.call import document, step_failed
 from ..core.run.events.packets import Activity, ResearchAgentStart
 from ..core.run.limits import Limits
 from ..core.run.spending import shared_task_fields
-from ..core.writing.passages import SourcePassage, recalled_passages
+from ..core.writing.basis import SourcePassage, recalled_passages
 from ..core.writing.turn import begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in

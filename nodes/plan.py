@@ -16,10 +16,10 @@ from ..core.run.events.call import stop_packet
 from ..core.run.events.packets import EstimateMade, Placement, PlanDelta, PlanStart, SectionEnd
 from ..core.run.plan_text import read_plan
 from ..core.run.transcripts import THOUGHTS_ALONE
-from ..core.writing.continued import ContinuedEvents, ask_for_prose
 from ..core.writing.estimate import estimate
 from ..core.writing.facts import facts_of_run
 from ..core.writing.turn import begin_turn
+from ..core.writing.write import ContinuedEvents, ask_for_prose
 from ..prompts import render
 from ..state import ResearchState, StateUpdate
 

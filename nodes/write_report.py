@@ -23,8 +23,8 @@ from ..core.run.conversation import attached_to_question
 from ..core.run.errors import NoReport
 from ..core.run.schedule import NOTHING_TO_THINK_OVER
 from ..core.run.transcripts import THOUGHTS_ALONE, mark_withheld
+from ..core.writing.basis import deciding_passages
 from ..core.writing.basis import withheld_notes as left_out_of_basis
-from ..core.writing.passages import deciding_passages
 from ..core.writing.report import ReportEvents, draft_message, reader_of
 from ..core.writing.turn import begin_turn
 from ..core.writing.write import TextWriter

@@ -51,19 +51,21 @@ async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Cont
     # Record the folder before writing the files, so that they are always deleted with the thread.
     await pages.note({ATTACHMENTS: {"folder": str(folder)}})
     own_folder = thread_folder(folder, pages.thread)
-    return [await in_thread(partial(_with_stored_files, message, own_folder, context.limits)) for message in messages]
-
-
-def _with_stored_files(message: AnyMessage, folder: Path, limits: Limits) -> AnyMessage:
-    if not (blocks := blocks_of(message)):
-        return message
-    files = [_store(block, folder, limits) for block in blocks if not block.link]
-    return with_attached(message, [*attached_to(message), *files])
+    taken = list[AnyMessage]()
+    for message in messages:
+        blocks = blocks_of(message)
+        stores = [partial(_store, block, own_folder, context.limits) for block in blocks if not block.link]
+        files = [await in_thread(store) for store in stores]
+        taken.append(with_attached(message, [*attached_to(message), *files]) if blocks else message)
+    return taken
 
 
 def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
-    """Store a file unless it is empty, of an unknown format, or exceeds a limit."""
-    name = _name_of(block)
+    """Store a file under a valid name, unless it is empty, of an unknown format, or exceeds a limit."""
+    name = _NOT_IN_FILES.sub("_", re.split(r"[\\/]", block.name)[-1]).strip(" .") or "file"
+    guessed = mimetypes.guess_extension(block.mime_type) or ""
+    is_known = (PurePath(name).suffix and kind_of_file(name)) or name.lower().endswith(guessed)
+    name = (name if is_known else name + guessed)[-_NAME_CHARACTERS:]
     try:
         data = base64.b64decode("".join(block.data.split()), validate=True)
     except ValueError:
@@ -87,11 +89,3 @@ def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
         new.write_bytes(data)
         new.replace(path)
     return attached(name=path.name, reason=_WAITING, code=NEW)
-
-
-def _name_of(block: FileBlock) -> str:
-    """Return a file name that is valid on every system, with the extension of the file's type."""
-    name = _NOT_IN_FILES.sub("_", re.split(r"[\\/]", block.name)[-1]).strip(" .") or "file"
-    guessed = mimetypes.guess_extension(block.mime_type) or ""
-    is_known = (PurePath(name).suffix and kind_of_file(name)) or name.lower().endswith(guessed)
-    return (name if is_known else name + guessed)[-_NAME_CHARACTERS:]

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from ..evidence.language import IN_QUESTION, common_words, language_by_words
-from ..evidence.text.similarity import rarity, subject_of
+from ..evidence.text.similarity import grouped, rarity, subject_of
 from ..evidence.text.stems import QuestionWords, sought_words, words_of
 from ..evidence.text.words import (
     FAMILIES,
@@ -79,9 +79,12 @@ class Query(NamedTuple):
 
 def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -> Query:
     """Analyse a question or search; `counted` is `IndexShelf.counted`, `total` the number of passages."""
-    words = _words(text)
+    content = [token for token in tokens(text) if token not in STOP_WORDS]
+    distinctive = [token for token in content if token not in GENERIC_WORDS and stem(token) not in GENERIC_WORDS]
+    forms = grouped(distinctive or content or tokens(text), stem)
+    words = {own: tuple(dict.fromkeys((*found, *_MEMBERS.get(own, ())))) for own, found in forms.items()}
     # A passage is counted once per form of a word that it has; an exact count is not worth its cost.
-    counts = {own: min(total, counted(forms)) for own, forms in words.items()}
+    counts = {own: min(total, counted(variants)) for own, variants in words.items()}
     rarities = {own: rarity(total, count) for own, count in counts.items() if count}
     rarest = frozenset(sorted(rarities, key=lambda own: (-rarities[own], own))[:_MOST_STEMS])
     whole = sum(rarities[own] for own in rarities if own in rarest) or 1.0
@@ -90,15 +93,6 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     found = {stem_run(name): tuple(own for own in dict.fromkeys(stems(name)) if own in weights) for name in names(text)}
     own_names = {run: own for run, own in found.items() if len(own) > 1}
     return Query(text, weights, words, own_names, stem_run(text), plain_run(text), inflections)
-
-
-def _words(text: str) -> dict[str, tuple[str, ...]]:
-    content = [token for token in tokens(text) if token not in STOP_WORDS]
-    distinctive = [token for token in content if token not in GENERIC_WORDS and stem(token) not in GENERIC_WORDS]
-    forms: dict[str, list[str]] = {}
-    for token in distinctive or content or tokens(text):
-        forms.setdefault(stem(token), []).append(token)
-    return {own: tuple(dict.fromkeys((*found, *_MEMBERS.get(own, ())))) for own, found in forms.items()}
 
 
 class LibraryPassage(NamedTuple):
@@ -135,11 +129,7 @@ class Candidate:
     @cached_property
     def counts(self) -> Counter[str]:
         """Number of times that each stem occurs in the text."""
-        found: Counter[str] = Counter()
-        for token, count in Counter(self._tokens).items():
-            if token not in STOP_WORDS:
-                found[stem(token)] += count
-        return found
+        return Counter(stem(token) for token in self._tokens if token not in STOP_WORDS)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -174,10 +164,7 @@ class Candidate:
     @cached_property
     def names_by_word(self) -> dict[str, list[str]]:
         """`names`, keyed by first word."""
-        found: dict[str, list[str]] = {}
-        for name in self.names:
-            found.setdefault(name.split(" ", 1)[0], []).append(name)
-        return found
+        return grouped(self.names, lambda name: name.split(" ", 1)[0])
 
 
 @lru_cache(maxsize=5_000)

@@ -57,8 +57,16 @@ async def search_read(
     words, found = frozenset(chain(*terms.values())), list[tuple[ReadPage, frozenset[str]]]()
     user, runs = _runs_of_user(pages, context)
     for thread in (await runs.names())[: context.limits.earlier_runs]:
-        if thread != pages.thread:
-            found += await _scanned(pages.of_thread(thread), user, words, is_open)
+        other = pages.of_thread(thread)
+        note = await other.read_note(_READ) if thread != pages.thread else None
+        # The run may have been deleted, and another user may have started a run with its id.
+        if note is not None and note["user"] == user:
+            sources = [source for fields in note["sources"] if is_open(source := Source(**fields))]
+            texts = await other.texts([source.content_hash for source in sources])
+            for source, text in zip(sources, texts, strict=True):
+                folded = f"{source.title} {text}".casefold()
+                held = frozenset(word for word in words if word[:_OPENING] in folded)
+                found.append((ReadPage(source, thread), held))
     found.sort(key=lambda pair: pair[0].source.read_at, reverse=True)
     known = distinct(found, lambda pair: pair[0].source.key)
     counts = Counter(word for _, held in known for word in held)
@@ -67,25 +75,10 @@ async def search_read(
     for query, wanted in terms.items():
         ranked = sorted(known, key=lambda pair: -sum(weights[word] for word in wanted if word in pair[1]))
         likely = [page for page, held in ranked[:_COMPARED] if not held.isdisjoint(wanted)]
-        texts = [await pages.of_thread(page.thread).text(page.source.content_hash) for page in likely]
-        whole = [page._replace(text=text) for page, text in zip(likely, texts, strict=True) if text]
+        stored = [await pages.of_thread(page.thread).text(page.source.content_hash) for page in likely]
+        whole = [page._replace(text=text) for page, text in zip(likely, stored, strict=True) if text]
         best.append(await asyncio.to_thread(_best, query, whole))
     return distinct(interleave(best), lambda page: page.source.key)[:most]
-
-
-async def _scanned(
-    pages: Pages, user: str, words: Iterable[str], is_open: Callable[[Source], bool]
-) -> Iterable[tuple[ReadPage, frozenset[str]]]:
-    """Return the pages that other runs have read, without texts, each with the `words` that its text seems to have."""
-    note = await pages.read_note(_READ)
-    if note is None or note["user"] != user:
-        # The run may have been deleted, and another user may have started a run with its id.
-        return ()
-    sources = [source for fields in note["sources"] if is_open(source := Source(**fields))]
-    texts = await pages.texts([source.content_hash for source in sources])
-    folded = [f"{source.title} {text}".casefold() for source, text in zip(sources, texts, strict=True)]
-    held = [frozenset(word for word in words if word[:_OPENING] in text) for text in folded]
-    return zip((ReadPage(source, pages.thread) for source in sources), held, strict=True)
 
 
 def _best(query: str, pages: Sequence[ReadPage]) -> list[ReadPage]:

@@ -82,7 +82,14 @@ def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
         if file.size > max_bytes:
             reason = f"{file.size} bytes are more than {max_bytes} (limit max_document_bytes)"
             walk.left_out.append(LeftOut(file.path, reason, "too large"))
-    left_out = [*walk.other_kinds(), *walk.named()]
+    left_out = nsmallest(MOST_NAMED, walk.left_out)
+    if count := walk.others.total():
+        most = sorted(walk.others, key=lambda kind: (-walk.others[kind], kind))
+        rest = f" and {len(most) - _KINDS_NAMED} more" if len(most) > _KINDS_NAMED else ""
+        reason = f"{count} of unsupported formats: {', '.join(most[:_KINDS_NAMED])}{rest}"
+        left_out.insert(0, LeftOut(_OTHERS, reason, _OTHER_KINDS, count))
+    if (more := len(walk.left_out) - MOST_NAMED) > 0:
+        left_out.append(LeftOut(_MORE, f"{more} more are left out", "unreadable", more))
     if walk.count > max_files:
         reason = f"it contains {walk.count} files; only the first {max_files} are read"
         left_out.append(LeftOut(root.name, reason, "too many", walk.count - max_files))
@@ -112,7 +119,8 @@ class _Walk:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._folders: list[str] = []
-        self._others: Counter[str] = Counter()
+        self.others: Counter[str] = Counter()
+        """Number of files by unsupported extension."""
         self.left_out: list[LeftOut] = []
         self.count = 0
         """Number of readable files so far."""
@@ -127,44 +135,32 @@ class _Walk:
             except OSError as error:
                 self._leave_out(inner.rstrip("/"), f"the folder cannot be opened ({error.strerror or error})")
 
-    def named(self) -> Iterator[LeftOut]:
-        """Yield the first left-out entries, and an entry that counts the rest."""
-        yield from nsmallest(MOST_NAMED, self.left_out)
-        more = len(self.left_out) - MOST_NAMED
-        if more > 0:
-            yield LeftOut(_MORE, f"{more} more are left out", "unreadable", more)
-
-    def other_kinds(self) -> Iterator[LeftOut]:
-        """Yield one entry for all files with unsupported extensions, if any."""
-        count = self._others.total()
-        if count:
-            most = sorted(self._others, key=lambda kind: (-self._others[kind], kind))
-            named = ", ".join(most[:_KINDS_NAMED])
-            more = f" and {len(most) - _KINDS_NAMED} more" if len(most) > _KINDS_NAMED else ""
-            yield LeftOut(_OTHERS, f"{count} of unsupported formats: {named}{more}", _OTHER_KINDS, count)
-
     def _folder_files(self, inner: str) -> Iterator[FoundFile]:
         with os.scandir(self._root / inner) as entries:
             for entry in entries:
-                path = inner + entry.name
+                path, is_readable = inner + entry.name, kind_of_file(entry.name) is not None
                 if entry.name.startswith("."):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     self._folders.append(path + "/")
-                elif reason := self._objection(entry):
+                elif reason := self._objection(entry, is_readable=is_readable):
                     self._leave_out(path, reason)
-                elif not _is_readable(entry.name):
-                    self._others.update([] if _leads_to_folder(entry) else [PurePath(entry.name).suffix.lower()])
+                elif not is_readable:
+                    self.others.update([] if _leads_to_folder(entry) else [PurePath(entry.name).suffix.lower()])
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
                     self.count += 1
                     yield FoundFile(path, status.st_size, status.st_mtime_ns)
 
-    def _objection(self, entry: os.DirEntry[str]) -> str:
+    def _objection(self, entry: os.DirEntry[str], *, is_readable: bool) -> str:
         """Return why a folder or supported file is not read; empty if it is read or listed elsewhere."""
-        if entry.is_symlink() and (_is_readable(entry.name) or _leads_to_folder(entry)):
-            return _objection_to_link(self._root, Path(entry.path))
-        if not _is_readable(entry.name) or entry.is_symlink():
+        if entry.is_symlink() and (is_readable or _leads_to_folder(entry)):
+            try:
+                is_inside = Path(entry.path).resolve(strict=True).is_relative_to(self._root)
+            except (OSError, RuntimeError):
+                return "it is a broken link"
+            return "" if is_inside else "it is a link to outside the folder"
+        if not is_readable:
             return ""
         if not entry.is_file(follow_symlinks=False):
             return "it is not a regular file"
@@ -176,24 +172,12 @@ class _Walk:
         self.left_out.append(LeftOut(NOT_IN_NAMES.sub("\ufffd", path), reason, "unreadable"))
 
 
-def _is_readable(name: str) -> bool:
-    return kind_of_file(name) is not None
-
-
 def _leads_to_folder(link: os.DirEntry[str]) -> bool:
     try:
         return link.is_dir()
     except OSError:
         # The link points to itself.
         return False
-
-
-def _objection_to_link(root: Path, link: Path) -> str:
-    try:
-        is_inside = link.resolve(strict=True).is_relative_to(root)
-    except (OSError, RuntimeError):
-        return "it is a broken link"
-    return "" if is_inside else "it is a link to outside the folder"
 
 
 def _open(root: Path, path: str) -> int:

@@ -13,57 +13,15 @@ from urllib.parse import quote_from_bytes, unquote
 
 from ..evidence.text.stems import title_key
 from ..reading.records import KINDS, kind_of_file
-from ..records.sources import DOCUMENT_SCHEME, DateKind
+from ..records.sources import DOCUMENT_SCHEME
 from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
 from ..run.store.pages import INDEX_FILE, attachments_folder
-from .folder import NOT_IN_NAMES, LeftOut
-from .index_file import NEW, connect, discard, settle, shared, text_of, usable
-from .index_search import MOST, IndexReader
+from .folder import NOT_IN_NAMES
+from .index_file import COLUMNS, NEW, Entry, connect, discard, settle, shared, text_of, usable
+from .index_search import MOST, IndexReader, SourceOf
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
-_STATED = "title, date, date_kind, period, publisher, is_draft, superseded_by, valid_from"
-
-
-class Entry(NamedTuple):
-    """A file in the index; `reason` is set if it has no text."""
-
-    path: str
-    size: int
-    mtime_ns: int
-    file_hash: str
-    reason: str = ""
-    code: str = ""
-    seconds: float = 0.0
-    """Time limit (seconds) under which reading it timed out or crashed the parser."""
-    tries: int = 0
-    """Failed attempts with this limit."""
-    is_cut: bool = False
-    note: str = ""
-    """Says which of its pages were not read or are uncertain."""
-    title: str = ""
-    date: str = ""
-    date_kind: DateKind = ""
-    period: str = ""
-    publisher: str = ""
-    is_draft: bool = False
-    superseded_by: str = ""
-    valid_from: str = ""
-    content_hash: str = ""
-    text: str = ""
-
-
-class IndexSummary(NamedTuple):
-    """Readable, unread and truncated documents of an index, sorted by path."""
-
-    readable: int
-    """Number of documents that have a text."""
-    unread: Sequence[LeftOut]
-    """Files that have no text."""
-    cut: Sequence[str]
-    """Paths of documents of which only the beginning was read."""
-    notes: Sequence[tuple[str, str]]
-    """Documents with pages that were not read or are uncertain: path and note."""
 
 
 class Index:
@@ -84,25 +42,21 @@ class Index:
             rows = connection.execute(f"SELECT {_STAMP} FROM documents")  # noqa: S608
             return {row[0]: Entry(*row) for row in rows}
 
-    def summary(self) -> IndexSummary:
-        """Return which documents can be searched and which cannot."""
-        with self._transaction() as connection:
-            unread = connection.execute("SELECT path, reason, code FROM documents WHERE reason <> '' ORDER BY path")
-            read = list(connection.execute("SELECT path, is_cut, note FROM documents WHERE reason = '' ORDER BY path"))
-            cut = [path for path, is_cut, note in read if is_cut and not note]
-            notes = [(path, note) for path, _, note in read if note]
-            return IndexSummary(len(read), [LeftOut(*row) for row in unread], cut, notes)
-
-    def put(self, entries: Sequence[Entry]) -> None:
-        """Add or replace these files in one transaction."""
-        if not entries:
+    def change(self, entries: Sequence[Entry] = (), gone: Sequence[str] = ()) -> None:
+        """Add or replace files and remove paths, in one transaction."""
+        if not (entries or gone):
             return
         with self._transaction("IMMEDIATE") as connection:
             touched: dict[str, None] = {}
             texts: dict[str, str] = {}
+            for path in (*gone, *(entry.path for entry in entries)):
+                touched |= _remove(connection, path)
             for entry in entries:
-                touched |= _remove(connection, entry.path)
-                _add_entry(connection, entry)
+                connection.execute(
+                    f"INSERT INTO documents ({', '.join(COLUMNS)}, title_key)"  # noqa: S608
+                    f" VALUES ({', '.join('?' * len(entry))})",
+                    (*entry[:-1], title_key(entry.title)),
+                )
                 if not entry.reason:
                     touched[entry.content_hash] = None
                     texts[entry.content_hash] = entry.text
@@ -126,30 +80,18 @@ class Index:
             stamps = [(entry.size, entry.mtime_ns, entry.path) for entry in entries]
             connection.executemany("UPDATE documents SET size = ?, mtime_ns = ? WHERE path = ?", stamps)
 
-    def remove(self, paths: Sequence[str]) -> None:
-        """Remove these files."""
-        if not paths:
-            return
-        with self._transaction("IMMEDIATE") as connection:
-            touched: dict[str, None] = {}
-            for path in paths:
-                touched |= _remove(connection, path)
-            settle(connection, touched, {})
-
     def document(self, path: str) -> Entry | None:
         """Return a document with its text; None if the file is unknown or has no text."""
         with self._transaction() as connection:
-            row = connection.execute(
-                f"SELECT {_STAMP}, {_STATED}, content_hash FROM documents WHERE path = ? AND reason = ''",  # noqa: S608
-                (path,),
-            ).fetchone()
+            query = f"SELECT {', '.join(COLUMNS)} FROM documents WHERE path = ? AND reason = ''"  # noqa: S608
+            row = connection.execute(query, (path,)).fetchone()
             return Entry(*row)._replace(text=text_of(connection, row[-1])) if row else None
 
     @contextmanager
-    def reading(self) -> Iterator[IndexReader]:
+    def reading(self, source_of: SourceOf) -> Iterator[IndexReader]:
         """Open a consistent snapshot of the index for look-ups by the calling thread."""
         with self._transaction() as connection:
-            yield IndexReader(connection, self._counts, self._most)
+            yield IndexReader(connection, source_of, self._counts, self._most)
 
     @contextmanager
     def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:
@@ -180,14 +122,6 @@ def _remove(connection: sqlite3.Connection, path: str) -> dict[str, None]:
         return {}
     connection.execute("DELETE FROM documents WHERE id = ?", row[:1])
     return {row[1]: None} if row[1] else {}
-
-
-def _add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
-    connection.execute(
-        f"INSERT INTO documents ({_STAMP}, {_STATED}, content_hash, title_key)"  # noqa: S608
-        f" VALUES ({', '.join('?' * len(entry))})",
-        (*entry[:-1], title_key(entry.title)),
-    )
 
 
 class Root(NamedTuple):

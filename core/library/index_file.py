@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 from zlib import crc32
 
 from ..evidence.language import IN_TEXT, detect_language, language_by_words
 from ..evidence.text.sentences import split_passages
 from ..evidence.text.stems import STEMMED, stemmer_version, tokens_of, words_and_pieces
 from ..reading.records import readers
+from ..records.sources import DateKind
 from ..run.errors import DatabaseUnusable
 
 _WAITING_SECONDS = 3_600
@@ -69,6 +70,38 @@ _LEAST = 100
 """Minimum number of characters for the identifier; with fewer it could only guess."""
 _PIECES_SHARE = 1.0
 """Minimum ratio of unspaced pieces to other words at which a text is not stemmed."""
+
+
+class Entry(NamedTuple):
+    """A file in the index, with the columns of its row and its text; `reason` is set if it has no text."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    file_hash: str
+    reason: str = ""
+    code: str = ""
+    seconds: float = 0.0
+    """Time limit (seconds) under which reading it timed out or crashed the parser."""
+    tries: int = 0
+    """Failed attempts with this limit."""
+    is_cut: bool = False
+    note: str = ""
+    """Says which of its pages were not read or are uncertain."""
+    title: str = ""
+    date: str = ""
+    date_kind: DateKind = ""
+    period: str = ""
+    publisher: str = ""
+    is_draft: bool = False
+    superseded_by: str = ""
+    valid_from: str = ""
+    content_hash: str = ""
+    text: str = ""
+
+
+COLUMNS = Entry._fields[:-1]
+"""Columns of an entry; its text is stored in passages."""
 
 
 @contextmanager
@@ -136,7 +169,7 @@ def usable(file: Path) -> Iterator[None]:
 
 
 def connect(file: Path) -> sqlite3.Connection:
-    """Open the index, creating it if it does not exist. Raises `Foreign`."""
+    """Open the index, creating it if it does not exist. Raises `Foreign` if it is of another version."""
     create_private(file)
     connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
@@ -146,10 +179,8 @@ def connect(file: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
         _prepare(connection, file)
-    except BaseException as error:
+    except BaseException:
         connection.close()
-        if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
-            raise Foreign(file) from error
         raise
     return connection
 
@@ -199,22 +230,21 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     # New versions of stemmers or parsers make an index outdated.
     wanted = (_VERSION << 24 | (stemmer_version() ^ readers() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF) & 0x7FFFFFFF
-    if _version(connection) == wanted:
+
+    def is_ready() -> bool:
+        return bool(connection.execute("PRAGMA user_version").fetchone()[0] == wanted)
+
+    if is_ready():
         return
     connection.execute("BEGIN IMMEDIATE")
     # Another process may have created the tables meanwhile.
-    if _version(connection) != wanted:
+    if not is_ready():
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise Foreign(file)
         for statement in _SCHEMA.split(";\n"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {wanted}")
     connection.execute("COMMIT")
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    return version
 
 
 def create_private(file: Path) -> None:

@@ -1,20 +1,27 @@
-"""Searches one index: turns the words of a question into FTS5 queries, and reads the passages found."""
+"""Searches one index: turns the words of a question into FTS5 queries, and reads the passages found.
+
+A word that the index lacks is replaced with words of similar spelling, or with the parts of a compound.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import accumulate, chain
 from math import prod
+from string import ascii_lowercase
 from typing import NamedTuple
 
 from ..evidence.text.similarity import spread
-from ..evidence.text.stems import forms_of, index_term, sought_words
-from ..records.sources import DateKind
-from .index_file import POSITION_BITS, POSITION_MASK
-from .near_words import known_terms, misspelt, parts, written
+from ..evidence.text.stems import TAG, forms_of, index_term, sought_words
+from ..evidence.text.words import STOP_WORDS
+from ..records.sources import Source
+from .candidates import LibraryPassage
+from .index_file import COLUMNS, POSITION_BITS, POSITION_MASK, Entry
 
 MOST = 3_000
 """Number of passages that a search compares; each takes microseconds, and a question makes many searches."""
@@ -40,15 +47,33 @@ JOIN spans ON spans.text = texts.id
 WHERE documents.title_key = ? AND spans.position = 0 ORDER BY documents.path LIMIT ?
 """  # noqa: S608
 _PASSAGE = f"""
-SELECT documents.path, spans.start, spans.heading, documents.title, documents.date, documents.date_kind,
-    documents.period, documents.publisher, documents.is_draft,
-    documents.superseded_by, documents.valid_from, documents.content_hash, documents.is_cut, texts.language,
+SELECT {", ".join(f"documents.{column}" for column in COLUMNS)}, spans.start, spans.heading, texts.language,
     substr (spans.piece, 1, spans.stop - spans.start)
 FROM spans JOIN texts ON texts.id = spans.text JOIN documents ON documents.id = (
     SELECT id FROM documents AS holder WHERE holder.content_hash = texts.content_hash
     ORDER BY length (holder.path), holder.path LIMIT 1
 ) WHERE spans.text = ?1 >> {POSITION_BITS} AND spans.position = ?1 & {POSITION_MASK}
 """  # noqa: S608
+_FEWEST_LETTERS = 5
+"""Minimum letters of a word to correct, and of a part of a compound."""
+_FEWEST_OF_COMPOUND = 8
+_BEFORE_END, _BEHIND_BEGINNING = 3, 5
+"""Minimum letters before a known end, and after a known beginning of a compound, whose end carries its meaning."""
+_LIKENESS = 0.8
+"""Minimum similarity of the stems of a word and a correction."""
+_FURTHEST = 2
+"""Maximum difference in length."""
+_SURE = 3
+"""Number of first letters that must be right if more than one other letter is wrong, which keeps the search small."""
+_MOST_NEAR = 8
+"""Maximum words per language (those with the most similar stems) to compare as written."""
+WORD = re.compile(rf"[^\W\d_]{{{_FEWEST_LETTERS},}}")
+"""A word that may be corrected."""
+_NEAR = "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length (term) BETWEEN ? AND ?"
+_KNOWN = "SELECT term FROM json_each (?) CROSS JOIN vocabulary ON vocabulary.term = json_each.value"
+_LAST = "\U0010ffff"
+SourceOf = Callable[[Entry], Source]
+"""Returns the source that is a document of the index."""
 
 
 class _Word(NamedTuple):
@@ -68,56 +93,40 @@ def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int) -> list[
     if total <= most:
         return [" OR ".join(word.match for word in known)] if known else []
     rare = sum(so_far <= most for so_far in accumulate(word.passages for word in known))
-    common = _rare_together(known[rare:], total, most)
+    common = known[rare:][:_TOGETHER]
+    # Use the fewest words that would rarely occur together if they were statistically independent.
+    for number in range(1, len(common)):
+        if total * prod(word.passages / total for word in common[:number]) <= most:
+            common = common[:number]
+            break
     searches = [" OR ".join(word.match for word in known[:rare]), " AND ".join(f"({word.match})" for word in common)]
     return list(filter(None, searches))
 
 
-def _rare_together(words: Sequence[_Word], total: int, most: int) -> Sequence[_Word]:
-    """Return the fewest words that would rarely occur together if they were statistically independent."""
-    for number in range(1, min(_TOGETHER, len(words))):
-        if total * prod(word.passages / total for word in words[:number]) <= most:
-            return words[:number]
-    return words[:_TOGETHER]
-
-
 def _any(terms: Iterable[str]) -> str:
-    return " OR ".join(map(_quoted, terms))
+    """Return an FTS5 query for any of these terms, which may contain any characters."""
+    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
 
 
-def _quoted(term: str) -> str:
-    """Quote a text of any characters as an FTS5 query."""
-    return '"' + term.replace('"', '""') + '"'
-
-
-class IndexedPassage(NamedTuple):
-    """A passage in the index, with data on its document."""
-
-    path: str
-    start: int
-    """Offset of the passage in the document's text."""
-    heading: str
-    title: str
-    date: str
-    date_kind: DateKind
-    period: str
-    publisher: str
-    is_draft: int
-    superseded_by: str
-    valid_from: str
-    content_hash: str
-    is_cut: int
-    """1 if only part of the document was read, else 0."""
-    language: str
-    """Language used for stemming it (ISO 639-1); empty for English."""
-    text: str
+def _variants(stem: str) -> Iterator[str]:
+    """Yield the corrections of one wrong letter among the first `_SURE` letters, but not the very first."""
+    for index in range(1, min(_SURE, len(stem))):
+        before, letter, after = stem[:index], stem[index], stem[index + 1 :]
+        yield before + after
+        yield before + after[:1] + letter + after[1:]
+        for other in ascii_lowercase:
+            yield before + other + after
+            yield before + other + letter + after
 
 
 class IndexReader:
     """Passages of an open index, by number."""
 
-    def __init__(self, connection: sqlite3.Connection, counts: dict[tuple[int, str], int], most: int) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, source_of: SourceOf, counts: dict[tuple[int, str], int], most: int
+    ) -> None:
         """`most`: number of passages that a search compares; `counts`: cache, since counting a common word is slow."""
+        self._source_of = source_of
         self._most = most
         self._connection = connection
         self._cached_counts = counts
@@ -141,7 +150,7 @@ class IndexReader:
     def known(self, words: Sequence[str]) -> list[str]:
         """Return the words that occur in any passage."""
         forms = dict(zip(words, forms_of(words, self._languages), strict=True))
-        known = known_terms(self._connection, chain(*forms.values()))
+        known = self._known_terms(chain(*forms.values()))
         return [word for word, of_word in forms.items() if not known.isdisjoint(of_word)]
 
     def best(self, words: Sequence[str], limit: int) -> list[int]:
@@ -153,11 +162,20 @@ class IndexReader:
 
     def misspelt(self, word: str) -> list[str]:
         """Return the words with the most similar spelling, as written in passages."""
-        return [self._written(term) for term in misspelt(self._connection, word, self._languages)]
+        terms = (index_term(word, language) for language in self._languages)
+        return [self._written(near) for term in terms for near in self._alike(term)]
 
     def parts(self, word: str) -> list[str]:
-        """Return the beginning and the end of a compound, each if passages contain it as a word."""
-        return parts(self._connection, word, self._languages)
+        """Return the longest beginning and then the longest end of a compound that passages contain as words."""
+        if len(word) < _FEWEST_OF_COMPOUND:
+            return []
+        longest = len(word) - _BEHIND_BEGINNING, len(word) - _BEFORE_END
+        lengths = [range(length, _FEWEST_LETTERS - 1, -1) for length in longest]
+        beginnings, ends = [word[:length] for length in lengths[0]], [word[-length:] for length in lengths[1]]
+        terms = {piece: [index_term(piece, code) for code in self._languages] for piece in (*beginnings, *ends)}
+        known = self._known_terms(chain.from_iterable(terms.values()))
+        found = {piece for piece in terms if piece not in STOP_WORDS and not known.isdisjoint(terms[piece])}
+        return [*[piece for piece in beginnings if piece in found][:1], *[end for end in ends if end in found][:1]]
 
     def titled(self, titles: Sequence[str], limit: int) -> list[int]:
         """Return the first passages of documents with one of these titles, normalised like `title_key`."""
@@ -177,14 +195,32 @@ class IndexReader:
         among = f" AND ({_any(chain(*forms_of(words, self._languages)))})" if words else ""
         return self._ranked(f"{'title : ' if in_title else ''}{match}{among}", limit)
 
-    def passage(self, number: int) -> IndexedPassage:
+    def passage(self, number: int) -> LibraryPassage:
         """Return the passage with this number."""
-        return IndexedPassage(*self._connection.execute(_PASSAGE, (number,)).fetchone())
+        *document, start, heading, language, text = self._connection.execute(_PASSAGE, (number,)).fetchone()
+        return LibraryPassage(self._source_of(Entry(*document)), start, heading, language, text)
+
+    def _alike(self, term: str) -> list[str]:
+        """Return similar terms of the same language."""
+        tag, separator, stem = term.rpartition(TAG)
+        tag += separator
+        begins, length = f"{tag}{stem[:_SURE]}", len(term)
+        near = self._connection.execute(_NEAR, (begins, begins + _LAST, length - _FURTHEST, length + _FURTHEST))
+        found = {*(found for (found,) in near), *self._known_terms(tag + other for other in _variants(stem))}
+        stems = [other[len(tag) :] for other in found]
+        return [tag + other for other in get_close_matches(stem, stems, _MOST_NEAR, _LIKENESS)]
 
     def _written(self, term: str) -> str:
-        (number,) = self._connection.execute(_HOLDER, (_quoted(term),)).fetchone()
+        """Return the first word with this index term, as a passage that contains it is written."""
+        (number,) = self._connection.execute(_HOLDER, (_any([term]),)).fetchone()
         found = self.passage(number)
-        return written(f"{found.text} {found.heading} {found.title}", found.language, term)
+        words = WORD.findall(f"{found.text} {found.heading} {found.source.title}")
+        return next((word for word in words if index_term(word.casefold(), found.language) == term), "")
+
+    def _known_terms(self, terms: Iterable[str]) -> frozenset[str]:
+        """Return the index terms that any passage contains."""
+        wanted = json.dumps([*dict.fromkeys(terms)])
+        return frozenset(term for (term,) in self._connection.execute(_KNOWN, (wanted,)))
 
     def _ranked(self, match: str, limit: int) -> list[int]:
         """Return the passages that match an FTS5 query, best first; only those with the lowest numbers are compared."""
@@ -194,7 +230,7 @@ class IndexReader:
         # Counts are only valid for one state of the index.
         key = self._state, term
         if key not in self._cached_counts:
-            self._cached_counts[key] = self._connection.execute(_COUNT, (_quoted(term), -1)).fetchone()[0]
+            self._cached_counts[key] = self._connection.execute(_COUNT, (_any([term]), -1)).fetchone()[0]
         return self._cached_counts[key]
 
     def _run(self, name: str) -> str:

@@ -6,7 +6,7 @@ Every method blocks on files and SQLite; async callers wrap it in `asyncio.to_th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property, partial
 from itertools import chain
@@ -14,19 +14,20 @@ from math import log
 from typing import NamedTuple, TypeVar
 
 from ...prompts import fence
-from ..evidence.text.similarity import distinct, grouped, rarity, spread
+from ..evidence.standing import asks_for_draft
+from ..evidence.text.similarity import distinct, grouped, rarity, spread, without_repeated
 from ..evidence.text.stems import sought_words
 from ..evidence.text.words import GENERIC_WORDS, STOP_WORDS, stem, tokens
 from ..records.sources import DOCUMENT_SCHEME, Source
 from ..run.context import Context
 from .candidates import LibraryPassage, terms_of
 from .folder import PICTURE, PICTURES, LeftOut
-from .index import Entry, IndexSummary, Root, open_roots, unreadable
-from .index_search import OF_TEXT, IndexedPassage, IndexReader
-from .near_words import WORD
-from .shelf import IndexShelf, OpenIndex, in_force_first
+from .index import Root, open_roots, unreadable
+from .index_file import Entry
+from .index_search import OF_TEXT, WORD
+from .shelf import IndexShelf
 from .trails import find_trails, passages_of
-from .upkeep import Outdated, Upkeep
+from .upkeep import Upkeep
 
 _FIRST = 3
 """Maximum files named in the error if none can be read."""
@@ -98,14 +99,25 @@ class Library:
 
         Raises `DocumentsUnreadable`.
         """
-        outdated = self._upkeep.refresh(self._roots, on_progress)
-        parts = [_root_status(*pair, pair[0].store.summary()) for pair in zip(self._roots, outdated, strict=True)]
-        return LibraryStatus(
-            sum(part.documents for part in parts),
-            tuple(chain.from_iterable(part.left_out for part in parts)),
-            tuple(chain.from_iterable(part.shortened for part in parts)),
-            tuple(chain.from_iterable(part.notes for part in parts)),
-        )
+        documents, left_out, shortened, notes = 0, list[LeftOut](), list[str](), list[str]()
+        for root, outdated in zip(self._roots, self._upkeep.refresh(self._roots, on_progress), strict=True):
+            entries = sorted(root.store.stamps().values())
+            read = [entry for entry in entries if not entry.reason]
+            failed = [entry for entry in entries if entry.reason]
+            unread = [*outdated.left_out, *(LeftOut(entry.path, entry.reason, entry.code) for entry in failed)]
+            # Pictures without text are only counted; attachments are listed individually, by file name.
+            if not root.is_attached and (pictures := sum(entry.code == PICTURE for entry in unread)):
+                unread = [entry for entry in unread if entry.code != PICTURE]
+                unread.append(LeftOut(PICTURES, f"{pictures} without text", PICTURE, pictures))
+            if not (read or root.is_attached):
+                first = "".join(f"; {entry.path}: {entry.reason}" for entry in unread[:_FIRST])
+                more = f"; and {len(unread) - _FIRST} more" if len(unread) > _FIRST else ""
+                raise unreadable(root.path, f"there is no document in it that can be read{first}{more}")
+            documents += len(read)
+            left_out += [entry._replace(path=_named(root, entry.path)) for entry in sorted(unread)]
+            shortened += [_named(root, entry.path) for entry in read if entry.is_cut and not entry.note]
+            notes += [f"{_named(root, entry.path)}: {entry.note}" for entry in read if entry.note]
+        return LibraryStatus(documents, tuple(left_out), tuple(shortened), tuple(notes))
 
     def search(self, query: str, limit: int) -> list[LibraryPassage]:
         """Return the passages of all folders that match a query, best first; a few per document, then the rest.
@@ -138,17 +150,13 @@ class Library:
         if not all(root.store.file.exists() for root in self._roots):
             # The run was started with another data folder.
             self.refresh()
-        return self._upkeep.asked(self._roots, partial(self._asked, ask))
 
-    def _asked(self, ask: Callable[[IndexShelf], Result]) -> Result:
-        with ExitStack() as stack:
-            readers = [(root, stack.enter_context(root.store.reading())) for root in self._roots]
-            indexes = [OpenIndex(reader, partial(self._passage, root, reader)) for root, reader in readers]
-            return ask(IndexShelf(indexes))
+        def asked() -> Result:
+            with ExitStack() as stack:
+                opened = (root.store.reading(partial(self._source, root)) for root in self._roots)
+                return ask(IndexShelf([stack.enter_context(index) for index in opened]))
 
-    def _passage(self, root: Root, reader: IndexReader, number: int) -> LibraryPassage:
-        found = reader.passage(number)
-        return LibraryPassage(self._source(root, found), found.start, found.heading, found.language, found.text)
+        return self._upkeep.asked(self._roots, asked)
 
     def documents(self) -> Iterator[LibraryDocument]:
         """Yield all distinct readable documents, folder by folder, sorted by path."""
@@ -175,7 +183,7 @@ class Library:
                 return LibraryDocument(self._source(root, entry), entry.text)
         return None
 
-    def _source(self, root: Root, found: Entry | IndexedPassage) -> Source:
+    def _source(self, root: Root, found: Entry) -> Source:
         uri, read_at = root.uri(found.path), self._context.clock.now().isoformat(timespec="seconds")
         return Source(
             key=uri,
@@ -206,13 +214,6 @@ def _with_near_words(query: str, shelf: IndexShelf) -> str:
         return query
     near = {word: " ".join(shelf.near(word.casefold())) for word in unknown}
     return WORD.sub(lambda found: near.get(found[0]) or str(found[0]), query)
-
-
-def _on_topic(text: str, shelf: IndexShelf) -> list[LibraryPassage]:
-    """Return one passage from each document on the topic of a long text."""
-    found = grouped(shelf.search(terms_of(text), _OF_TOPIC), lambda candidate: candidate.document)
-    documents = {key: " ".join((own[0].title, *(candidate.text for candidate in own))) for key, own in found.items()}
-    return [found[key][0].passage for key in near_topic(text, documents)]
 
 
 def near_topic(text: str, documents: Mapping[str, str]) -> list[str]:
@@ -248,33 +249,19 @@ def _stem_counts(text: str) -> Counter[str]:
 def _follow(question: str, limit: int, shelf: IndexShelf) -> list[LibraryPassage]:
     words = len(sought_words(question))
     if words >= LONG:
-        return _on_topic(question, shelf)[: min(limit, OF_LONG)]
+        # One passage from each document on the topic of the text.
+        by_document = grouped(shelf.search(terms_of(question), _OF_TOPIC), lambda candidate: candidate.document)
+        texts = {key: " ".join((own[0].title, *(each.text for each in own))) for key, own in by_document.items()}
+        return [by_document[key][0].passage for key in near_topic(question, texts)][: min(limit, OF_LONG)]
     sought = _with_near_words(question, shelf)
     trails = find_trails(sought, shelf) if words >= _FEWEST_WORDS else []
     trailed = [candidate.passage for candidate in passages_of(trails, _TRAILED)]
     found = distinct([*trailed, *shelf.best(sought, limit)], lambda passage: (passage.source.key, passage.start))
-    return in_force_first(question, spread(found, lambda passage: passage.source.key, OF_TEXT)[:limit])
-
-
-def _root_status(root: Root, outdated: Outdated, summary: IndexSummary) -> LibraryStatus:
-    # Attachments are listed individually, by file name.
-    unread = summary.unread if root.is_attached else _with_pictures_counted(summary.unread)
-    left_out = [*outdated.left_out, *unread]
-    if not (summary.readable or root.is_attached):
-        first = "".join(f"; {entry.path}: {entry.reason}" for entry in left_out[:_FIRST])
-        more = f"; and {len(left_out) - _FIRST} more" if len(left_out) > _FIRST else ""
-        raise unreadable(root.path, f"there is no document in it that can be read{first}{more}")
-    cut = tuple(_named(root, path) for path in summary.cut)
-    notes = tuple(f"{_named(root, path)}: {note}" for path, note in summary.notes)
-    shown = tuple(entry._replace(path=_named(root, entry.path)) for entry in sorted(left_out))
-    return LibraryStatus(summary.readable, shown, cut, notes)
-
-
-def _with_pictures_counted(unread: Sequence[LeftOut]) -> list[LeftOut]:
-    """Replace the entries of all pictures without text with one that counts them."""
-    rest = [entry for entry in unread if entry.code != PICTURE]
-    count = len(unread) - len(rest)
-    return [*rest, LeftOut(PICTURES, f"{count} without text", PICTURE, count)] if count else rest
+    best = spread(found, lambda passage: passage.source.key, OF_TEXT)[:limit]
+    # Documents not in force come last, unless the question is about a draft.
+    if not asks_for_draft(question):
+        best.sort(key=lambda passage: not passage.source.is_in_force)
+    return without_repeated(best, lambda passage: passage.text)
 
 
 def _named(root: Root, path: str) -> str:
@@ -288,7 +275,10 @@ def catalogue(library: Library, documents: int) -> str:
     """
     lines = list(map(_line, library.documents())) if documents <= LISTED else []
     if documents and (not lines or sum(map(len, lines)) > _CHARACTERS):
-        lines = list(_folders(library.addresses()))
+        counts = Counter(address.rpartition("/")[0] for address in library.addresses())
+        lines = [f"- {folder}: {count:,} documents" for folder, count in counts.most_common(_FOLDERS)]
+        if len(counts) > _FOLDERS:
+            lines.append(f"- {len(counts) - _FOLDERS} more folders")
     return fence("\n".join(lines), tag="documents") if lines else ""
 
 
@@ -298,11 +288,3 @@ def _line(document: LibraryDocument) -> str:
     standing = "draft" if source.is_draft else "superseded" if source.superseded_by else to_come
     facts = filter(None, (source.address, source.date, source.period, standing, f"{len(document.text):,} characters"))
     return f"- {source.title[:_TITLE]} ({', '.join(facts)})"
-
-
-def _folders(addresses: Iterable[str]) -> Iterator[str]:
-    counts = Counter(address.rpartition("/")[0] for address in addresses)
-    for folder, count in counts.most_common(_FOLDERS):
-        yield f"- {folder}: {count:,} documents"
-    if len(counts) > _FOLDERS:
-        yield f"- {len(counts) - _FOLDERS} more folders"

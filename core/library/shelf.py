@@ -1,21 +1,18 @@
-"""Ranks the passages of all of a run's indexes together: best matches first, and at the end those of
-documents that are not in force."""
+"""Ranks the passages of all of a run's indexes together, best matches first."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cache, cached_property
 from itertools import chain
 from math import fsum
-from typing import NamedTuple
 
-from ..evidence.standing import asks_for_draft
-from ..evidence.text.similarity import distinct, interleave, rarity, spread, without_repeated
+from ..evidence.text.similarity import distinct, interleave, rarity, spread
 from ..evidence.text.stems import bare, title_key, tokens_of
 from .candidates import Candidate, LibraryPassage, mentions, terms_of
 from .index_search import OF_TEXT, IndexReader
-from .near_words import MOST_MEANT, spelt_most_like
 
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.5
@@ -28,21 +25,17 @@ _MOST_HOLDERS = 500
 _MOST_TITLED = 5
 _COMPARED = 100
 """Number of passages from each index to rank together."""
-
-
-class OpenIndex(NamedTuple):
-    """An index open for reading."""
-
-    reader: IndexReader
-    passage: Callable[[int], LibraryPassage]
-    """Returns the passage with this number."""
+_LIKE_AS_WRITTEN = 0.85
+"""Minimum similarity of a word and its replacement; "change" and "charge" are just below it."""
+_MOST_MEANT = 3
+"""Maximum number of equally similar words to search for."""
 
 
 class IndexShelf:
     """A snapshot of all indexes, for one search in one thread."""
 
-    def __init__(self, indexes: Sequence[OpenIndex]) -> None:
-        self._indexes = indexes
+    def __init__(self, readers: Sequence[IndexReader]) -> None:
+        self._readers = readers
         self._read: dict[tuple[int, int], Candidate] = {}
         self._by_text: dict[tuple[str, int], Candidate] = {}
         self._name_counts: dict[str, int] = {}
@@ -51,29 +44,32 @@ class IndexShelf:
     @cached_property
     def size(self) -> int:
         """Number of passages in all indexes."""
-        return sum(index.reader.size for index in self._indexes)
+        return sum(reader.size for reader in self._readers)
 
     def counted(self, words: Sequence[str]) -> int:
         """Return the number of passages with these words, summed over their index terms."""
-        counts = (chain(*(of_word.items() for of_word in index.reader.counts(words))) for index in self._indexes)
+        counts = (chain(*(of_word.items() for of_word in reader.counts(words))) for reader in self._readers)
         return sum(sum(dict(of_index).values()) for of_index in counts)
 
     def known(self, words: Sequence[str]) -> frozenset[str]:
         """Return the words that occur in any passage."""
-        return frozenset().union(*(index.reader.known(words) for index in self._indexes))
+        return frozenset().union(*(reader.known(words) for reader in self._readers))
 
     def near(self, word: str) -> list[str]:
         """Return replacements for a word that occurs nowhere: words with similar spelling, else its parts."""
-        spelt = spelt_most_like(word, (near for index in self._indexes for near in index.reader.misspelt(word)))
-        parts = (part for index in self._indexes for part in index.reader.parts(word)) if not spelt else ()
-        return [*dict.fromkeys((*spelt, *parts))][:MOST_MEANT]
+        found = [near for reader in self._readers for near in reader.misspelt(word)]
+        likeness = {near: SequenceMatcher(None, word, near.casefold()).ratio() for near in found}
+        best = max(likeness.values(), default=0.0)
+        spelt = [near for near in likeness if likeness[near] == best >= _LIKE_AS_WRITTEN]
+        parts = (part for reader in self._readers for part in reader.parts(word)) if not spelt else ()
+        return [*dict.fromkeys((*spelt, *parts))][:_MOST_MEANT]
 
     def best(self, query: str, limit: int) -> list[LibraryPassage]:
         """Return the best passages for a query by BM25 over all indexes, first a few per document."""
         terms, titles = terms_of(query), {*mentions(query)}
         weights: dict[str, float] = {}
         rarities: dict[str, float] = {}
-        counts = [index.reader.counts(terms) for index in self._indexes]
+        counts = [reader.counts(terms) for reader in self._readers]
         for number, term in enumerate(terms):
             of_term = [of_index[number] for of_index in counts]
             rarities[bare(term)] = weight = rarity(self.size, sum(chain(*(forms.values() for forms in of_term))))
@@ -105,7 +101,7 @@ class IndexShelf:
     def name_count(self, name: str) -> int:
         """Return the number of passages that contain this name's words in a row, counting up to 500 per index."""
         if name not in self._name_counts:
-            counts = (index.reader.name_count(name, _MOST_HOLDERS) for index in self._indexes)
+            counts = (reader.name_count(name, _MOST_HOLDERS) for reader in self._readers)
             self._name_counts[name] = sum(counts)
         return self._name_counts[name]
 
@@ -124,14 +120,14 @@ class IndexShelf:
 
     def _cached(self, key: object, look_up: Callable[[IndexReader], Iterable[int]]) -> list[Candidate]:
         if key not in self._lists:
-            found = [look_up(index.reader) for index in self._indexes]
+            found = [look_up(reader) for reader in self._readers]
             mixed = interleave([self._candidate(number, row) for row in rows] for number, rows in enumerate(found))
             self._lists[key] = list(dict.fromkeys(mixed))
         return self._lists[key]
 
     def _candidate(self, index: int, row: int) -> Candidate:
         if (index, row) not in self._read:
-            passage = self._indexes[index].passage(row)
+            passage = self._readers[index].passage(row)
             # Folders may be nested or contain copies of a text.
             text = (passage.source.content_hash, passage.start)
             self._read[index, row] = self._by_text.setdefault(text, Candidate(passage))
@@ -152,10 +148,3 @@ def _scores(passages: Sequence[LibraryPassage], weights: Mapping[str, float]) ->
         return fsum(weights[term] * (_SATURATION + 1) * count / (count + length) for term, count in counts.items())
 
     return list(map(score, passages))
-
-
-def in_force_first(question: str, found: Sequence[LibraryPassage]) -> list[LibraryPassage]:
-    """Drop duplicate texts, and put documents not in force last, unless the question is about a draft."""
-    is_any_meant = asks_for_draft(question)
-    ordered = sorted(found, key=lambda passage: not (is_any_meant or passage.source.is_in_force))
-    return without_repeated(ordered, lambda passage: passage.text)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from ..evidence.text.similarity import distinct, title_match
@@ -75,45 +76,6 @@ def _gain(query: Query, found: Mapping[str, float], known: Mapping[str, float]) 
     )
 
 
-class _Links:
-    """Values links between the passages of a search; caches pairs and names."""
-
-    def __init__(self, query: Query, shelf: IndexShelf) -> None:
-        self._question = query.plain
-        self._shelf = shelf
-        self._distinctiveness: dict[str, float] = {}
-        self._known: dict[tuple[Candidate, Candidate], float] = {}
-
-    def between(self, left: Candidate, right: Candidate) -> float:
-        """Return the value (0 to 0.3) of the best link between two passages; rarer names link better."""
-        if left.document == right.document:
-            return _SAME_DOCUMENT
-        pair = (left, right) if left.key < right.key else (right, left)
-        if pair not in self._known:
-            self._known[pair] = max((*self._ties(left, right), *self._ties(right, left)), default=0.0)
-        return self._known[pair]
-
-    def _ties(self, source: Candidate, target: Candidate) -> Iterator[float]:
-        """Yield the value of each of the source's names that the target contains."""
-        for word in source.names_by_word.keys() & target.words:
-            for name in source.names_by_word[word]:
-                run = f" {name} "
-                if run in target.title_run or run in target.run:
-                    yield self._worth(name, run, source, target)
-
-    def _worth(self, name: str, run: str, source: Candidate, target: Candidate) -> float:
-        in_title = run in target.title_run
-        is_title = run in source.title_run or (in_title and 2 * len(name) >= len(target.subject))
-        worth = _BY_TITLE if is_title else _BY_MENTION
-        worth *= 1 if in_title or " " in name else _ONE_WORD
-        return worth * (_IN_QUESTION if run in self._question else 1) * self._distinctiveness_of(source.names[name])
-
-    def _distinctiveness_of(self, name: str) -> float:
-        if name not in self._distinctiveness:
-            self._distinctiveness[name] = distinctiveness(self._shelf.size, self._shelf.name_count(name))
-        return self._distinctiveness[name]
-
-
 def distinctiveness(size: int, holders: int) -> float:
     """Return how distinctive a name is: 0 if all `size` passages contain it, near 1 if only a few (`holders`) do."""
     size = max(10, size)
@@ -144,18 +106,6 @@ class _Option(NamedTuple):
     """Upper bound of the longer trail's value."""
 
 
-def _longer_trails(options: Iterable[_Option], extended: Callable[[_Option], Trail | None]) -> list[Trail]:
-    """Return the best extended trails, best first; options that cannot be among them are skipped."""
-    promising = sorted(options, key=lambda option: -option.most)
-    best: list[Trail] = []
-    for start in range(0, len(promising), _KEPT):
-        if len(best) == _KEPT and promising[start].most < best[-1].worth:
-            break
-        found = filter(None, map(extended, promising[start : start + _KEPT]))
-        best = distinct(_best_first([*best, *found]), lambda trail: frozenset(trail.steps))[:_KEPT]
-    return best
-
-
 def _best_first(trails: Iterable[Trail]) -> list[Trail]:
     """Sort trails by value, highest first; shorter ones first if equal."""
     return sorted(trails, key=lambda trail: (-trail.worth, len(trail.steps), [step.key for step in trail.steps]))
@@ -172,22 +122,37 @@ def passages_of(trails: Sequence[Trail], limit: int) -> list[Candidate]:
 
 
 class _Search:
+    """A search for the trails of a question; caches what it finds out about passages and pairs of them."""
+
     def __init__(self, query: Query, shelf: IndexShelf) -> None:
         self._query = query
         self._shelf = shelf
-        self._links = _Links(query, shelf)
-        self._matches: dict[Candidate, dict[str, float]] = {}
-        self._named: dict[Candidate, float] = {}
+        self._links: dict[tuple[Candidate, Candidate], float] = {}
         self._onward: dict[Candidate, list[Candidate]] = {}
+        self._matches = cache(partial(_matches, query))
+        # Value added if the question names the passage's document.
+        self._naming = cache(lambda candidate: _NAMED * title_match(candidate.title, query.text, query.run))
 
     def run(self) -> list[Trail]:
-        first = [*self._search(self._query.weights, _FIRST), *self._shelf.titled(self._query.text)]
+        words = [word for stem in self._query.weights for word in self._query.words[stem]]
+        first = [*self._shelf.search(words, _FIRST), *self._shelf.titled(self._query.text)]
         beam, found = [Trail()], []
         for _ in range(LONGEST):
-            best = _longer_trails(self._options(beam, first), self._extended)
+            best = self._longer_trails(self._options(beam, first))
             beam = best[:_WIDTH]
             found += [trail for trail in best if trail.adds >= _LEAST]
         return _best_first(found)
+
+    def _longer_trails(self, options: Iterable[_Option]) -> list[Trail]:
+        """Return the best extended trails, best first; options that cannot be among them are skipped."""
+        promising = sorted(options, key=lambda option: -option.most)
+        best: list[Trail] = []
+        for start in range(0, len(promising), _KEPT):
+            if len(best) == _KEPT and promising[start].most < best[-1].worth:
+                break
+            found = filter(None, map(self._extended, promising[start : start + _KEPT]))
+            best = distinct(_best_first([*best, *found]), lambda trail: frozenset(trail.steps))[:_KEPT]
+        return best
 
     def _options(self, beam: Sequence[Trail], first: Sequence[Candidate]) -> Iterator[_Option]:
         for trail in beam:
@@ -195,48 +160,54 @@ class _Search:
             firmest = _BY_TITLE if trail.steps else 0.0
             for candidate in dict.fromkeys((*first, *onward)):
                 if candidate not in trail.steps:
-                    adds = _gain(self._query, self._matches_of(candidate), trail.known)
-                    most = trail.worth + (adds + max(_NAMED * self._title_match(candidate), firmest))
+                    adds = _gain(self._query, self._matches(candidate), trail.known)
+                    most = trail.worth + (adds + max(self._naming(candidate), firmest))
                     yield _Option(trail, candidate, adds, most)
 
     def _extended(self, option: _Option) -> Trail | None:
         trail, candidate, adds, _ = option
-        relation = self._relation(trail.steps, candidate)
+        relation = self._naming(candidate)
+        if trail.steps:
+            firmest = max(relation, *(self._link(step, candidate) for step in trail.steps))
+            relation = firmest if firmest > _LOOSE else _UNRELATED
         worth = adds + (relation if adds >= _LEAST else min(relation, _BRIDGE))
         if worth <= 0:
             return None
-        found = self._matches_of(candidate).items()
+        found = self._matches(candidate).items()
         known = {**trail.known, **{stem: max(share, trail.known.get(stem, 0.0)) for stem, share in found}}
         return Trail((*trail.steps, candidate), known, trail.worth + worth, adds)
-
-    def _relation(self, steps: Sequence[Candidate], candidate: Candidate) -> float:
-        named = _NAMED * self._title_match(candidate)
-        if not steps:
-            return named
-        firmest = max(named, *(self._links.between(step, candidate) for step in steps))
-        return firmest if firmest > _LOOSE else _UNRELATED
 
     def _next_after(self, step: Candidate, known: Mapping[str, float]) -> list[Candidate]:
         """Return passages that contain the question's open words, or a name from this step."""
         if step not in self._onward:
             wanted = [stem for stem in self._query.weights if known.get(stem, 0.0) < _OPEN]
             words = [word for stem in wanted for word in self._query.words[stem]]
-            found = [*self._search(wanted, _NEXT), *self._shelf.search([*step.title_run.split(), *words], _NEXT)]
+            with_title = [*step.title_run.split(), *words]
+            found = [*self._shelf.search(words, _NEXT), *self._shelf.search(with_title, _NEXT)]
             # A name that occurs in only one passage occurs only in this step.
             shared = (name for name in step.names.values() if self._shelf.name_count(name) > 1)
             found += [candidate for name in shared for candidate in self._shelf.with_name(name, words, _NEXT)]
             self._onward[step] = list(dict.fromkeys(found))
         return self._onward[step]
 
-    def _search(self, stems: Sequence[str] | Mapping[str, float], limit: int) -> Sequence[Candidate]:
-        return self._shelf.search([word for stem in stems for word in self._query.words[stem]], limit)
+    def _link(self, left: Candidate, right: Candidate) -> float:
+        """Return the value (0 to 0.3) of the best link between two passages; rarer names link better."""
+        if left.document == right.document:
+            return _SAME_DOCUMENT
+        pair = (left, right) if left.key < right.key else (right, left)
+        if pair not in self._links:
+            self._links[pair] = max((*self._ties(left, right), *self._ties(right, left)), default=0.0)
+        return self._links[pair]
 
-    def _matches_of(self, candidate: Candidate) -> dict[str, float]:
-        if candidate not in self._matches:
-            self._matches[candidate] = _matches(self._query, candidate)
-        return self._matches[candidate]
-
-    def _title_match(self, candidate: Candidate) -> float:
-        if candidate not in self._named:
-            self._named[candidate] = title_match(candidate.title, self._query.text, self._query.run)
-        return self._named[candidate]
+    def _ties(self, source: Candidate, target: Candidate) -> Iterator[float]:
+        """Yield the value of each of the source's names that the target contains."""
+        for word in source.names_by_word.keys() & target.words:
+            for name in source.names_by_word[word]:
+                run = f" {name} "
+                in_title = run in target.title_run
+                if in_title or run in target.run:
+                    is_title = run in source.title_run or (in_title and 2 * len(name) >= len(target.subject))
+                    worth = _BY_TITLE if is_title else _BY_MENTION
+                    worth *= 1 if in_title or " " in name else _ONE_WORD
+                    worth *= _IN_QUESTION if run in self._query.plain else 1
+                    yield worth * distinctiveness(self._shelf.size, self._shelf.name_count(source.names[name]))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
-from itertools import chain, count
+from itertools import chain, count, groupby
 from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
 
@@ -22,8 +22,8 @@ from ..run.errors import DatabaseUnusable
 from ..run.limits import Limits
 from ..run.logs import log_failure
 from .folder import FoundFile, LeftOut, read_file, scan_folder
-from .index import Entry, Index, Root, unreadable
-from .index_file import LOCK, NEW, Foreign, discard, exclusive, is_corrupt, is_using, remove, replace, usable
+from .index import Index, Root, unreadable
+from .index_file import LOCK, NEW, Entry, Foreign, discard, exclusive, is_corrupt, is_using, remove, replace, usable
 
 BATCH_FILES = 50
 BATCH_BYTES = 4_000_000
@@ -52,25 +52,10 @@ _MOST_REBUILDS = 3
 Result = TypeVar("Result")
 
 
-def batches(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
+def batches(
+    files: Iterable[FoundFile], most_files: int = BATCH_FILES, most_bytes: int = BATCH_BYTES
+) -> Iterator[list[FoundFile]]:
     """Split files into the batches in which they are stored."""
-    return _filled(files, BATCH_FILES, BATCH_BYTES)
-
-
-def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
-    """Split files into the groups in which they are sent to a parser; files of slow kinds are sent alone."""
-    for group in _filled(files, GROUP_FILES, GROUP_BYTES):
-        quick: list[FoundFile] = []
-        for file in group:
-            if kind_of_file(file.path) in _QUICK:
-                quick.append(file)
-            else:
-                yield from filter(None, (quick, [file]))
-                quick = []
-        yield from filter(None, [quick])
-
-
-def _filled(files: Iterable[FoundFile], most_files: int, most_bytes: int) -> Iterator[list[FoundFile]]:
     step: list[FoundFile] = []
     count = size = 0
     for file in files:
@@ -81,6 +66,14 @@ def _filled(files: Iterable[FoundFile], most_files: int, most_bytes: int) -> Ite
         count += _PICTURE_FILES if kind_of_file(file.path) == "image" else 1
         size += file.size
     yield from filter(None, [step])
+
+
+def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
+    """Split files into the groups in which they are sent to a parser; files of slow kinds are sent alone."""
+    for group in batches(files, GROUP_FILES, GROUP_BYTES):
+        for is_quick, run in groupby(group, lambda file: kind_of_file(file.path) in _QUICK):
+            together = list(run)
+            yield from [together] if is_quick else ([file] for file in together)
 
 
 class Outdated(NamedTuple):
@@ -101,16 +94,25 @@ class Outdated(NamedTuple):
 
 
 def compare(root: Path, index: Index, limits: Limits) -> Outdated:
-    """Compare files with the index; blocks. Raises `OSError` if the folder cannot be listed.
+    """Compare files with the index; blocks. Raises `DocumentsUnreadable` if the folder cannot be listed.
 
     A file counts as unchanged if its size and modification time (in nanoseconds) are the same. Changes within one
     tick of the file system's clock, or with the time reset, are missed. A file that timed out or crashed the
     parser is tried a few times, and again whenever the time limit is raised.
     """
-    scan = scan_folder(root, limits.max_document_bytes, limits.max_documents)
+    try:
+        scan = scan_folder(root, limits.max_document_bytes, limits.max_documents)
+    except OSError as error:
+        raise unreadable(root, f"cannot be opened ({error.strerror or error})") from error
     known = index.stamps()
     seconds = limits.parse_seconds
-    files = tuple(file for file in scan.files if not _is_known(file, known.get(file.path), seconds))
+
+    def is_known(file: FoundFile) -> bool:
+        entry = known.get(file.path)
+        is_same = entry is not None and (entry.size, entry.mtime_ns) == (file.size, file.mtime_ns)
+        return is_same and _is_settled(known[file.path], seconds)
+
+    files = tuple(file for file in scan.files if not is_known(file))
     gone = tuple(sorted(known.keys() - {file.path for file in scan.files}))
     return Outdated(root, index, files, known, gone, scan.left_out, seconds)
 
@@ -127,16 +129,10 @@ def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Calla
             for entry in chain.from_iterable(future.result() for future in futures):
                 (same if _is_same(entry, outdated) else changed).append(entry)
                 on_step()
-            outdated.store.put(changed)
+            outdated.store.change(changed)
             outdated.store.restamp(same)
     # Remove paths last, so that a moved file can reuse the text of its old path.
-    outdated.store.remove(outdated.gone)
-
-
-def _is_known(file: FoundFile, entry: Entry | None, seconds: float) -> bool:
-    if entry is None or not _is_settled(entry, seconds):
-        return False
-    return (entry.size, entry.mtime_ns) == (file.size, file.mtime_ns)
+    outdated.store.change(gone=outdated.gone)
 
 
 def _is_same(entry: Entry, outdated: Outdated) -> bool:
@@ -153,7 +149,12 @@ def _is_settled(entry: Entry, seconds: float) -> bool:
 
 def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Generator[list[Future[list[Entry]]]]:
     """Yield the entries read, in batches; while one batch is stored, the next one is read."""
-    read = partial(_read, outdated, _old_paths(outdated), parser)
+    # Paths from which new files may have been moved, by hash and file name.
+    old_paths: dict[tuple[str, str], str] = {}
+    if any(file.path not in outdated.known for file in outdated.files):
+        texts = (entry for entry in outdated.known.values() if entry.file_hash and not entry.reason)
+        old_paths = {(entry.file_hash, PurePath(entry.path).name): entry.path for entry in texts}
+    read = partial(_read, outdated, old_paths, parser)
     begun = ([threads.submit(read, group) for group in groups(batch)] for batch in batches(outdated.files))
     reading: deque[list[Future[list[Entry]]]] = deque()
     try:
@@ -166,14 +167,6 @@ def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Genera
     finally:
         for future in chain.from_iterable(reading):
             future.cancel()
-
-
-def _old_paths(outdated: Outdated) -> dict[tuple[str, str], str]:
-    """Return the indexed paths from which new files may have been moved, by hash and file name."""
-    if all(file.path in outdated.known for file in outdated.files):
-        return {}
-    texts = (entry for entry in outdated.known.values() if entry.file_hash and not entry.reason)
-    return {(entry.file_hash, PurePath(entry.path).name): entry.path for entry in texts}
 
 
 def _read(
@@ -190,8 +183,13 @@ def _read(
             continue
         # Size and time are from the scan, so a file that changes while it is read is read again next time.
         entry = Entry(file.path, file.size, file.mtime_ns, hashlib.sha256(data).hexdigest())
-        entries[file.path] = _moved(outdated, old_paths, entry) or entry
-        if not entries[file.path].text and not _is_same(entry, outdated):
+        old_path = old_paths.get((entry.file_hash, PurePath(entry.path).name))
+        # A moved file keeps its text if its name is the same, as the name may give title and date.
+        moved = outdated.store.document(old_path) if old_path and old_path != entry.path else None
+        if moved and moved.file_hash == entry.file_hash:
+            entry = moved._replace(path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns)
+        entries[file.path] = entry
+        if not entry.text and not _is_same(entry, outdated):
             unknown[file.path] = data
     extracts = parser.parse_all([(data, PurePath(path).name) for path, data in unknown.items()])
     for path, extract in zip(unknown, extracts, strict=True):
@@ -199,30 +197,19 @@ def _read(
     return list(entries.values())
 
 
-def _moved(outdated: Outdated, old_paths: Mapping[tuple[str, str], str], entry: Entry) -> Entry | None:
-    """Return a moved file's entry from its old path; the file name must be the same, as it may give title and date."""
-    path = old_paths.get((entry.file_hash, PurePath(entry.path).name))
-    found = outdated.store.document(path) if path and path != entry.path else None
-    if found is None or found.file_hash != entry.file_hash:
-        return None
-    return found._replace(path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns)
-
-
 def _with(entry: Entry, extract: Extract | Unreadable, outdated: Outdated) -> Entry:
     if isinstance(extract, Unreadable):
-        failed = entry._replace(reason=str(extract), code=extract.reason)
-        return _tried(failed, outdated) if failed.code in _UNSURE else failed
+        entry = entry._replace(reason=str(extract), code=extract.reason)
+        if entry.code not in _UNSURE:
+            return entry
+        # Count the attempts under this time limit.
+        before = outdated.known.get(entry.path)
+        if before is None or before.file_hash != entry.file_hash or before.seconds < outdated.seconds:
+            return entry._replace(seconds=outdated.seconds, tries=1)
+        return entry._replace(seconds=before.seconds, tries=before.tries + 1)
     known = {name: getattr(extract, name) for name in _EXTRACTED}
     stated = standing_of(extract.title, PurePath(entry.path).name, extract.text)._asdict()
     return entry._replace(**known, **stated, content_hash=hashlib.sha256(extract.text.encode()).hexdigest())
-
-
-def _tried(entry: Entry, outdated: Outdated) -> Entry:
-    """Return a failed entry with its time limit and the number of attempts under that limit."""
-    known = outdated.known.get(entry.path)
-    if known is None or known.file_hash != entry.file_hash or known.seconds < outdated.seconds:
-        return entry._replace(seconds=outdated.seconds, tries=1)
-    return entry._replace(seconds=known.seconds, tries=known.tries + 1)
 
 
 def _remove_old(folder: Path, now: float) -> None:
@@ -269,7 +256,11 @@ class Upkeep:
 
     def refresh(self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None) -> list[Outdated]:
         """Index new and changed files and return them; `on_progress` is called with the files done and the total."""
-        outdated = [self._compared(root) for root in roots]
+        # A damaged index is replaced with an empty one.
+        outdated = [
+            self.asked((root,), partial(compare, root.path, root.store, self._limits), is_filled=False)
+            for root in roots
+        ]
         total, done = sum(len(each.files) for each in outdated), count(1)
 
         def step() -> None:
@@ -287,18 +278,12 @@ class Upkeep:
             _remove_old(folder, now)
         return outdated
 
-    def asked(self, roots: Sequence[Root], ask: Callable[[], Result]) -> Result:
+    def asked(self, roots: Sequence[Root], ask: Callable[[], Result], *, is_filled: bool = True) -> Result:
         """Return `ask()`; if one of these indexes turns out to be damaged, rebuild it and call `ask` again.
 
-        Raises `Foreign` if this thread has a shared lock; the caller must release it and ask again.
+        With `is_filled=False`, the new index is empty. Raises `Foreign` if this thread has a shared lock; the caller
+        must release it and ask again.
         """
-        return self._asked(roots, ask, self._build)
-
-    def _compared(self, root: Root) -> Outdated:
-        """Compare the files of a root with its index; a damaged index is replaced with an empty one."""
-        return self._asked((root,), partial(self._compare, root, root.store), lambda _root, _fresh: None)
-
-    def _asked(self, roots: Sequence[Root], ask: Callable[[], Result], build: Callable[[Root, Index], None]) -> Result:
         for _ in range(_MOST_REBUILDS):
             seen = {root.store.file: root.store.identity() for root in roots}
             try:
@@ -310,28 +295,20 @@ class Upkeep:
                 damaged = error.file
             for root in roots:
                 if root.store.file == damaged:
-                    _replace(root, seen[damaged], build)
+                    self._replace(root, seen[damaged], is_filled=is_filled)
         raise DatabaseUnusable(f"{damaged}: the document index is still damaged after {_MOST_REBUILDS} rebuilds")
 
-    def _build(self, root: Root, fresh: Index) -> None:
-        with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
-            update(self._compare(root, fresh), parser, threads, lambda: None)
-
-    def _compare(self, root: Root, index: Index) -> Outdated:
-        try:
-            return compare(root.path, index, self._limits)
-        except OSError as error:
-            raise unreadable(root.path, f"cannot be opened ({error.strerror or error})") from error
+    def _replace(self, root: Root, seen: object, *, is_filled: bool) -> None:
+        """Replace a damaged index with a new one, unless another thread or process already has."""
+        with usable(root.store.file), exclusive(root.store.file):
+            if root.store.identity() != seen:
+                return
+            fresh = root.store.replacement()
+            if is_filled:
+                with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
+                    update(compare(root.path, fresh, self._limits), parser, threads, lambda: None)
+            replace(root.store.file, fresh.file)
 
     def _parser(self) -> Parser:
         today = self._clock.now().date().isoformat()
         return Parser(self._limits.parse_seconds, self._limits.max_document_bytes, today=today)
-
-
-def _replace(root: Root, seen: object, build: Callable[[Root, Index], None]) -> None:
-    """Replace a damaged index with a new one, unless another thread or process already has."""
-    with usable(root.store.file), exclusive(root.store.file):
-        if root.store.identity() == seen:
-            fresh = root.store.replacement()
-            build(root, fresh)
-            replace(root.store.file, fresh.file)

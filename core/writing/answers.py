@@ -63,7 +63,14 @@ def read_answer(reply: Any, allowed: Sequence[Decision], max_characters: int) ->
     """
     given = reply if isinstance(reply, dict) else {"answer": reply}
     if "decisions" in given:
-        given = _decided(given["decisions"])
+        # LangChain's format: a list with one decision.
+        decisions = given["decisions"]
+        if not isinstance(decisions, list) or len(decisions) != 1 or not isinstance(decisions[0], dict):
+            raise QuestionRefused(f'"decisions" takes one decision, [{{"type": "approve"}}], not {decisions!r:.80}.')
+        action = decisions[0].get("edited_action")
+        args = action.get("args") if isinstance(action, dict) else None
+        plan = args.get("plan") if isinstance(args, dict) else None
+        given = {"action": decisions[0].get("type"), "plan": plan, "comment": decisions[0].get("message")}
     elif given.get("action") == "end":
         return UserDecision("end")
     decision = given.get("action", "respond")
@@ -82,16 +89,6 @@ def read_answer(reply: Any, allowed: Sequence[Decision], max_characters: int) ->
     return UserDecision(decision, text)
 
 
-def _decided(decisions: Any) -> dict[str, Any]:
-    """Convert a list with one decision from LangChain's format to ours."""
-    if not isinstance(decisions, list) or len(decisions) != 1 or not isinstance(decisions[0], dict):
-        raise QuestionRefused(f'"decisions" takes one decision, [{{"type": "approve"}}], not {decisions!r:.80}.')
-    action = decisions[0].get("edited_action")
-    args = action.get("args") if isinstance(action, dict) else None
-    plan = args.get("plan") if isinstance(args, dict) else None
-    return {"action": decisions[0].get("type"), "plan": plan, "comment": decisions[0].get("message")}
-
-
 def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
     """Return the plan after the user's answer: approved, edited, or rejected with a comment.
 
@@ -99,7 +96,10 @@ def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
     title or a checklist keeps the old one.
     """
     is_words, parts = answer.decision == "respond", split_plan(answer.text)
-    if answer.decision == "edit" or (is_words and _is_list(parts.steps)):
+    # At least two steps numbered from 1; a single number may be a comment on that step.
+    numbers = [int(number) for number in _NUMBER.findall(parts.steps)]
+    is_list = len(numbers) > 1 and numbers == [*range(1, len(numbers) + 1)] and _NUMBER.match(parts.steps)
+    if answer.decision == "edit" or (is_words and is_list):
         known = split_plan(plan.text)
         edited = parts._replace(title=parts.title or known.title, checklist=parts.checklist or known.checklist)
         return read_plan(join_plan(edited), max_steps).model_copy(update={"review": "approved"})
@@ -116,12 +116,6 @@ def is_approval(words: str) -> bool:
 @cache
 def _approvals() -> frozenset[str]:
     return frozenset(word for own in all_labels().values() for word in own.approvals.split(", "))
-
-
-def _is_list(text: str) -> bool:
-    """Whether a text lists at least two steps numbered from 1; a single number may be a comment on that step."""
-    numbers = [int(number) for number in _NUMBER.findall(text)]
-    return len(numbers) > 1 and numbers == [*range(1, len(numbers) + 1)] and bool(_NUMBER.match(text))
 
 
 async def end_run(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:

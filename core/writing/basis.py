@@ -1,33 +1,44 @@
-"""Input of the report writer in planned research: learnings by source, disagreements, and the report's framing."""
+"""Input of the report writer: learnings by source, passages behind them, disagreements, and the report's framing."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
+from ...prompts import fenced_knowledge
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
 from ..evidence.memory.learned import fitting_learnings, merged_by_source, own_learnings, own_observations, thoughts
 from ..evidence.memory.observations import WITHHELD, ConfirmedPair, confirmed_contradictions, insights, relevance
 from ..evidence.text.sentences import sentences_of
+from ..evidence.text.similarity import grouped
 from ..evidence.text.words import stems
-from ..records.plan import Fact, Learning, Observation
+from ..records.plan import Learning, Observation
 from ..records.report import Report
 from ..records.sources import Source
 from ..run import tool_names
 from ..run.events.call import final_document
 from ..run.events.packets import Contradiction, ContradictionsFound, Placement, ReportFraming, Sources
 from ..run.store.pages import Pages
-from ..run.transcripts import EARLIER
+from ..run.transcripts import CHARACTERS_PER_TOKEN, EARLIER
 from ..run.transcripts import WITHHELD as WITHHELD_RESULT
 
 _ANALYSIS = "analysis"
 """Id of the tool call whose result is the analysis."""
 _FIRST = 500
 """Token budget for selecting the most relevant learnings, the first of which replaces a missing conclusion."""
+_MOST_TOKENS = 12_000
+"""Maximum length of all passages, in tokens."""
+_SHARE = 0.25
+"""Maximum share of the writer's window for all passages."""
+_FEWER = (100, 12, 6, 3, 1)
+"""Numbers of learnings per source to show passages for, tried in order until all passages fit."""
+_RECALLED = 4
+"""Maximum number of passages per source for a follow-up question."""
 
 
 def report_basis(state: ResearchState, refused: Collection[str]) -> list[AnyMessage]:
@@ -60,10 +71,6 @@ def _texts(learnings: Sequence[Learning], noticed: Iterable[Observation]) -> lis
     return [*(thought.text for thought in thoughts(learnings)), *(insight.text for insight in insights(noticed))]
 
 
-def _cited(state: ResearchState, fact: Fact) -> str:
-    return f"{fact.text} [{', '.join(str(state.sources[key].number) for key in fact.sources)}]"
-
-
 class _Result(NamedTuple):
     call_id: str
     task: str
@@ -77,8 +84,10 @@ def _results(state: ResearchState) -> Iterator[_Result]:
     learnings = list(state.learnings.values())
     merged = [(state.sources[key], facts) for key, facts in merged_by_source(learnings)]
     for source, facts in sorted(merged, key=lambda pair: pair[0].number):
-        number, text = source.number, "\n".join(_cited(state, fact) for fact in facts)
-        yield _Result(f"source-{number}", f"What source {number} says", f"What {source.title!r} says", text)
+        numbers = (", ".join(str(state.sources[key].number) for key in fact.sources) for fact in facts)
+        text = "\n".join(f"{fact.text} [{cited}]" for fact, cited in zip(facts, numbers, strict=True))
+        name = f"What source {source.number} says"
+        yield _Result(f"source-{source.number}", name, f"What {source.title!r} says", text)
     own = list(dict.fromkeys(_texts(own_learnings(state), own_observations(state))))
     earlier = [text for text in dict.fromkeys(_texts(learnings, state.memory.values())) if text not in own]
     if own or earlier:
@@ -93,38 +102,33 @@ def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFr
     ordered = sorted(state.sources.values(), key=lambda source: (not source.number, source.number, source.key))
     documents = [final_document(source) for source in ordered]
     cited = [source.key for source in ordered if source.number]
+    own, about = own_learnings(state), state.brief.summary
+    # The last analysis's conclusions, else the insights, else the fact most relevant to the question.
+    thought = thoughts(own)
+    concluded = [conclusion.text for conclusion in thought if conclusion.step == thought[-1].step]
+    if not concluded:
+        noticed = [insight.text for insight in insights(own_observations(state))]
+        concluded = sorted(noticed, key=lambda text: -relevance(text, about))
+    if not concluded:
+        concluded = [learning.text for learning in fitting_learnings([own], about, _FIRST)[:1]]
     packets: list[ReportFraming | Sources] = []
-    if concluded := _conclusions(state):
+    if concluded:
         message, *reasons = concluded
         packets.append(ReportFraming(placement=placement, main_message=message, reasoning=" ".join(reasons)))
     return [*packets, Sources(placement=placement, documents=documents, cited=cited)]
 
 
-def _conclusions(state: ResearchState) -> list[str]:
-    """Return the last analysis's conclusions, else the insights, else the fact most relevant to the question."""
-    own, about = own_learnings(state), state.brief.summary
-    if thought := thoughts(own):
-        return [conclusion.text for conclusion in thought if conclusion.step == thought[-1].step]
-    noticed = [insight.text for insight in insights(own_observations(state))]
-    noticed.sort(key=lambda text: -relevance(text, about))
-    return noticed or [learning.text for learning in fitting_learnings([own], about, _FIRST)[:1]]
-
-
-def disagreement(state: ResearchState) -> list[ConfirmedPair]:
-    """Return the confirmed contradictions of the current question."""
-    return _confirmed(state, state.run.id)
+def disagreement(state: ResearchState, question_id: str | None = None) -> list[ConfirmedPair]:
+    """Return the confirmed contradictions of a question; by default, of the current one."""
+    asked, memory = state.run.id if question_id is None else question_id, state.memory.values()
+    is_typed = state.has_typed_plan
+    return confirmed_contradictions(memory, state.learnings, state.sources, asked, were_checked=is_typed)
 
 
 def disagreement_in_thread(state: ResearchState) -> list[ConfirmedPair]:
     """Return the confirmed contradictions of all questions of the thread."""
     questions = dict.fromkeys(observation.question_id for observation in state.memory.values())
-    return [pair for question_id in questions for pair in _confirmed(state, question_id)]
-
-
-def _confirmed(state: ResearchState, question_id: str) -> list[ConfirmedPair]:
-    return confirmed_contradictions(
-        state.memory.values(), state.learnings, state.sources, question_id, were_checked=state.has_typed_plan
-    )
+    return [pair for question_id in questions for pair in disagreement(state, question_id)]
 
 
 def disagreement_with(state: ResearchState, text: str) -> list[ConfirmedPair]:
@@ -171,3 +175,65 @@ async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages
         hashes = dict.fromkeys(name for name in (source.content_hash, *source.excerpts) if name)
         texts[key] = [SourceText(name, text) for name in hashes if (text := await pages.text(name))]
     return texts
+
+
+class SourcePassage(NamedTuple):
+    """A passage of a source."""
+
+    key: str
+    """Key of the source."""
+    text: str
+
+
+async def recalled_passages(question: str, state: ResearchState, pages: Pages, characters: int) -> list[SourcePassage]:
+    """Return passages of the thread's numbered sources for a follow-up question, best source first.
+
+    Their total length is at most `characters`. The list is empty if no texts are stored.
+    """
+    keys = [key for key, source in state.sources.items() if source.number]
+    texts = await source_texts(state.sources, keys, pages)
+
+    def find() -> list[SourcePassage]:
+        windows = {key: own[0].windows for key, own in texts.items() if own}
+        shares = {key: own.share(question) for key, own in windows.items()}
+        found, left = list[SourcePassage](), characters
+        for key in sorted((key for key in windows if shares[key]), key=lambda key: -shares[key]):
+            for text in windows[key].shown(windows[key].best(question, _RECALLED)):
+                left -= len(text)
+                if left < 0:
+                    return found
+                found.append(SourcePassage(key, text))
+        return found
+
+    return await asyncio.to_thread(find)
+
+
+async def deciding_passages(state: ResearchState, pages: Pages, window: int) -> str:
+    """Return fenced JSON with the passages behind each source's learnings, and the source's number in the thread.
+
+    They take at most a share of `window` (input tokens of the writer's model). Empty if no texts are stored or fit.
+    """
+    cited = [learning for learning in state.learnings.values() if learning.source]
+    learnings = [learning for learning in cited if state.sources[learning.source].number]
+    texts = await source_texts(state.sources, dict.fromkeys(learning.source for learning in learnings), pages)
+    room = int(min(_MOST_TOKENS, _SHARE * window) * CHARACTERS_PER_TOKEN)
+    return await asyncio.to_thread(_chosen, state, learnings, texts, room)
+
+
+def _chosen(
+    state: ResearchState, learnings: Iterable[Learning], texts: Mapping[str, Sequence[SourceText]], room: int
+) -> str:
+    by_source = grouped(learnings, lambda learning: learning.source)
+    by_source = {key: own for key, own in by_source.items() if texts.get(key)}
+    in_order = sorted(by_source, key=lambda key: state.sources[key].number)
+    for most in _FEWER:
+        shown = list[dict[str, Any]]()
+        for key in in_order:
+            # The best window for each learning, with adjacent windows joined.
+            windows = texts[key][0].windows
+            best = (number for learning in by_source[key][:most] for number in windows.best(learning.text, 1))
+            shown.append({"source": state.sources[key].number, "passages": windows.shown(best)})
+        text = fenced_knowledge(passages=shown)
+        if len(text) <= room:
+            return text
+    return ""

@@ -53,19 +53,13 @@ class Fault(NamedTuple):
     """Its offset in the report."""
     wrong: tuple[tuple[ReportUnit, UnitJudgement], ...]
     """Its wrong units with their judgements."""
+    new: str = ""
+    """The sentence that is to replace it, with its citation markers."""
 
 
-class Rewrite(NamedTuple):
-    """A new sentence that replaces a faulty one."""
-
-    fault: Fault
-    raw: str
-    """The new sentence with its citation markers."""
-
-
-async def _ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Rewrite]:
+async def _ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Fault]:
     """Ask the writer's model for new sentences in at most `calls` calls; return those that keep the right parts."""
-    found: dict[int, Rewrite] = {}
+    found: dict[int, Fault] = {}
     for start in range(0, min(len(faults), calls * _SENTENCES), _SENTENCES):
         asked = faults[start : start + _SENTENCES]
         shown = [_shown(number, fault, evidence) for number, fault in enumerate(asked, 1)]
@@ -79,41 +73,34 @@ async def _ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Fil
         )
         for sentence in form.sentences if form else ():
             fault = asked[sentence.number - 1] if 0 < sentence.number <= len(asked) else None
-            if fault and (raw := _replacement(fault, sentence.text, evidence.numbers)):
-                found[fault.start] = Rewrite(fault, raw)
+            if fault and (new := _replacement(fault, sentence.text, evidence.numbers)):
+                found[fault.start] = fault._replace(new=new)
     return list(found.values())
 
 
-def _kind_of(before: str, after: str) -> Repair:
-    """Return how a sentence was repaired, by comparing the words before and after."""
-    if tokens(before) == tokens(after):
-        return "cited anew"
-    return "hedged" if UNSURE & set(tokens(after)) - set(tokens(before)) else "rewritten"
-
-
 def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
-    wrong = [_objection(unit, said, evidence, fault.raw) for unit, said in fault.wrong]
+    wrong = list[dict[str, Any]]()
+    for unit, said in fault.wrong:
+        keys = dict.fromkeys(passage.source for passage in said.passages)
+        sources = [evidence.numbers[key] for key in keys if key in evidence.numbers]
+        wrong.append(
+            {
+                **({"words": unit.raw} if unit.raw != fault.raw else {}),
+                **({"right": said.right} if said.right else {"verdict": said.verdict}),
+                **({"source_says": said.words, "sources": sources} if said.passages else {}),
+            }
+        )
     around = next((unit.around for unit, _ in fault.wrong if unit.rests_on or unit.kind == "intro"), "")
     # The writer needs passages for units for which the judge gave neither a quotation nor a correction.
     blind = [unit for unit, said in fault.wrong if not (said.passages or said.right)]
-    keys = {key: None for unit in blind for key in evidence.keys_for(unit, is_second_look=True)}
-    passages = evidence.shown([(unit, list(keys)) for unit in blind], MORE)
+    near = list(dict.fromkeys(key for unit in blind for key in evidence.keys_for(unit, is_second_look=True)))
+    passages = evidence.shown([(unit, near) for unit in blind], MORE)
     return {
         "number": number,
         "sentence": fault.raw,
         **({"in": around} if around else {}),
         "wrong": wrong,
         **({"passages": passages} if passages else {}),
-    }
-
-
-def _objection(unit: ReportUnit, said: UnitJudgement, evidence: Evidence, sentence: str) -> dict[str, Any]:
-    keys = dict.fromkeys(passage.source for passage in said.passages)
-    sources = [evidence.numbers[key] for key in keys if key in evidence.numbers]
-    return {
-        **({"words": unit.raw} if unit.raw != sentence else {}),
-        **({"right": said.right} if said.right else {"verdict": said.verdict}),
-        **({"source_says": said.words, "sources": sources} if said.passages else {}),
     }
 
 
@@ -125,32 +112,28 @@ def _replacement(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
     is_foreign = sanitized(line) != line or (_FOREIGN.search(line) and not _FOREIGN.search(old))
     if not tokens(line) or is_foreign or len(_BARS.findall(line)) != len(_BARS.findall(old)):
         return ""
-    same = frozenset(stems(" ".join(_spoken(old)))) & frozenset(stems(" ".join(_spoken(line))))
-    return line if same and _keeps(fault, line) and _cites(fault, line, numbers) else ""
-
-
-def _keeps(fault: Fault, line: str) -> bool:
-    """Whether the new sentence still has all words that were not wrong, in order."""
+    # It must have all words that were not wrong, in order.
     right, end = list[str](), 0
     for unit, _ in sorted(fault.wrong, key=lambda pair: pair[0].start):
-        right += _spoken(fault.raw[end : unit.start - fault.start])
+        right += _spoken(old[end : unit.start - fault.start])
         end = unit.end - fault.start
-    right += _spoken(fault.raw[end:])
-    following = iter(_spoken(line))
-    return all(word in following for word in right)
+    right += _spoken(old[end:])
+    said, new = _spoken(old), _spoken(line)
+    following = iter(new)
+    if not all(word in following for word in right) or set(stems(" ".join(said))).isdisjoint(stems(" ".join(new))):
+        return ""
+    # It must cite as many sources as before, or fewer if it has fewer words.
+    before, after = _markers(old), _markers(line)
+    if any(unit.is_cited for unit, _ in fault.wrong):
+        least = 0 if len(new) < len(said) else len(before)
+        is_cited = least <= len(after) <= len(before) and {*after} <= {*before, *numbers.values()}
+    else:
+        is_cited = before == after
+    return line if is_cited else ""
 
 
 def _spoken(raw: str) -> list[str]:
     return tokens("".join(part if isinstance(part, str) else " " for part in scan(raw)))
-
-
-def _cites(fault: Fault, line: str, numbers: Mapping[str, int]) -> bool:
-    """Whether the new sentence cites as many sources as before, or fewer if it has fewer words."""
-    before, after = _markers(fault.raw), _markers(line)
-    if not any(unit.is_cited for unit, _ in fault.wrong):
-        return before == after
-    least = 0 if len(_spoken(line)) < len(_spoken(fault.raw)) else len(before)
-    return least <= len(after) <= len(before) and {*after} <= {*before, *numbers.values()}
 
 
 def _markers(raw: str) -> list[int]:
@@ -166,21 +149,18 @@ def _keeps_citations(units: Sequence[ReportUnit], fault: Fault, new: Sequence[Re
     return all((tuple(tokens(unit.raw_words)), frozenset(unit.sources)) in left for unit in right)
 
 
-def _with(rewrites: Sequence[Rewrite], text: str) -> str:
-    pairs = [(rewrite.fault, rewrite.raw) for rewrite in rewrites]
-    return with_edits(text, [Edit(fault.start, fault.start + len(fault.raw), raw) for fault, raw in pairs])
+def _with(rewrites: Sequence[Fault], text: str) -> str:
+    return with_edits(text, [Edit(fault.start, fault.start + len(fault.raw), fault.new) for fault in rewrites])
 
 
-def _new_units(rewrite: Rewrite, text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
+def _new_units(fault: Fault, text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
     """Return the units (checkable statements) of a rewritten sentence, parsed in the context of the report.
 
     Uncited ones are also compared with the sources quoted when the original sentence was judged.
     """
-    fault = rewrite.fault
-    changed = _with([rewrite], text)
-    end = fault.start + len(rewrite.raw)
+    end = fault.start + len(fault.new)
     decided = [passage.source for _, said in fault.wrong for passage in said.passages]
-    units = [unit for unit in units_of(changed, sources) if fault.start <= unit.start < end]
+    units = [unit for unit in units_of(_with([fault], text), sources) if fault.start <= unit.start < end]
     return [
         unit if unit.sources else unit._replace(nearby=(*dict.fromkeys([*decided, *unit.nearby]),)) for unit in units
     ]
@@ -224,17 +204,10 @@ class Examination:
         language_code: str,
         calculations: Sequence[str] = (),
     ) -> None:
-        """Prepare the examination of a report.
+        """Prepare the examination of a report (`text`), which cites the sources `cited` (keys by number).
 
-        Args:
-            text: The report, which cites sources by number.
-            cited: Keys of the cited sources by number.
-            texts: Stored texts of the sources that the report cites or may cite, by key.
-            sources: All sources by key.
-            context: The settings.
-            filler: Asks the models.
-            language_code: Language of the report (ISO 639-1); empty if unknown.
-            calculations: Calculations by the researchers, one line each.
+        `texts` are the stored texts of the sources that it cites or may cite, and `sources` all sources, by key;
+        `language_code` (ISO 639-1) is empty if unknown; `calculations` by the researchers have one line each.
         """
         self._verifier, self._context, self._filler = Verifier(texts), context, filler
         self._language_code = language_code
@@ -321,11 +294,9 @@ class Examination:
         """Return the judgements "not found" and "unproved" that a second look may change."""
         held, doubtful = self._held(self._units()), dict[Key, UnitJudgement]()
         for unit in units:
-            if said := self._judged.get(key_of(unit)):
-                said = _founded(unit, said, held)
-                is_open = said.verdict in ("not_found", "unproved")
-                if is_open and (said.fault or self._evidence.has_more(unit)):
-                    doubtful[key_of(unit)] = said
+            said = self._said(unit, held)
+            if said and said.verdict in ("not_found", "unproved") and (said.fault or self._evidence.has_more(unit)):
+                doubtful[key_of(unit)] = said
         return doubtful
 
     def _is_settled(self, unit: ReportUnit) -> bool:
@@ -350,13 +321,12 @@ class Examination:
         """Return the outcome for a unit of the draft; `unit` is its current form, or None if it was corrected."""
         if unit is None:
             return UnitVerdict(text=draft.text, shown="corrected")
-        said = self._judged.get(key_of(unit))
+        said = self._said(unit, held)
         if said is None:
             unjudged: Shown = "reasoning" if unit.kind in _NAMES else "not_verified"
             # The unit cites a source that does not exist.
             unjudged = "marked" if unit.is_cited and not unit.sources else unjudged
             return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else unjudged)
-        said = _founded(unit, said, held)
         # A table head or label that is not wrong needs no source.
         unproved: Shown = "not_verified" if is_wrong(unit, said) else "reasoning"
         shown: dict[Verdict, Shown] = {"supported": "supported", "unproved": unproved}
@@ -374,9 +344,18 @@ class Examination:
         held = [unit for unit, said in pairs if (said.verdict == "supported" if said else self._is_settled(unit))]
         return " ".join([self._evidence.reading, *(unit.text for unit in held)])
 
+    def _said(self, unit: ReportUnit, held: str) -> UnitJudgement | None:
+        """Return the judgement on a unit: "unproved" for a conclusion with a number that its premises lack."""
+        said = self._judged.get(key_of(unit))
+        if said is None or said.verdict != "reasoning" or said.is_absence:
+            return said
+        premises = " ".join(f"{passage.words} {passage.above}" for passage in said.passages)
+        fault = unproved(unit, premises if unit.is_cited else f"{premises} {held}", said.calculation)
+        return said._replace(verdict="unproved", fault=fault) if fault else said
+
     def _check(self, unit: ReportUnit, held: str) -> ClaimCheck | None:
         """Return the check of a unit, or None if it needs no source; `held` are the premises of conclusions."""
-        said = self._judged.get(key_of(unit))
+        said = self._said(unit, held)
         if said is None:
             if unit.kind in _NAMES or not (unit.is_cited or states_figures(unit.text)):
                 return None
@@ -384,12 +363,16 @@ class Examination:
             # If the model is not trusted, only verbatim quotations count as supported.
             is_doubtful = self._is_sound is False and not self._is_settled(unit)
             return check.model_copy(update={"verdict": "unsupported"}) if is_doubtful else check
-        said = _founded(unit, said, held)
         if not is_wrong(unit, said) and (said.verdict != "supported" or not unit.is_cited):
             return None
         passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
+        figures, words = figures_of(unit.text), words_and_figures(unit.text)
+
+        def shared(proof: ProofPassage) -> tuple[int, int]:
+            return len(figures & figures_of(proof.words)), len(words & words_and_figures(proof.words))
+
         # Show the reader the quotations that prove the verdict.
-        proofs = sorted(said.passages, key=lambda proof: _shared(unit.text, proof.words))
+        proofs = sorted(said.passages, key=shared)
         passages |= {proof.source: self._verifier.at(_joined(proof, proofs)) for proof in proofs if proof.content_hash}
         is_supported = said.verdict == "supported"
         proved = {proof.source for proof in proofs}
@@ -417,64 +400,65 @@ class Examination:
     async def _rewrite(self, *, is_last: bool) -> None:
         faults = _faults(self._units(), self._judged)
         faults = [fault for fault in faults if not all(key_of(unit) in self._put_to_writer for unit, _ in fault.wrong)]
-        faults = faults if is_last else _first(faults)
+        if not is_last:
+            # Leave cells and labels that depend on a wrong head or label to the next round.
+            wrong = {unit.start for fault in faults for unit, _ in fault.wrong}
+            firm = [[pair for pair in fault.wrong if wrong.isdisjoint(pair[0].rests_on)] for fault in faults]
+            faults = [fault._replace(wrong=tuple(own)) for fault, own in zip(faults, firm, strict=True) if own]
         self._put_to_writer |= {key_of(unit) for fault in faults for unit, _ in fault.wrong}
-        self._text = _with(await self._rewrites(faults), self._text)
+        if faults:
+            self._text = _with(await self._rewrites(faults), self._text)
         # A cell's head may be corrected but not its label.
         await self._judge(self._units(), self._judge_calls_left)
 
-    async def _rewrites(self, faults: Sequence[Fault]) -> list[Rewrite]:
+    async def _rewrites(self, faults: Sequence[Fault]) -> list[Fault]:
         """Have the writer's model correct faults; return the new sentences that are judged right."""
-        if not faults:
-            return []
         rewrites = await _ask_rewrites(faults, self._evidence, self._filler, self._rewrites_left)
         self._rewrites_left -= -(-len(faults) // _SENTENCES)
-        pairs = [(rewrite, _new_units(rewrite, self._text, self._sources)) for rewrite in rewrites]
+        pairs = [(fault, _new_units(fault, self._text, self._sources)) for fault in rewrites]
         await asyncio.to_thread(self._settle, pairs)
         before = self._units()
         known = {key_of(unit) for unit in before}
         # A cell with another head or label makes another statement.
         changed = [unit for unit in units_of(_with(rewrites, self._text), self._sources) if key_of(unit) not in known]
         await self._judge([*changed, *(unit for _, units in pairs for unit in units)], self._judge_calls_left)
-        taken, present = list[Rewrite](), {unit.text for unit in before}
-        for rewrite, units in pairs:
-            is_whole = _keeps_citations(before, rewrite.fault, units)
-            if is_whole and self._is_right(rewrite, units) and self._is_new(rewrite, units, present):
-                taken.append(rewrite)
+        taken, present = list[Fault](), {unit.text for unit in before}
+        for fault, units in pairs:
+            if _keeps_citations(before, fault, units) and self._is_right(fault, units, present):
+                taken.append(fault)
                 present |= {unit.text for unit in units}
-                self._note(rewrite, units)
+                self._note(fault, units)
         return taken
 
-    def _settle(self, pairs: Sequence[tuple[Rewrite, Sequence[ReportUnit]]]) -> None:
+    def _settle(self, pairs: Sequence[tuple[Fault, Sequence[ReportUnit]]]) -> None:
         """Derive judgements on rewritten units from those on the old ones, where possible."""
-        for rewrite, units in pairs:
+        for fault, units in pairs:
             for unit in units:
-                for before, said in () if self._is_settled(unit) else rewrite.fault.wrong:
+                for before, said in () if self._is_settled(unit) else fault.wrong:
                     if follows := judgement_on_corrected(unit, before, said, self._evidence):
                         self._judged[key_of(unit)] = follows
 
-    def _is_right(self, rewrite: Rewrite, units: Sequence[ReportUnit]) -> bool:
-        if is_written_in(rewrite.raw, self._language_code) is False:
+    def _is_right(self, fault: Fault, units: Sequence[ReportUnit], present: Collection[str]) -> bool:
+        """Whether a new sentence is supported, in the right language, and repeats nothing of the report."""
+        wrong = {unit.text for unit, _ in fault.wrong}
+        is_new = all(unit.text in wrong or unit.text not in present or unit.raw in fault.raw for unit in units)
+        if not is_new or is_written_in(fault.new, self._language_code) is False:
             return False
         # If a row's label was corrected, its cells are judged with it and corrected in the next round.
-        kinds = {unit.kind for unit, _ in rewrite.fault.wrong}
+        kinds = {unit.kind for unit, _ in fault.wrong}
         own = [unit for unit in units if unit.kind in kinds or not kinds <= {"label"}]
         pairs = [(unit, self._judged.get(key_of(unit))) for unit in own]
         return all(self._is_settled(unit) and not (said and is_wrong(unit, said)) for unit, said in pairs)
 
-    @staticmethod
-    def _is_new(rewrite: Rewrite, units: Sequence[ReportUnit], present: Collection[str]) -> bool:
-        """Whether the new sentence repeats nothing from elsewhere in the report."""
-        wrong, old = {unit.text for unit, _ in rewrite.fault.wrong}, rewrite.fault.raw
-        return all(unit.text in wrong or unit.text not in present or unit.raw in old for unit in units)
-
-    def _note(self, rewrite: Rewrite, units: Sequence[ReportUnit]) -> None:
+    def _note(self, fault: Fault, units: Sequence[ReportUnit]) -> None:
         """Record how the units of a sentence were corrected."""
-        wrong = [unit for unit, _ in rewrite.fault.wrong]
+        wrong = [unit for unit, _ in fault.wrong]
         before, known = " ".join(unit.text for unit in wrong), {key_of(unit) for unit in wrong}
         for unit in units:
-            if key_of(unit) not in known and unit.raw not in rewrite.fault.raw:
-                self._repairs[unit.text] = _kind_of(before, unit.text)
+            if key_of(unit) not in known and unit.raw not in fault.raw:
+                old, new = tokens(before), tokens(unit.text)
+                changed: Repair = "hedged" if UNSURE & {*new} - {*old} else "rewritten"
+                self._repairs[unit.text] = "cited anew" if old == new else changed
 
 
 def _joined(passage: ProofPassage, others: Iterable[ProofPassage]) -> ProofPassage:
@@ -487,26 +471,12 @@ def _joined(passage: ProofPassage, others: Iterable[ProofPassage]) -> ProofPassa
     return passage._replace(start=start, end=end)
 
 
-def _shared(text: str, words: str) -> tuple[int, int]:
-    """Return the number of figures and the number of words that two texts share."""
-    return len(figures_of(text) & figures_of(words)), len(words_and_figures(text) & words_and_figures(words))
-
-
 def is_wrong(unit: ReportUnit, said: UnitJudgement) -> bool:
     """Whether a unit needs to be corrected or marked."""
     if said.verdict in ("supported", "reasoning"):
         return False
     has_number = said.verdict == "unproved" and bool(said.passages) and bool(numbers_in(unit.text))
     return said.verdict in ("contradicted", "wrong_source") or unit.kind not in _NAMES or has_number
-
-
-def _founded(unit: ReportUnit, said: UnitJudgement, held: str) -> UnitJudgement:
-    """Return the judgement, changed to "unproved" for a conclusion with a number that its premises lack."""
-    if said.verdict != "reasoning" or said.is_absence:
-        return said
-    premises = " ".join(f"{passage.words} {passage.above}" for passage in said.passages)
-    fault = unproved(unit, premises if unit.is_cited else f"{premises} {held}", said.calculation)
-    return said._replace(verdict="unproved", fault=fault) if fault else said
 
 
 def _faults(units: Sequence[ReportUnit], judged: Mapping[Key, UnitJudgement]) -> list[Fault]:
@@ -517,16 +487,6 @@ def _faults(units: Sequence[ReportUnit], judged: Mapping[Key, UnitJudgement]) ->
         if said and said.verdict != "unproved" and is_wrong(unit, said):
             by_sentence.setdefault(unit.sentence_start, []).append((unit, said))
     return [Fault(wrong[0][0].sentence, start, tuple(wrong)) for start, wrong in by_sentence.items()]
-
-
-def _first(faults: Sequence[Fault]) -> list[Fault]:
-    """Return the faults, except cells and labels that depend on a wrong head or label."""
-    wrong = {unit.start for fault in faults for unit, _ in fault.wrong}
-    left = [
-        fault._replace(wrong=tuple(pair for pair in fault.wrong if wrong.isdisjoint(pair[0].rests_on)))
-        for fault in faults
-    ]
-    return [fault for fault in left if fault.wrong]
 
 
 def _reasons(said: UnitJudgement) -> tuple[str, ...]:

@@ -1,45 +1,68 @@
-"""Structured facts behind a request's messages; the extractive model reads only these."""
+"""Facts behind a request: the extractive model reads only these, and a small model writes reports from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
+from ...prompts import fence, render
 from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
+from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.memory.learned import own_learnings
+from ..evidence.text.quantities import figures_of
+from ..evidence.text.sentences import LINE_MARK, cited_sentences
 from ..evidence.text.similarity import grouped
-from ..models.request import Facts, ShownDocument, ShownLearning, TaskFinding
+from ..models.request import Facts, Request, ShownDocument, ShownLearning, TaskFinding
 from ..records.plan import Learning
 from ..records.sources import time_of
 from ..run import tool_names
 from ..run.branches import ResearcherState, StepState
 from ..run.context import Context
-from ..run.conversation import mark_of, question_of
+from ..run.conversation import mark_of, question_of, text_only
 from .answers import is_approval
 
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
 """Fields of a result that mark a document as not in force."""
+AT_ONCE = 12
+"""Maximum number of facts to write about in one call."""
+MOST_OTHERS = 3
+"""Maximum number of quotations to add from uncited sources, and of facts to add that an answer left out."""
+_MARKER = re.compile(r"\[[\d, ]+\]")
+_HEADING = 80
+"""Maximum length of a heading in characters."""
+NOTICE = "The writer's model was given small tasks: it wrote from lists of facts (setting small)."
 
 
 def facts_of_run(state: ResearchState, context: Context) -> Facts:
     """Return the facts for a role that works for the whole run."""
-    run = state.run
+    run, sources = state.run, state.sources.values()
     marks = map(mark_of, state.messages)
     reported = max((index for index, mark in enumerate(marks) if mark == "report"), default=0)
-    own = [finding for finding in state.findings.values() if finding.question_id == run.id]
-    found = tuple(TaskFinding(finding.task, finding.numbered or finding.text) for finding in own)
+    calls = chain.from_iterable(message.tool_calls for message in state.transcript if isinstance(message, AIMessage))
+    if state.has_typed_plan:
+        notes = _cited_notes(state)
+        found = [
+            TaskFinding(step.task, " ".join(note for step_id, note in notes if step_id == step.id))
+            for step in state.steps
+        ]
+    else:
+        own = [finding for finding in state.findings.values() if finding.question_id == run.id]
+        found = [TaskFinding(finding.task, finding.numbered or finding.text) for finding in own]
     return Facts(
-        request=_request(state.messages),
+        # The user's messages since the last report, except approvals of a plan.
+        request="\n".join(line for line in question_of(state.messages).splitlines() if not is_approval(line)),
         earlier=question_of(state.messages[:reported]),
         language=run.language,
         steps=state.plan.steps if state.plan else (),
         most_steps=context.limits.max_plan_steps,
-        tried=_tried(state.transcript),
+        tried=tuple(str(call["args"].get("task", "")) for call in calls if call["name"] == tool_names.RESEARCH_AGENT),
         documents=_passages(state) if run.is_quick else (),
-        findings=_found(state) if state.has_typed_plan else found,
-        learnings=learned(state.learnings.values(), {source.key: source.number for source in state.sources.values()}),
+        findings=tuple(found),
+        learnings=learned(state.learnings.values(), {source.key: source.number for source in sources}),
     )
 
 
@@ -87,29 +110,11 @@ def learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[
     return tuple(ShownLearning(learning.text, numbers.get(learning.source)) for learning in learnings)
 
 
-def _request(messages: Sequence[AnyMessage]) -> str:
-    """Return the user's messages since the last report, except approvals of a plan."""
-    return "\n".join(line for line in question_of(messages).splitlines() if not is_approval(line))
-
-
-def _tried(transcript: Iterable[AnyMessage]) -> tuple[str, ...]:
-    return tuple(
-        str(call["args"].get("task", ""))
-        for message in transcript
-        if isinstance(message, AIMessage)
-        for call in message.tool_calls
-        if call["name"] == tool_names.RESEARCH_AGENT
-    )
-
-
-def _found(state: ResearchState) -> tuple[TaskFinding, ...]:
-    """Return the learnings from a typed plan's steps as findings."""
+def _cited_notes(state: ResearchState) -> list[tuple[str, str]]:
+    """Return the current question's learnings from numbered sources, each with its citation, as (step, note) pairs."""
     numbers = {source.key: source.number for source in state.sources.values() if source.number}
     own = [learning for learning in own_learnings(state) if learning.source in numbers]
-    cited = [(learning.step, f"{learning.text} [{numbers[learning.source]}]") for learning in own]
-    return tuple(
-        TaskFinding(step.task, " ".join(text for step_id, text in cited if step_id == step.id)) for step in state.steps
-    )
+    return [(learning.step, f"{learning.text} [{numbers[learning.source]}]") for learning in own]
 
 
 def _passages(state: ResearchState) -> tuple[ShownDocument, ...]:
@@ -120,3 +125,56 @@ def _passages(state: ResearchState) -> tuple[ShownDocument, ...]:
         ShownDocument(source.number, source.title, source.address, source.time, texts, source.is_in_force)
         for source, texts in sources
     )
+
+
+def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
+    """Add quotations from sources that a list of facts does not cite, since small models overlook a second source.
+
+    `quoted` is the extractive model's text; `known` are source numbers.
+    """
+    own = {*cited_numbers(text, known)}
+    others = [line for line in quoted.split("\n") if (cited := cited_numbers(line, known)) and not own & {*cited}]
+    return "\n".join([text, *(line for line in others if not line.startswith("|"))][: 1 + MOST_OTHERS])
+
+
+def left_out(facts: Mapping[str, Sequence[str]], text: str) -> str:
+    """List facts whose figures are missing from the text, since small models skip facts that contradict others."""
+    said, lines = figures_of(text), [line for each in facts.values() for line in each]
+    found = [line for line in lines if not figures_of(_MARKER.sub("", line)) <= said][:MOST_OTHERS]
+    return "\n".join(f"- {LINE_MARK.sub('', line)}" for line in found)
+
+
+def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
+    """Return the distinct notes of the current question that cite a source: findings by task, or learnings by step."""
+    known, noted = by_number(state.sources.values()), dict[str, str]()
+    if state.has_typed_plan:
+        titles = {step.id: step.title for step in state.steps}
+        for step_id, note in _cited_notes(state):
+            title = titles.get(step_id, "")
+            noted[title] = f"{noted.get(title, '')}\n- {note}".strip()
+    else:
+        own = [finding for finding in state.findings.values() if finding.question_id == state.run.id]
+        noted = {finding.task: finding.numbered for finding in own if finding.numbered}
+    seen, facts = set[str](), dict[str, list[str]]()
+    for topic, text in noted.items():
+        lines = [line.strip() for line in text.split("\n") if cited_numbers(line, known)]
+        if new := [line for line in dict.fromkeys(lines) if line not in seen]:
+            facts[" ".join(topic.split())[:_HEADING]] = new
+            seen.update(new)
+    return facts
+
+
+def facts_request(state: ResearchState, context: Context, heading: str, *, is_again: bool) -> Request:
+    """Return the request for an answer from all facts, or for a section from the facts on its topic (`heading`)."""
+    run, facts = state.run, facts_by_topic(state)
+    lines = facts.get(heading) or [line for each in facts.values() for line in each]
+    said = text_only(state.messages[: state.progress.opening or len(state.messages)])
+    values = {"date": run.date, "language": run.language, "instructions": context.instructions}
+    asked = {"facts": fence("\n".join(lines)), "heading": heading, "request": run.question, "again": is_again}
+    messages = [
+        SystemMessage(render("_write_from_facts", "system", **values)),
+        *(said if len(said) > 1 else ()),
+        HumanMessage(render("_write_from_facts", "reminder", **asked)),
+    ]
+    most, known = context.limits.report_tokens, facts_of_run(state, context)
+    return Request("writer", run.id, messages, cited_sentences, max_tokens=most, facts=known, is_long=True)

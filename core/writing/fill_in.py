@@ -27,6 +27,7 @@ from ..run.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
 from .forms import Form, form_name, form_schema
 
 Filled = TypeVar("Filled", bound=Form)
+Messages = Sequence[AnyMessage]
 _NOTHING = Facts()
 
 
@@ -50,14 +51,7 @@ class Filler:
         return other
 
     async def ask(
-        self,
-        form: type[Filled],
-        role: Role,
-        prompt: str,
-        said: Sequence[AnyMessage],
-        *,
-        facts: Facts = _NOTHING,
-        **values: Any,
+        self, form: type[Filled], role: Role, prompt: str, said: Messages, *, facts: Facts = _NOTHING, **values: Any
     ) -> Filled:
         """Have the role's model fill in a form, and return the form.
 
@@ -68,25 +62,30 @@ class Filler:
         before: list[AnyMessage] = [SystemMessage(render(prompt, "system", **values)), *said]
         reminder, faults = HumanMessage(render(prompt, "reminder", **values)), ""
         for _ in range(2):
-            calls = await self._ask(form, role, [*before, reminder], facts)
+            messages = [*before, reminder]
+            request = Request(role, self._question_id, messages, shortener(""), [form_schema(form)], facts=facts)
+            request = request._replace(max_tokens=self._context.limits.form_tokens)
+            reply = await ask_model(request, self._context, self._events)
+            unread = f"{form_name(form)} was filled in without some results: {WITHHELD}"
+            if reply.refused and unread not in self.failures:
+                self.fail(unread)
+            calls = read_calls(reply.message, {form_name(form)}, call_ids(messages))
             filled = _read(form, calls, Secrets(self._context.mcp))
             if isinstance(filled, form):
                 return filled
             faults = str(filled)
-            before = [*before, *_mended(calls, faults)]
+            # Show the model the errors in its answer.
+            if calls.message.tool_calls:
+                results = dict.fromkeys(call_ids([calls.message]), f"{NOT_RUN} {faults}.")
+                before += [calls.message, *results_for(calls.message, results)]
+            else:
+                before.append(HumanMessage(f"<reminder>\n{faults[:1].upper()}{faults[1:]}.\n</reminder>"))
         self.unfilled.add(form_name(form))
         fault = faults.partition("\n")[0]
         raise ModelFailed(f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: {fault}.")
 
     async def ask_if_possible(
-        self,
-        form: type[Filled],
-        role: Role,
-        prompt: str,
-        said: Sequence[AnyMessage],
-        *,
-        facts: Facts = _NOTHING,
-        **values: Any,
+        self, form: type[Filled], role: Role, prompt: str, said: Messages, *, facts: Facts = _NOTHING, **values: Any
     ) -> Filled | None:
         """Like `ask`, but on failure emit the reason and return None. Raises only errors that stop the whole run."""
         try:
@@ -103,17 +102,6 @@ class Filler:
         self.failures.append(reason)
         self._events.emit(step_failed(self._placement, reason))
 
-    async def _ask(self, form: type[Form], role: Role, messages: Sequence[AnyMessage], facts: Facts) -> Calls:
-        most = self._context.limits.form_tokens
-        request = Request(
-            role, self._question_id, messages, shortener(""), [form_schema(form)], max_tokens=most, facts=facts
-        )
-        reply = await ask_model(request, self._context, self._events)
-        unread = f"{form_name(form)} was filled in without some results: {WITHHELD}"
-        if reply.refused and unread not in self.failures:
-            self.fail(unread)
-        return read_calls(reply.message, {form_name(form)}, call_ids(messages))
-
 
 def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:
     """Return the form with secrets masked, or an error message about the calls."""
@@ -123,11 +111,3 @@ def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:
         return form.model_validate(json.loads(secrets.masked(json.dumps(calls.accepted[0].arguments))))
     except ValidationError as error:
         return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-
-
-def _mended(calls: Calls, faults: str) -> list[AnyMessage]:
-    """Return messages that show the model the errors in its answer."""
-    if not calls.message.tool_calls:
-        return [HumanMessage(f"<reminder>\n{faults[:1].upper()}{faults[1:]}.\n</reminder>")]
-    ids = call_ids([calls.message])
-    return [calls.message, *results_for(calls.message, dict.fromkeys(ids, f"{NOT_RUN} {faults}."))]

@@ -13,9 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ...tools.tool import tool_schema
 
-Share = Field(ge=0, le=1)
-UnitVerdict = Literal["supported", "contradicted", "not_found", "reasoning"]
-
 
 class Form(BaseModel):
     """Base of all forms; fields that a model adds are ignored."""
@@ -90,7 +87,7 @@ class FoundGap(Form):
 
     question: str
     """What is not known, as a question."""
-    relevance: float = Share
+    relevance: float = Field(ge=0, le=1)
     """How much it matters to the task, from 0 to 1."""
 
 
@@ -267,7 +264,7 @@ class JudgedUnit(Form):
     """What the sources say of a unit."""
 
     unit: int
-    verdict: UnitVerdict
+    verdict: Literal["supported", "contradicted", "not_found", "reasoning"]
     words: str = ""
     """The deciding words of passages, copied exactly; a line break between words of different places."""
     right: str = ""

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -43,6 +42,8 @@ _SHARE = 0.5
 Verdict = Literal["supported", "contradicted", "not_found", "reasoning", "wrong_source", "unproved"]
 """Outcome for a unit: `wrong_source` if only an uncited source says it; `unproved` if a model calls it supported but
 its quotations do not prove that."""
+Texts = Mapping[str, Sequence[SourceText]]
+"""Texts of sources, by key."""
 Key = tuple[str, tuple[str, ...]]
 """Key of a judgement: the unit's words, and the keys of the sources that it cites."""
 _LEAST_ACCEPTED = 3
@@ -79,11 +80,7 @@ class Evidence:
     """The sources of a report, as shown to the models that check it."""
 
     def __init__(
-        self,
-        texts: Mapping[str, Sequence[SourceText]],
-        sources: Mapping[str, Source],
-        keys: Mapping[int, str],
-        calculations: Sequence[str] = (),
+        self, texts: Texts, sources: Mapping[str, Source], keys: Mapping[int, str], calculations: Sequence[str] = ()
     ) -> None:
         """`texts` and `sources` by key; `keys` by number; `calculations` by researchers, one line each."""
         self.calculations = tuple(calculations)
@@ -109,22 +106,20 @@ class Evidence:
 
     def shown(self, units: Iterable[tuple[ReportUnit, Sequence[str]]], most: int) -> list[dict[str, Any]]:
         """Return the sources of these units as JSON, each with the passages most relevant to its units."""
-        wanted: dict[str, list[ReportUnit]] = defaultdict(list)
+        wanted: dict[str, list[str]] = defaultdict(list)
         for unit, keys in units:
+            around = "" if unit.text == unit.sentence else f" {unit.around or unit.sentence}"
             for key in keys:
-                wanted[key].append(unit)
-        return [self._shown(key, wanted[key], most) for key in self.numbers if key in wanted]
-
-    def _shown(self, key: str, units: Sequence[ReportUnit], most: int) -> dict[str, Any]:
-        source = self._sources[key]
-        passages = [
-            passage
-            for windows in self._windows[key]
-            for passage in windows.shown(number for unit in units for number in windows.best(_statement(unit), most))
-        ]
-        seen = {"seen": _SEEN[source.extent]} if source.extent in _SEEN else {}
-        date = {"date": source.date} if source.date else {}
-        return {"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages}
+                wanted[key].append(unit.text + around)
+        found = list[dict[str, Any]]()
+        for key in (key for key in self.numbers if key in wanted):
+            source, passages = self._sources[key], list[str]()
+            for windows in self._windows[key]:
+                passages += windows.shown(number for text in wanted[key] for number in windows.best(text, most))
+            seen = {"seen": _SEEN[source.extent]} if source.extent in _SEEN else {}
+            date = {"date": source.date} if source.date else {}
+            found.append({"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages})
+        return found
 
     def keys_for(self, unit: ReportUnit, *, is_second_look: bool) -> list[str]:
         """Return the keys of the sources that a unit is compared with.
@@ -168,10 +163,6 @@ def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Seq
     if source is None or source.extent in _SEEN:
         return texts
     return [text for text in texts if text.content_hash == source.content_hash] or texts
-
-
-def _statement(unit: ReportUnit) -> str:
-    return unit.text if unit.text == unit.sentence else f"{unit.text} {unit.around or unit.sentence}"
 
 
 async def judge(
@@ -253,22 +244,17 @@ def _prepare(
 ) -> tuple[list[tuple[ReportUnit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Return (units with the keys of their sources, the sources as shown to a model, the units as shown)."""
     against = [(unit, evidence.keys_for(unit, is_second_look=bool(before))) for unit in units]
-    # Show the text around several units only once.
-    pairs = pairwise([None, *units])
-    shown = [_shown(number, unit, last, evidence, before) for number, (last, unit) in enumerate(pairs, 1) if unit]
+    shown, around = list[dict[str, Any]](), ""
+    for number, unit in enumerate(units, 1):
+        # Show the text around several units only once.
+        within = {"in": unit.around} if unit.around not in ("", unit.text, around) else {}
+        around = unit.around
+        numbers = [evidence.numbers[key] for key in unit.sources if key in evidence.numbers]
+        cites = {"cites": numbers} if numbers else {}
+        said = before.get(key_of(unit))
+        fault = {"not_proved": said.fault} if said and said.fault else {}
+        shown.append({"unit": number, "says": unit.text, **within, **cites, **fault})
     return against, evidence.shown(against, MORE if before else _SHOWN), shown
-
-
-def _shown(
-    number: int, unit: ReportUnit, last: ReportUnit | None, evidence: Evidence, before: Mapping[Key, UnitJudgement]
-) -> dict[str, Any]:
-    is_around = unit.around and unit.around != unit.text and not (last and last.around == unit.around)
-    within = {"in": unit.around} if is_around else {}
-    numbers = [evidence.numbers[key] for key in unit.sources if key in evidence.numbers]
-    cites = {"cites": numbers} if numbers else {}
-    said = before.get(key_of(unit))
-    fault = {"not_proved": said.fault} if said and said.fault else {}
-    return {"unit": number, "says": unit.text, **within, **cites, **fault}
 
 
 def judgement_on_corrected(
@@ -321,21 +307,11 @@ class TrialStatement(NamedTuple):
     is_right: bool
 
 
+_MILL = "The mill ground 340 tonnes of rye in 1911. Its owner, Ilse Brandt, sold it to the parish in 1920."
+_BRIDGE = "The bridge is 84 metres long. Lorries may no longer use it. Its repair is planned but not yet paid for."
 _TRIAL_SOURCES = (
-    {
-        "source": 1,
-        "title": "The mill at Halbeck",
-        "passages": [
-            "The mill ground 340 tonnes of rye in 1911. Its owner, Ilse Brandt, sold it to the parish in 1920."
-        ],
-    },
-    {
-        "source": 2,
-        "title": "Survey of the Torne bridge",
-        "passages": [
-            "The bridge is 84 metres long. Lorries may no longer use it. Its repair is planned but not yet paid for."
-        ],
-    },
+    {"source": 1, "title": "The mill at Halbeck", "passages": [_MILL]},
+    {"source": 2, "title": "Survey of the Torne bridge", "passages": [_BRIDGE]},
 )
 TRIAL = (
     TrialStatement("In 1911 the mill ground 340 tonnes of rye.", 1, is_right=True),

@@ -19,7 +19,6 @@ from ..evidence.citations.markers import Marker, settle_fences
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.scanner import scan
 from ..evidence.language import detect_language, foreign_sections, is_written_in
-from ..evidence.text.sentences import Section
 from ..evidence.text.words import UNSPACED
 from ..models.request import Request
 from ..models.resolve import is_extractive
@@ -59,7 +58,12 @@ def named_language(words: str) -> Language:
     prompts, which has no code. The first lookup of a non-English name takes a second or two.
     """
     wanted = " ".join(words.split())
-    language = _by_code(wanted) or _by_name(wanted.casefold())
+    language = _by_code(wanted)
+    if language is None:
+        name = wanted.casefold()
+        english = {known.casefold(): tag for tag, known in reversed(_english().items())}
+        tag = english.get(name) or _FURTHER_NAMES.get(name) or _names().get(name)
+        language = _by_code(tag) if tag else None
     # Words cannot be counted in scripts without spaces.
     if language is None and " " not in wanted and not _UNSPACED.search(wanted):
         raise UnknownSetting(
@@ -82,12 +86,6 @@ def _by_code(tag: str) -> Language | None:
     if not name or language in _NO_LANGUAGE:
         return None
     return Language(name, code if len(code) == 2 else "")
-
-
-def _by_name(name: str) -> Language | None:
-    english = {known.casefold(): tag for tag, known in reversed(_english().items())}
-    tag = english.get(name) or _FURTHER_NAMES.get(name) or _names().get(name)
-    return _by_code(tag) if tag else None
 
 
 @cache
@@ -131,16 +129,14 @@ async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: En
     said = words_since_report(messages)
     # A reply to a clarifying question is in the language of the user's first message.
     texts = [said[0 if entry == "answer" else -1], "\n".join(said)]
+
+    def find() -> Language | None:
+        found = wanted if wanted.strip() else next((code for text in texts if (code := detect_language(text))), "")
+        return named_language(found) if found else None
+
     # In a thread, because both libraries read data from disk.
-    language = await asyncio.to_thread(_language, wanted, texts)
+    language = await asyncio.to_thread(find)
     return language or (Language(before.language, before.language_code) if before.id else _UNDECIDED)
-
-
-def _language(wanted: str, texts: Sequence[str]) -> Language | None:
-    if wanted.strip():
-        return named_language(wanted)
-    code = next((code for text in texts if (code := detect_language(text))), "")
-    return named_language(code) if code else None
 
 
 async def rewrite_section(section: str, run: Run, context: Context, events: CallEvents) -> str | None:
@@ -178,33 +174,23 @@ def _figures(text: str) -> set[str]:
     return {"".join(filter(str.isdigit, figure)) for figure in _FIGURE.findall(words)}
 
 
-class Unified(NamedTuple):
-    """A text after rewriting sections in another language."""
-
-    text: str
-    notices: tuple[str, ...]
-    """Notices for the reader about sections that are still in another language."""
-
-
-async def into_one_language(text: str, run: Run, context: Context, events: CallEvents) -> Unified:
+async def into_one_language(text: str, run: Run, context: Context, events: CallEvents) -> tuple[str, tuple[str, ...]]:
     """With `verify="repair"`, rewrite up to `max_rewrites` sections that are not in the run's language.
 
-    Reports by the extractive model are not changed, since they quote documents in their own languages.
+    Returns the text, and notices for the reader about sections that are still in another language. Reports by the
+    extractive model are not changed, since they quote documents in their own languages.
     """
     if is_extractive("writer", context):
-        return Unified(text, ())
+        return text, ()
     edits, notices = list[Edit](), list[str]()
     foreign = await asyncio.to_thread(foreign_sections, text, run.language_code)
     for index, section in enumerate(foreign):
         is_asked = context.verify == "repair" and index < context.limits.max_rewrites
         new = await rewrite_section(section.text, run, context, events) if is_asked else None
         if new is None:
-            notices.append(f"This part is not in {run.language}: {_name(section)}")
+            words = " ".join((section.heading or section.text).split()).lstrip("# ")
+            name = words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
+            notices.append(f"This part is not in {run.language}: {name}")
         else:
             edits.append(Edit(section.start, section.end, new))
-    return Unified(with_edits(text, edits), tuple(notices))
-
-
-def _name(section: Section) -> str:
-    words = " ".join((section.heading or section.text).split()).lstrip("# ")
-    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
+    return with_edits(text, edits), tuple(notices)

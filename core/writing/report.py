@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, RemoveMessage
@@ -47,34 +47,24 @@ from .basis import disagreement_of, disagreement_with
 from .examination import Examined
 
 
-def piece_packets(piece: Piece, placement: Placement) -> Iterator[CitationInfo | MessageDelta]:
-    """Yield the packets of a piece of the draft; a source's first citation is preceded by its `CitationInfo`."""
-    if not isinstance(piece, Cited):
-        yield MessageDelta(placement=placement, content=piece.text)
-        return
-    if piece.is_first:
-        yield CitationInfo(placement=placement, citation_number=piece.number, document_id=piece.key)
-    yield MessageDelta(placement=placement, content=f"[{piece.number}]")
+def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
+    """Return the packets of the report, if it differs from the draft, of its notes and audit, and of the run's end.
 
-
-def _report_packets(state: ResearchState) -> Iterator[ReportRevised | NotesAdded | ReportAudited]:
-    """Yield the packets of the final report (if it differs from the draft), its notes and its audit."""
+    The current turn is the check's.
+    """
     placement, draft, report = Placement(turn_index=state.progress.turn), state.draft, state.report
     assert draft is not None and report is not None
+    packets: list[Packet] = []
     if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
         citations = [ReportCitation(citation_number=number, document_id=key) for number, key in report.keys.items()]
-        yield ReportRevised(placement=placement, content=plain_citations(report.text), citations=citations)
+        text = plain_citations(report.text)
+        packets.append(ReportRevised(placement=placement, content=text, citations=citations))
     notes, words = notes_of(state), labels(state.run.language_code)
     above = said_above(report, words, was_researched=bool(state.sources))
     if notes or above:
-        yield NotesAdded(placement=placement, notes=notes, above=above)
+        packets.append(NotesAdded(placement=placement, notes=notes, above=above))
     if report.audit:
-        yield ReportAudited(placement=placement, audit=report.audit)
-
-
-def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
-    """Return the packets of the report and of the end of the run; the current turn is the check's."""
-    packets = list[Packet](_report_packets(state))
+        packets.append(ReportAudited(placement=placement, audit=report.audit))
     return [*packets, stop_packet(state.run, state.progress.turn - (not packets and not was_checked))]
 
 
@@ -151,7 +141,9 @@ class ReportEvents(ProseEvents):
             words = f"[{piece.number}]" if isinstance(piece, Cited) else piece.text
             self.written += words
             self.stream(words)
-            self.emit(*piece_packets(piece, self.placement))
+            if isinstance(piece, Cited) and piece.is_first:
+                self.emit(CitationInfo(placement=self.placement, citation_number=piece.number, document_id=piece.key))
+            self.emit(MessageDelta(placement=self.placement, content=words))
 
 
 def draft_message(state: ResearchState, draft: Draft, reader: str | None, events: ReportEvents) -> AIMessage:

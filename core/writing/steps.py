@@ -37,10 +37,9 @@ from ..run.events.log import Emitter
 from ..run.events.packets import SectionEnd
 from ..run.limits import Limits
 from .attribution import known_from, with_found_citations
-from .facts import facts_of_step
+from .facts import MOST_OTHERS, facts_of_step
 from .fill_in import Filler
 from .forms import Judged, LearnedFact, RecordRound
-from .from_facts import MOST_OTHERS
 from .turn import AnyTurn, BranchTurn
 from .write import write_silently
 
@@ -67,14 +66,6 @@ def _numbers(state: ResearchState) -> dict[str, int]:
 def gaps_of(state: StepState) -> list[Observation]:
     """Return the step's open questions: those from its task and those noticed, unless answered."""
     return open_gaps([*state.task.gaps, *state.memory.values()])
-
-
-def _given_to(task: StepTask) -> str:
-    """Return a step's initial knowledge for a prompt; empty if there is none."""
-    keys = dict.fromkeys(learning.source for learning in task.known if learning.source)
-    numbers = {key: number for number, key in enumerate(keys, 1)}
-    learned, elements = as_learned(facts_of(task.known), numbers), as_elements(task.elements)
-    return fenced_knowledge(fence_name=short_hash(task.question_id, task.id)[:8], learnings=learned, elements=elements)
 
 
 def knowledge_of(state: StepState, limits: Limits) -> str:
@@ -123,7 +114,12 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
     """
     context, limits, task = turn.context, turn.context.limits, state.task
     notes = await turn.pages.fill_in(state.notes)
-    opening = [HumanMessage(text) for text in (task.step.task, _given_to(task)) if text]
+    # The step's initial knowledge, if there is any.
+    keys = dict.fromkeys(learning.source for learning in task.known if learning.source)
+    numbers = {key: number for number, key in enumerate(keys, 1)}
+    known, elements = as_learned(facts_of(task.known), numbers), as_elements(task.elements)
+    given = fenced_knowledge(fence_name=short_hash(task.question_id, task.id)[:8], learnings=known, elements=elements)
+    opening = [HumanMessage(text) for text in (task.step.task, given) if text]
     said = behind_documents(opening, notes)
     listed = list[LearnedFact]()
     if is_small("researcher", context):
@@ -148,8 +144,8 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
     )
     if not form or not listed:
         return form
-    known = {fact.document for fact in listed}
-    others = [fact for fact in form.learnings if fact.document not in known][:MOST_OTHERS]
+    cited = {fact.document for fact in listed}
+    others = [fact for fact in form.learnings if fact.document not in cited][:MOST_OTHERS]
     return form.model_copy(update={"learnings": [*listed, *others]})
 
 

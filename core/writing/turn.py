@@ -31,19 +31,16 @@ from .fill_in import Filler
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the line."""
 Events = TypeVar("Events", bound=CallEvents)
+Listen = Callable[[Emitter, Placement], Events]
 
 
 class NodeTurn(Generic[Events]):
     """What every node needs: settings in the question's scope, stored texts, a packet emitter and their placement."""
 
     def __init__(
-        self,
-        question_id: str,
-        scope: Scope,
-        placement: Placement,
-        runtime: Runtime[Context],
-        listen: Callable[[Emitter, Placement], Events],
+        self, question_id: str, scope: Scope, placement: Placement, runtime: Runtime[Context], listen: Listen[Events]
     ) -> None:
+        """`listen` creates its events."""
         self.context = within_scope(settings_of(runtime), scope)
         self.pages, self.emitter = pages_of(runtime.store, question_id), emitter(question_id)
         self.placement = placement
@@ -123,19 +120,13 @@ class BranchTurn(NodeTurn[Events]):
     """A turn of a node within a researcher or a step of a plan."""
 
     def __init__(
-        self,
-        task: Task,
-        seconds: float,
-        step: int,
-        runtime: Runtime[Context],
-        listen: Callable[[Emitter, Placement], Events],
+        self, task: Task, seconds: float, step: int, runtime: Runtime[Context], listen: Listen[Events]
     ) -> None:
-        """`seconds`: time used by the branch so far; `step`: its packets' index; `listen` creates its events."""
+        """`seconds`: time used by the branch so far; `step`: its packets' index."""
         self.tab = placement_of(task)
         """Placement of the branch."""
-        super().__init__(
-            task.question_id, task.scope, self.tab.model_copy(update={"sub_turn_index": step}), runtime, listen
-        )
+        placement = self.tab.model_copy(update={"sub_turn_index": step})
+        super().__init__(task.question_id, task.scope, placement, runtime, listen)
         self._task = task
         self.watch = Watch(self.context.clock, seconds)
         self.filler = Filler(self.context, task, self.events, self.tab)

@@ -1,13 +1,15 @@
-"""Writes a report or a part of it in one or more model calls."""
+"""Writes a report or a part of it, and the prose of plans and findings, in one or more model calls."""
 
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from typing_extensions import override
 
 from ...prompts import fence, render
 from ...state import ResearchState
@@ -16,9 +18,9 @@ from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import plain_prose
 from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
 from ..evidence.origin import origin_of
-from ..evidence.text.continuation import join_continuation, without_loop
+from ..evidence.text.continuation import Continuation, join_continuation, without_loop
 from ..evidence.text.sentences import cited_sentences
-from ..models.ask import ask_model
+from ..models.ask import Reply, ask_model
 from ..models.ladder.reply import split
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
@@ -27,22 +29,14 @@ from ..records.sources import Source
 from ..run.context import Context
 from ..run.conversation import text_only
 from ..run.errors import DeepResearchError
-from ..run.events.call import CallEvents, SilentEvents
+from ..run.events.call import CallEvents, ProseEvents, SilentEvents
 from ..run.logs import log_failure
 from ..run.plan_text import split_plan
 from ..run.store.pages import Pages
-from ..run.transcripts import (
-    broke_off,
-    earlier_findings,
-    mark_withheld,
-    research_calls,
-    was_cut_off,
-    with_findings,
-)
+from ..run.transcripts import broke_off, earlier_findings, mark_withheld, research_calls, was_cut_off, with_findings
 from .attribution import with_found_citations
 from .basis import disagreement_in_thread, report_basis, source_texts
-from .facts import facts_of_run
-from .from_facts import AT_ONCE, NOTICE, facts_by_topic, facts_request, left_out
+from .facts import AT_ONCE, NOTICE, facts_by_topic, facts_of_run, facts_request, left_out
 from .report import ReportEvents
 
 _SEEN = {
@@ -82,23 +76,15 @@ def report_request(
     """
     run, limits = state.run, context.limits
     findings = {**state.findings, **mark_withheld(state.findings, refused)}
-    system = render(
-        "write_report",
-        "system",
-        date=run.date,
-        language=run.language,
-        instructions=context.instructions,
-        is_quick=run.is_quick,
-    )
-    partial = [AIMessage(draft)] if draft else []
+    values = {"date": run.date, "language": run.language, "instructions": context.instructions}
     progress = state.progress
     messages = [
-        SystemMessage(system),
+        SystemMessage(render("write_report", "system", is_quick=run.is_quick, **values)),
         *text_only(state.messages[: progress.opening or len(state.messages)]),
         *(report_basis(state, refused) if state.has_typed_plan else earlier_findings(findings, run.id)),
         *with_findings(research_calls(state.transcript), findings),
         *(text_only(state.messages[progress.seen_messages :]) if progress.opening else []),
-        *partial,
+        *([AIMessage(draft)] if draft else []),
         HumanMessage(_reminder(state, asked, draft, passages, has_findings=_has_findings(state, findings.values()))),
     ]
     facts = facts_of_run(state, context)
@@ -155,24 +141,24 @@ def describe_sources(state: ResearchState) -> str:
     learned = {learning.source for learning in state.learnings.values()}
     numbered = by_number(state.sources.values())
     cited = {*cited_numbers(text, numbered), *(number for number, source in numbered.items() if source.key in learned)}
-    lines = [f"[{number}] {_describe(numbered[number])}" for number in sorted(cited)]
+    lines = list[str]()
+    for number in sorted(cited):
+        source = numbered[number]
+        kind = origin_of(source)
+        marks = (
+            source.title[:_TITLE],
+            urlsplit(source.key).hostname if source.kind == "web" else "",
+            {"own": "the user's document", "other": ""}.get(kind, kind),
+            source.date,
+            f"on {source.period}" if source.period else "",
+            "retracted" if source.is_retracted else "",
+            "superseded" if source.superseded_by else "",
+            "draft" if source.is_draft else "",
+            f"in force from {source.in_force_from}" if source.in_force_from else "",
+            _SEEN.get(source.extent, ""),
+        )
+        lines.append(f"[{number}] {'; '.join(filter(None, marks))}")
     return fence("\n".join(lines)) if lines else ""
-
-
-def _describe(source: Source) -> str:
-    kind = origin_of(source)
-    marks = (
-        {"own": "the user's document", "other": ""}.get(kind, kind),
-        source.date,
-        f"on {source.period}" if source.period else "",
-        "retracted" if source.is_retracted else "",
-        "superseded" if source.superseded_by else "",
-        "draft" if source.is_draft else "",
-        f"in force from {source.in_force_from}" if source.in_force_from else "",
-        _SEEN.get(source.extent, ""),
-    )
-    host = urlsplit(source.key).hostname if source.kind == "web" else ""
-    return "; ".join(filter(None, (source.title[:_TITLE], host, *marks)))
 
 
 def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:
@@ -200,7 +186,11 @@ class TextWriter:
     async def write(self) -> str:
         """Write the report; return why it is cut off, or an empty text. Raises only if the first call fails."""
         try:
-            return await self._write()
+            if self._is_quick:
+                return _CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
+            if self._facts:
+                return await self._write_from_facts()
+            return _CUT_OFF if await self._passage(Asked("report")) else ""
         except DeepResearchError as error:
             if not self._is_answered:
                 raise
@@ -228,25 +218,13 @@ class TextWriter:
             text = await ask_to_cite(await self._request(Asked("report"), ""), text, known, self._context, self._events)
         if cited_numbers(text, known):
             return text
-        quoted = await self._quoted()
+        # The extractive model's report consists of quotations.
+        context = with_model("writer", EXTRACTIVE, self._context)
+        request = await asyncio.to_thread(report_request, state, context, Asked("report"), "", refused)
+        quoted = (await write_silently(request, context, self._events)).text
         stands_in = bool(cited_numbers(quoted, known))
         self.notices = [*self.notices, _STANDS_IN if stands_in else _UNCITED]
         return quoted if stands_in else text
-
-    async def _quoted(self) -> str:
-        """Return the extractive model's report, which consists of quotations."""
-        context = with_model("writer", EXTRACTIVE, self._context)
-        request = await asyncio.to_thread(
-            report_request, self._state, context, Asked("report"), "", frozenset(self.refused)
-        )
-        return (await write_silently(request, context, self._events)).text
-
-    async def _write(self) -> str:
-        if self._is_quick:
-            return _CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
-        if self._facts:
-            return await self._write_from_facts()
-        return _CUT_OFF if await self._passage(Asked("report")) else ""
 
     async def _write_from_facts(self) -> str:
         """Write an answer from all facts, then a section per topic; if there are few facts, append omitted ones."""
@@ -353,3 +331,33 @@ def last_words(text: str) -> str:
 def go_on(text: str) -> list[AnyMessage]:
     """Return the messages that make a model continue its text."""
     return [AIMessage(text), HumanMessage(render("_continue", "reminder", last_words=last_words(text)))]
+
+
+class ContinuedEvents(ProseEvents):
+    """Emits prose, dropping text that a continuation repeats."""
+
+    seam: Continuation | None = None
+    """Drops what a continuation repeats; None while nothing is continued."""
+
+    @abstractmethod
+    def show(self, words: str) -> None:
+        """Emit the next words."""
+
+    @override
+    def pass_on(self, words: str) -> None:
+        if new := self.seam.feed(words) if self.seam else words:
+            self.show(new)
+
+
+async def ask_for_prose(request: Request, context: Context, events: ContinuedEvents) -> Reply:
+    """Return the whole answer; if its stream breaks, continue it once."""
+    begun = await ask_model(request._replace(keeps_broken=True), context, events)
+    if not broke_off(begun.message):
+        return begun
+    text = begun.message.text
+    seam = events.seam = Continuation(text)
+    rest = await ask_model(request._replace(messages=[*request.messages, *go_on(text)]), context, events)
+    events.seam = None
+    events.pass_on(seam.finish())
+    whole = rest.message.model_copy(update={"content": join_continuation(text, rest.message.text)})
+    return rest._replace(message=whole, refused=tuple({*begun.refused, *rest.refused}))

@@ -24,11 +24,9 @@ from ...core.run.events.log import Emitter
 from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
 from ...core.run.transcripts import contradictions_in, count_withheld, missing_in, results_in_order, was_cut_off
 from ...core.writing.attribution import known_from, with_found_citations
-from ...core.writing.continued import ContinuedEvents, ask_for_prose
-from ...core.writing.facts import facts_of_researcher
-from ...core.writing.from_facts import with_other_sources
+from ...core.writing.facts import facts_of_researcher, with_other_sources
 from ...core.writing.turn import BranchTurn
-from ...core.writing.write import ask_to_cite, write_silently
+from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_request, researcher_tools

@@ -27,10 +27,12 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from pypdf import PdfReader, PdfWriter
 
+from deep_research.core.library.index_file import Entry
 from deep_research.core.library.library import Library
 from deep_research.core.reading.fetch import Resolver
 from deep_research.core.reading.records import Unread
 from deep_research.core.reading.web_page import WebReader
+from deep_research.core.records.sources import Source
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
 from kit.web import Web
@@ -294,6 +296,12 @@ class FixedClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.Event().wait()
+
+
+def source_of(entry: Entry) -> Source:
+    """An indexed document as a source, if it lies nowhere."""
+    path, title, text = entry.path, entry.title, entry.content_hash
+    return Source(key=path, title=title, location=path, address="", kind="document", content_hash=text)
 
 
 class Papers(NamedTuple):

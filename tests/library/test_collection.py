@@ -6,11 +6,10 @@ import json
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from docx import Document
-from kit.files import Papers
 from openpyxl import Workbook
 from pptx import Presentation
 
@@ -19,96 +18,45 @@ from deep_research.core.evidence.citations.labels import all_labels
 from deep_research_evaluation.wording import cited_numbers, contains_answer, lead
 
 COLLECTION = Path(__file__).parents[1] / "collection"
-DOCUMENTS = COLLECTION / "documents"
-QUESTIONS = COLLECTION / "questions.jsonl"
-
-TRAVEL = (
-    ("Fahrtkosten", "Für Fahrten mit dem eigenen Wagen werden 0,38 Euro je Kilometer erstattet. Bahnfahrten werden in "
-     "der zweiten Klasse bezahlt, ab fünf Stunden in der ersten."),
-    ("Tagegeld", "Das Tagegeld beträgt 28 Euro für einen vollen Tag. An Bord der Tordalk wird kein Tagegeld gezahlt."),
-    ("Fristen", "Der Antrag ist binnen sechs Wochen nach der Reise zu stellen."),
-    ("Geltung", "Diese Ordnung gilt ab dem 1. Juli 2025 und ersetzt die Fassung vom 1. Februar 2023."),
-)  # fmt: skip
-HANDBOOK = (
-    ("Before you sail", "Send the list of your equipment to the mate four weeks before the cruise. Bring boots with "
-     "steel caps; everything else that is worn on deck is lent by the ship."),
-    ("Cabins", "Scientists sleep in seven double cabins on the lower deck. Sheets are changed on Sundays."),
-    ("Alarm", "The muster station of the scientific party is the mess on the main deck. A drill is held within "
-     "twenty-four hours of sailing."),
-)  # fmt: skip
-MINUTES = (
-    ("Anwesend", "Brock, Brandis, Renedo, Wickmann. Entschuldigt: Solvang."),
-    ("Probenlager", "Okke Brandis gibt die Schlüssel zum Probenlager ab sofort gegen Unterschrift aus."),
-    ("Rosette", "Die Ersatzrosette kommt erst im April, weil ein Ventil nachgeliefert werden muss."),
-)
-WINCHES = (
-    ("Winch", "Wire length (m)", "Safe working load (t)", "Last load test"),
-    ("Port hydrographic winch", 3000, 2.5, "2025-06-10"),
-    ("Starboard hydrographic winch", 4000, 2.5, "2025-06-11"),
-    ("Deep-sea cable winch", 8200, 7.5, "2024-11-28"),
-    ("Capstan", 120, 1.2, "2025-06-11"),
-)
-OPEN_DAY = (
-    ("Open day at Hall 3", ("Saturday, 18 April 2026, from 10 to 16", "Entrance is free.")),
-    ("The core store", ("The core store holds 1,310 sediment cores.", "Paula Renedo shows how a core is split.")),
-    ("The ship", ("RV Tordalk lies at the quay.", "Guided tours every half hour.")),
-)
 
 
 def write_collection(folder: Path) -> Path:
-    """The whole collection."""
-    shutil.copytree(DOCUMENTS, folder)
-    _write_docx(
-        folder / "verwaltung" / "reisekostenordnung-2025.docx", "Reisekostenordnung", datetime(2025, 6, 20), TRAVEL
-    )
-    _write_docx(folder / "ship" / "handbook.docx", "Handbook for the scientific party", datetime(2025, 3, 9), HANDBOOK)
-    _write_docx(
-        folder / "protokolle" / "protokoll-2026-01-20.docx",
-        "Protokoll der Sitzung vom 20. Januar 2026",
-        datetime(2026, 1, 21),
-        MINUTES,
-    )
-    _write_xlsx(folder / "labs" / "winches.xlsx")
-    _write_pptx(folder / "web" / "open-day.pptx")
-    return folder
-
-
-def _write_docx(file: Path, title: str, date: datetime, sections: tuple[tuple[str, str], ...]) -> None:
-    document = Document()
-    document.core_properties.title = title
-    document.core_properties.created = document.core_properties.modified = date
-    document.add_heading(title, 1)
-    for heading, text in sections:
-        document.add_heading(heading, 2)
-        document.add_paragraph(text)
-    document.save(str(file))
-
-
-def _write_xlsx(file: Path) -> None:
+    """The whole collection, with the office documents made from `office.json`."""
+    shutil.copytree(COLLECTION / "documents", folder)
+    office = json.loads((COLLECTION / "office.json").read_text("utf-8"))
+    for text in office["word"]:
+        document = Document()
+        document.core_properties.title = text["title"]
+        document.core_properties.created = datetime.fromisoformat(text["date"])
+        document.core_properties.modified = document.core_properties.created
+        document.add_heading(text["title"], 1)
+        for heading, paragraph in text["sections"].items():
+            document.add_heading(heading, 2)
+            document.add_paragraph(paragraph)
+        document.save(str(folder / text["path"]))
     book = Workbook()
     book.properties.title = "Winches of RV Tordalk"
     book.properties.modified = datetime(2025, 6, 30, tzinfo=UTC)
-    sheet = book.active
-    sheet.title = "Winches"
-    for row in WINCHES:
-        sheet.append(row)
-    book.save(file)
-
-
-def _write_pptx(file: Path) -> None:
+    book.active.title = "Winches"
+    for row in office["winches"]:
+        book.active.append(row)
+    book.save(folder / "labs" / "winches.xlsx")
     deck = Presentation()
     deck.core_properties.title = "Open day 2026"
     deck.core_properties.modified = datetime(2026, 2, 16)
-    for heading, lines in OPEN_DAY:
+    for heading, lines in office["open_day"].items():
         slide = deck.slides.add_slide(deck.slide_layouts[1])
         slide.shapes.title.text = heading
         slide.placeholders[1].text = "\n".join(lines)
-    deck.save(str(file))
+    deck.save(str(folder / "web" / "open-day.pptx"))
+    return folder
 
 
 pytestmark = pytest.mark.slow
 
-ASKED: list[dict[str, Any]] = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
+ASKED: list[dict[str, Any]] = [
+    json.loads(line) for line in (COLLECTION / "questions.jsonl").read_text("utf-8").splitlines()
+]
 OPEN = {
     "old-before": "a time before a year",
     "old-word-de": "a word for an older version",
@@ -117,38 +65,20 @@ OPEN = {
 """Questions that are not answered as they should be yet, and what they turn on."""
 
 
-class Collection(NamedTuple):
-    """The collection, indexed, and the reports on its questions."""
-
-    papers: Papers
-    answers: dict[str, Answer]
-
-    def ask(self, question: str) -> Answer:
-        return research(question, docs=(self.papers.docs,), models="extractive", engines=(), data_dir=self.papers.data)
-
-
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
+    """The answers to all questions, by id."""
     folder = tmp_path_factory.mktemp("collection")
-    papers = Papers(write_collection(folder / "documents"), folder / "data")
-    asked = Collection(papers, {})
-    asked.answers.update((question["id"], asked.ask(question["question"])) for question in ASKED)
-    return asked
+    docs, data_dir = write_collection(folder / "documents"), folder / "data"
+    settings: dict[str, Any] = {"docs": (docs,), "models": "extractive", "engines": (), "data_dir": data_dir}
+    return {question["id"]: research(question["question"], **settings) for question in ASKED}
 
 
-def questions(**wanted: bool) -> list[Any]:
-    """The questions that have, or have not, these fields."""
+def questions(*still_open: str, **wanted: bool) -> list[Any]:
+    """The questions that have, or have not, these fields; those that are still open are expected to fail."""
     chosen = [question for question in ASKED if all(bool(question.get(name)) == has for name, has in wanted.items())]
-    return [pytest.param(question, id=question["id"]) for question in chosen]
-
-
-def all_but(*still_open: str, **wanted: bool) -> list[Any]:
-    """The same; these are expected to fail."""
     marks = {name: [pytest.mark.xfail(reason=OPEN[name])] for name in still_open}
-    return [
-        pytest.param(*question.values, id=question.id, marks=marks.get(str(question.id), []))
-        for question in questions(**wanted)
-    ]
+    return [pytest.param(question, id=question["id"], marks=marks.get(question["id"], [])) for question in chosen]
 
 
 def cited(answer: Answer, text: str) -> list[str]:
@@ -158,36 +88,36 @@ def cited(answer: Answer, text: str) -> list[str]:
 
 
 @pytest.mark.fault(50)
-@pytest.mark.parametrize("question", all_but("old-before", answers=True))
+@pytest.mark.parametrize("question", questions("old-before", answers=True))
 def test_a_report_begins_with_the_answer_and_cites_the_documents_that_are_needed(
-    collection: Collection, question: dict[str, Any]
+    answers: dict[str, Answer], question: dict[str, Any]
 ) -> None:
-    text = collection.answers[question["id"]].report.text
+    text = answers[question["id"]].report.text
     if question.get("wants_all"):
         assert [answer for answer in question["answers"] if not contains_answer(text, [answer])] == []
     else:
         assert contains_answer(lead(text), question["answers"])
-    assert set(question.get("gold_docs", ())) <= set(cited(collection.answers[question["id"]], text))
+    assert set(question.get("gold_docs", ())) <= set(cited(answers[question["id"]], text))
 
 
 @pytest.mark.parametrize("question", questions(answers=False))
 def test_a_question_that_the_documents_do_not_answer_is_not_answered(
-    collection: Collection, question: dict[str, Any]
+    answers: dict[str, Answer], question: dict[str, Any]
 ) -> None:
-    text = collection.answers[question["id"]].report.text
+    text = answers[question["id"]].report.text
     assert text.startswith(tuple(words.unanswered for words in all_labels().values()))
 
 
-@pytest.mark.parametrize("question", all_but("old-before", "old-word-de", "version-archive-de", outdated=True))
+@pytest.mark.parametrize("question", questions("old-before", "old-word-de", "version-archive-de", outdated=True))
 def test_the_version_that_is_asked_for_is_told_before_any_other(
-    collection: Collection, question: dict[str, Any]
+    answers: dict[str, Answer], question: dict[str, Any]
 ) -> None:
-    text = collection.answers[question["id"]].report.text
+    text = answers[question["id"]].report.text
     assert contains_answer(text, question["answers"])
     assert not contains_answer(text.partition(" [")[0], question["outdated"])
 
 
-def test_of_two_reprints_one_is_cited(collection: Collection) -> None:
-    answer = collection.answers["reprint"]
+def test_of_two_reprints_one_is_cited(answers: dict[str, Answer]) -> None:
+    answer = answers["reprint"]
     reprints = {"web/press-release-multibeam.html", "web/harbour-gazette.html"}
     assert len(reprints.intersection(cited(answer, answer.report.text))) == 1

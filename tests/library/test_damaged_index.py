@@ -1,13 +1,16 @@
-"""A damaged index is rebuilt, even if several threads find it at the same time."""
+"""A damaged or outdated index is rebuilt, and one whose folder is gone is removed."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from kit.files import LONG, Papers
+from kit.files import LONG, FixedClock, Papers
 
 from deep_research.core.library.index_file import PAGE_BYTES, exclusive, shared
 from deep_research.core.library.library import Library
@@ -37,6 +40,11 @@ def broken_pages(file: Path) -> None:
     file.write_bytes(data)
 
 
+def another_version(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", [no_database, broken_pages])
 @pytest.mark.parametrize("is_shared", [True, False])
@@ -51,10 +59,13 @@ def test_many_searches_at_once_over_a_damaged_index_find_what_there_is(
         assert list(threads.map(hits, libraries)) == [expected] * AT_ONCE
 
 
-def test_an_index_that_was_left_half_built_is_rebuilt(papers: Papers) -> None:
+@pytest.mark.parametrize("damage", [no_database, another_version])
+def test_an_index_that_cannot_be_used_is_rebuilt_even_beside_a_half_built_one(
+    papers: Papers, damage: Callable[[Path], None]
+) -> None:
     library = papers.indexed()
     expected = hits(library)
-    no_database(papers.index_file())
+    damage(papers.index_file())
     no_database(Path(f"{papers.index_file()}.new"))
     assert hits(library) == expected
     assert not Path(f"{papers.index_file()}.new").exists()
@@ -86,3 +97,40 @@ def test_an_index_is_not_replaced_while_it_is_used(papers: Papers) -> None:
                 seen.append("used")
         waiting.result()
     assert seen == ["used", "replaced"]
+
+
+class Later(FixedClock):
+    def __init__(self, days: int) -> None:
+        self.days = days
+
+    def now(self) -> datetime:
+        return super().now() + timedelta(days=self.days)
+
+
+def refresh_another(papers: Papers, days: int) -> int:
+    """Number of indexes after another folder was indexed `days` later."""
+    other = papers.data.parent / "other"
+    other.mkdir(exist_ok=True)
+    (other / "tides.md").write_text("High water is at noon.")
+    Library(papers.context(other).model_copy(update={"clock": Later(days)})).refresh()
+    return len(list((papers.data / "indexes").glob("*.sqlite")))
+
+
+@pytest.mark.fault("R23")
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_the_index_of_a_folder_that_is_gone_is_removed_after_ninety_days(papers: Papers, *, is_readable: bool) -> None:
+    papers.indexed()
+    if is_readable:
+        papers.docs.rename(papers.docs.with_name("gone"))
+    else:
+        no_database(papers.index_file())
+    assert refresh_another(papers, 89) == 2
+    assert refresh_another(papers, 91) == 1
+
+
+def test_the_index_of_a_folder_that_exists_or_was_used_since_stays(papers: Papers) -> None:
+    papers.indexed()
+    assert refresh_another(papers, 1000) == 2
+    Library(papers.context().model_copy(update={"clock": Later(80)})).refresh()
+    papers.docs.rename(papers.docs.with_name("gone"))
+    assert refresh_another(papers, 160) == 2

@@ -1,4 +1,4 @@
-"""The user's documents: what is read, what a search finds, and what is left out."""
+"""The user's documents: what is read, found and left out; a text in several files is found once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ def reasons(library: Library) -> dict[str, str]:
     return {entry.path: entry.reason for entry in library.refresh().left_out}
 
 
-def test_a_search_finds_passages_in_all_kinds_of_files(papers: Papers) -> None:
+def addresses(library: Library, query: str) -> list[str]:
+    return [passage.source.address for passage in library.search(query, 9)]
+
+
+def test_a_search_finds_passages_in_all_kinds_of_files_which_are_read_by_address_and_by_uri(papers: Papers) -> None:
     tin = "<title>Tin</title><nav>Menu</nav><p>Tin was traded at Porto Alto until 1960.</p>"
     (papers.docs / "page.html").write_text(tin)
     library = papers.indexed()
@@ -31,13 +35,8 @@ def test_a_search_finds_passages_in_all_kinds_of_files(papers: Papers) -> None:
     assert (best.source.kind, best.source.read_at) == ("document", "2031-05-06T07:08:00")
     assert library.search("tin trade", 5)[0].source.title == "Tin"
     assert library.search("menu", 5) == []
-
-
-def test_a_document_is_read_by_its_address_and_by_its_uri(papers: Papers) -> None:
-    library = papers.indexed()
     document = library.read("docs:papers/harbour.md")
-    assert document is not None
-    assert document.text == HARBOUR.strip()
+    assert document and document.text == HARBOUR.strip()
     assert library.read(document.source.key) == document
     assert len(document.source.content_hash) == 64
 
@@ -49,41 +48,30 @@ NOWHERE = [
 ]
 
 
-@pytest.mark.parametrize("address", NOWHERE)
-def test_no_address_leads_out_of_the_folder(papers: Papers, address: str) -> None:
-    assert papers.indexed().read(address) is None
+def test_no_address_leads_out_of_the_folder(papers: Papers) -> None:
+    library = papers.indexed()
+    assert [address for address in NOWHERE if library.read(address)] == []
 
 
-def test_two_folders_of_one_name_have_different_addresses(papers: Papers, tmp_path: Path) -> None:
-    other = tmp_path / "other" / "papers"
+def test_folders_of_one_name_and_a_single_file_have_addresses_of_their_own(papers: Papers, tmp_path: Path) -> None:
+    other, attached = tmp_path / "other" / "papers", tmp_path / "tide table.txt"
     other.mkdir(parents=True)
     (other / "harbour.md").write_text("# Harbour of Nord\n\nNord has a harbour too.")
-    library = papers.indexed(papers.docs, other, other)
-    addresses = {passage.source.address for passage in library.search("harbour", 9)}
-    assert addresses == {"docs:papers/harbour.md", "docs:papers-2/harbour.md"}
-    found = [library.read(address) for address in sorted(addresses)]
-    assert [document.text.split("\n")[0] for document in found if document] == [
-        "# Harbour of Nord",
-        "# Porto Alto harbour",
-    ]
-
-
-def test_a_single_attached_file_is_found_beside_a_large_folder(papers: Papers) -> None:
-    attached = papers.docs.parent / "tide table.txt"
     attached.write_text("Tide table\n\nHigh water at Porto Alto is at noon.")
-    library = papers.indexed(papers.docs, attached)
-    best = library.search("high water Porto Alto", 3)[0]
-    assert best.source.address == "docs:tide table.txt"
+    library = papers.indexed(papers.docs, other, other, attached)
+    assert sorted(addresses(library, "harbour")) == ["docs:papers-2/harbour.md", "docs:papers/harbour.md"]
+    found = [library.read(address) for address in ("docs:papers/harbour.md", "docs:papers-2/harbour.md")]
+    assert [document.source.title for document in found if document] == ["Porto Alto harbour", "Harbour of Nord"]
+    assert addresses(library, "high water Porto Alto")[0] == "docs:tide table.txt"
     document = library.read("docs:tide table.txt")
-    assert document is not None
-    assert library.read(attached.as_uri()) == document
+    assert document and library.read(attached.as_uri()) == document
 
 
 @pytest.mark.fault(52, logs="WARNING core.reading.documents.pool")
 def test_a_file_that_cannot_be_read_is_listed_with_its_reason(papers: Papers) -> None:
-    (papers.docs / "empty.txt").touch()
-    (papers.docs / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
-    (papers.docs / "image.txt").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
+    image = b"\x89PNG\r\n\x1a\n" + bytes(200)
+    for name, data in {"empty.txt": b"", "broken.pdf": b"%PDF-1.4\n nothing more", "image.txt": image}.items():
+        (papers.docs / name).write_bytes(data)
     with (papers.docs / "huge.txt").open("wb") as huge:
         huge.truncate(3_000_000_000)
     os.mkfifo(papers.docs / "pipe.txt")
@@ -107,20 +95,17 @@ def test_links_and_hidden_files_are_not_followed(papers: Papers, tmp_path: Path)
     (tmp_path / "secret.txt").write_text("harbour secret")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "inner.txt").write_text("harbour secret")
-    (papers.docs / "leaving.txt").symlink_to(tmp_path / "secret.txt")
-    (papers.docs / "outside").symlink_to(tmp_path / "outside")
-    (papers.docs / "loop").symlink_to(papers.docs)
-    (papers.docs / "again.txt").symlink_to(papers.docs / "harbour.md")
-    (papers.docs / "dangling.txt").symlink_to(tmp_path / "nothing")
     (papers.docs / ".hidden.txt").write_text("harbour secret")
     (papers.docs / ".git").mkdir()
     (papers.docs / ".git" / "a.txt").write_text("harbour secret")
+    docs, nothing = papers.docs, tmp_path / "nothing"
+    links = {"leaving.txt": tmp_path / "secret.txt", "outside": tmp_path / "outside", "loop": docs}
+    links |= {"again.txt": docs / "harbour.md", "dangling.txt": nothing, "picture.gif": nothing}
+    links |= {"one.txt": docs / "two.txt", "two.txt": docs / "one.txt", "self.gif": docs / "self.gif"}
+    for name, target in links.items():
+        (docs / name).symlink_to(target)
     library = papers.library()
     assert library.refresh().documents == 3
-    (papers.docs / "picture.gif").symlink_to(tmp_path / "nothing")
-    (papers.docs / "one.txt").symlink_to(papers.docs / "two.txt")
-    (papers.docs / "two.txt").symlink_to(papers.docs / "one.txt")
-    (papers.docs / "self.gif").symlink_to(papers.docs / "self.gif")
     outside, nowhere = "it is a link to outside the folder", "it is a broken link"
     assert reasons(library) == {
         "papers/(other files)": "2 of unsupported formats: .gif",
@@ -196,3 +181,36 @@ def test_docs_that_give_nothing_are_refused_in_one_line(papers: Papers, tmp_path
     message = str(caught.value)
     assert "\n" not in message and "`docs`" in message and "--docs" in message
     assert name in message or name == "null"
+
+
+def test_a_text_in_several_files_is_found_once_and_read_by_each_path(papers: Papers) -> None:
+    for name in ("a.md", "old/harbour.md", "z.txt"):
+        (papers.docs / name).write_text(HARBOUR)
+    library = papers.library()
+    assert library.refresh().documents == 6
+    assert addresses(library, "deepened harbour Porto Alto") == ["docs:papers/a.md", "docs:papers/salt.txt"]
+    documents = [library.read(f"docs:papers/{name}") for name in ("harbour.md", "old/harbour.md", "z.txt")]
+    assert [document.text for document in documents if document] == [HARBOUR.strip()] * 3
+
+
+def test_a_text_is_found_in_the_file_whose_name_is_not_that_of_a_copy(papers: Papers) -> None:
+    copies = ("Kopie von harbour.md", "Copy of harbour.md", "harbour - Copy.md", "harbour (1).md", "harbour copy 2.md")
+    for name in copies:
+        (papers.docs / name).write_text(HARBOUR)
+    library = papers.indexed()
+    assert addresses(library, "deepened harbour Porto Alto") == ["docs:papers/harbour.md", "docs:papers/salt.txt"]
+    best = library.follow("When was the harbour of Porto Alto deepened?", 9)[0]
+    assert best.source.address == addresses(library, "deepened")[0]
+    (papers.docs / "harbour.md").unlink()
+    library.refresh()
+    assert addresses(library, "deepened") == ["docs:papers/harbour (1).md"]
+
+
+def test_the_same_file_in_two_folders_is_found_in_the_first_and_read_in_both(papers: Papers, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "same.md").write_text(HARBOUR)
+    (other / "more.md").write_text("# Tides\n\nThe harbour of Nord was deepened too.")
+    library = papers.indexed(papers.docs, other)
+    assert sorted(addresses(library, "deepened")) == ["docs:other/more.md", "docs:papers/harbour.md"]
+    assert library.read("docs:other/same.md")

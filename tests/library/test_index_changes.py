@@ -1,11 +1,16 @@
-"""Changes of files in any order: the updated index equals a new one, and only changed files are read."""
+"""An index after changes in any order, or after a kill, equals a new one, and only changed files are read."""
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import sqlite3
+import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -13,12 +18,13 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kit.files import Papers
+from kit.commands import SECONDS, Desk
+from kit.files import Papers, source_of
 
 from deep_research.core.library.candidates import mentions, terms_of
 from deep_research.core.library.index import Index
 from deep_research.core.library.library import LibraryStatus
-from deep_research.core.library.upkeep import MOST_TRIES, compare, update
+from deep_research.core.library.upkeep import BATCH_FILES, MOST_TRIES, compare, update
 from deep_research.core.reading.documents.pool import Parser
 from deep_research.core.reading.records import Extract, Unreadable
 from deep_research.core.run.errors import DocumentsUnreadable
@@ -38,60 +44,27 @@ TEXTS = (
 )
 QUERIES = ("harbour", "salt ships 1893", "Haus Hafen", "港 船", "one ship after the other", "a", "b", "Häuser")
 
-Act = Callable[[Path, Path, int], None]
+CHANGES = st.sampled_from(["write", "write", "delete", "move", "move", "copy", "link"])
+PATH = st.sampled_from(PATHS)
+STEPS = st.lists(st.tuples(CHANGES, PATH, PATH, st.sampled_from(TEXTS), st.booleans()), min_size=1, max_size=20)
+"""Each changes a file; the last of its values says whether the index is updated after it."""
 
 
-def write(path: Path, _other: Path, number: int) -> None:
-    if path.is_symlink():
-        # It may lead to one that leads back to it.
-        path.unlink()
-    path.write_bytes(TEXTS[number % len(TEXTS)])
-
-
-def delete(path: Path, _other: Path, _number: int) -> None:
-    path.unlink(missing_ok=True)
-
-
-def move(path: Path, other: Path, _number: int) -> None:
-    if path.exists():
+def change(kind: str, path: Path, other: Path, data: bytes) -> None:
+    """Write or delete a file, or move, copy or link one to another."""
+    if kind == "move" and path.exists():
         path.replace(other)
-
-
-def copy(path: Path, other: Path, _number: int) -> None:
-    if path.exists() and path != other:
-        data = path.read_bytes()
-        if other.is_symlink():
-            other.unlink()
-        other.write_bytes(data)
-
-
-def swap_for_a_link(path: Path, other: Path, _number: int) -> None:
-    if path != other:
+    elif kind == "copy" and path.exists() and path != other:
+        copied = path.read_bytes()
+        other.unlink(missing_ok=True)
+        other.write_bytes(copied)
+    elif kind == "link" and path != other:
         path.unlink(missing_ok=True)
         path.symlink_to(other)
-
-
-class Step(NamedTuple):
-    act: Act
-    path: str
-    other: str
-    number: int
-    is_read: bool
-    """Whether the index is updated after it."""
-
-
-STEPS = st.lists(
-    st.builds(
-        Step,
-        st.sampled_from([write, write, delete, move, move, copy, swap_for_a_link]),
-        st.sampled_from(PATHS),
-        st.sampled_from(PATHS),
-        st.integers(0, len(TEXTS) - 1),
-        st.booleans(),
-    ),
-    min_size=1,
-    max_size=20,
-)
+    elif kind in ("write", "delete"):
+        path.unlink(missing_ok=True)
+        if kind == "write":
+            path.write_bytes(data)
 
 
 class Reader(NamedTuple):
@@ -111,46 +84,42 @@ def reader() -> Iterator[Reader]:
         yield Reader(parser, threads)
 
 
-def state_of(index: Index) -> dict[str, Any]:
-    """Everything that can be read from an index."""
+def state_of(index: Index, queries: Sequence[str] = QUERIES, most: int = 25) -> dict[str, Any]:
+    """What can be read from an index."""
     stamps = index.stamps()
     return {
         "stamps": stamps,
-        "documents": {path: index.document(path) for path in stamps},
-        "summary": index.summary(),
-        "answers": [answers(index, query) for query in QUERIES],
+        "documents": {path: index.document(path) for path in sorted(stamps)[:100]},
+        "answers": [answers(index, query, most) for query in queries],
     }
 
 
-def answers(index: Index, query: str) -> list[object]:
+def answers(index: Index, query: str, most: int) -> list[object]:
     """Results of an index for a query."""
     terms = terms_of(query)
-    with index.reading() as reader:
-        found = [*reader.best(terms, 25), *reader.titled(mentions(query), 25)]
+    with index.reading(source_of) as reader:
+        found = [*reader.best(terms, most), *reader.titled(mentions(query), most)]
         return [reader.size, reader.counts(terms), *(reader.passage(number) for number in found)]
-
-
-def do(docs: Path, step: Step, tick: int) -> None:
-    path, other = docs / step.path, docs / step.other
-    step.act(path, other, step.number)
-    for changed in (path, other):
-        if changed.is_file() and not changed.is_symlink() and step.act is not delete:
-            # The clock of the file system may tick too slowly to tell two steps apart.
-            os.utime(changed, ns=(tick, tick))
 
 
 @pytest.mark.slow
 @pytest.mark.fault(52)
 @settings(max_examples=80)
 @given(steps=STEPS)
-def test_any_changes_in_any_order_give_the_same_index_as_a_new_one(reader: Reader, steps: Sequence[Step]) -> None:
+def test_any_changes_in_any_order_give_the_same_index_as_a_new_one(
+    reader: Reader, steps: Sequence[tuple[str, str, str, bytes, bool]]
+) -> None:
     with TemporaryDirectory() as folder:
         docs = Path(folder) / "docs"
         (docs / "sub").mkdir(parents=True)
         index = Index(Path(folder) / "kept" / "indexes" / "a.sqlite")
-        for tick, step in enumerate(steps):
-            do(docs, step, tick)
-            if step.is_read:
+        for tick, (kind, name, other, data, is_read) in enumerate(steps):
+            change(kind, docs / name, docs / other, data)
+            for changed in (docs / name, docs / other):
+                if changed.is_file() and not changed.is_symlink() and kind != "delete":
+                    # The clock of the file system may tick too slowly to tell two steps apart.
+                    os.utime(changed, ns=(tick, tick))
+            if is_read:
                 reader.read(docs, index)
         fresh = reader.read(docs, Index(Path(folder) / "fresh" / "indexes" / "a.sqlite"))
         assert state_of(reader.read(docs, index)) == state_of(fresh)
@@ -200,7 +169,7 @@ def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(pa
             Reader(late, threads).read(papers.docs, index)
             (papers.docs / "harbour.md").touch()
         assert Counter(late.seen) == dict.fromkeys(["Velm bridge.txt", "harbour.md", "salt.txt"], MOST_TRIES)
-        assert {entry.code for entry in index.summary().unread} == {"timed out"}
+        assert {entry.code for entry in index.stamps().values()} == {"timed out"}
 
 
 @pytest.mark.parametrize("tries", [1, MOST_TRIES])
@@ -220,14 +189,62 @@ def test_a_file_that_is_replaced_by_one_of_the_same_size_a_moment_later_is_read_
     file.write_text("The harbour holds salt.")
     os.utime(file, ns=(1_900_000_000_000_000_000,) * 2)
     library = papers.indexed()
+    before = papers.index_file().read_bytes()
+    library.refresh()
+    assert papers.index_file().read_bytes() == before, "nothing is written where nothing has changed"
     file.write_text("The harbour holds coal.")
     os.utime(file, ns=(1_900_000_000_000_000_001,) * 2)
     library.refresh()
     assert [passage.text for passage in library.search("harbour holds", 1)] == ["The harbour holds coal."]
 
 
-def test_nothing_is_written_where_nothing_has_changed(papers: Papers) -> None:
-    library = papers.indexed()
-    before = papers.index_file().read_bytes()
-    library.refresh()
-    assert papers.index_file().read_bytes() == before
+FILES = 900
+ASK = ("ask", "How many gannets were counted on day 7?", "--model", "extractive", "--yes", "--json", "--docs")
+
+
+def rows_in(data: Path) -> int:
+    """Documents in the index so far."""
+    for file in (data / "indexes").glob("*.sqlite"):
+        with closing(sqlite3.connect(file, timeout=60)) as connection, suppress(sqlite3.OperationalError):
+            return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
+    return 0
+
+
+def wait_for_rows(process: subprocess.Popen[str], data: Path, before: int) -> None:
+    """Wait until more documents are in the index."""
+    while rows_in(data) <= before:
+        try:
+            process.wait(0.01)
+        except subprocess.TimeoutExpired:
+            continue
+        raise AssertionError(f"it ended before it stored anything: {process.communicate()}")
+
+
+@pytest.mark.slow
+@pytest.mark.fault(36)
+def test_indexing_that_is_killed_and_stopped_continues_after_the_last_batch(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    for number in range(FILES):
+        file = desk.docs / f"{number % 7}" / f"note {number}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# Gannets {number}\n\n" + f"On day {number} the gannets of rock {number} were counted. " * 40)
+    kept = 0
+    for sign in (signal.SIGKILL, signal.SIGINT):
+        before = kept
+        with desk.started(*ASK, str(desk.docs)) as process:
+            wait_for_rows(process, desk.data, before)
+            os.killpg(process.pid, sign)
+            process.communicate(timeout=SECONDS)
+        kept = rows_in(desk.data)
+        assert kept % BATCH_FILES == 0
+        assert before < kept < FILES
+    again = desk.call(*ASK, str(desk.docs))
+    assert again.code == 0, again.err
+    packets = [json.loads(line) for line in again.out.splitlines()]
+    last = [packet for packet in packets if packet.get("type") == "documents_indexed"][-1]
+    assert (last["done"], last["total"]) == (FILES - kept, FILES - kept)
+    fresh = Papers(desk.docs, tmp_path / "fresh")
+    fresh.indexed()
+    files = (papers.index_file() for papers in (Papers(desk.docs, desk.data), fresh))
+    continued, new = (state_of(Index(file), ("gannets 7", "rock 700"), 150) for file in files)
+    assert continued == new

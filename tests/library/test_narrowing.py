@@ -20,9 +20,7 @@ LARGE = 100 * MOST
 def test_a_large_index_is_searched_for_any_rare_word_and_for_common_ones_together() -> None:
     counts = [{"ship": LARGE // 4}, {"velm": 3}, {"harbour": LARGE // 20}, {"salt": MOST - 3}]
     assert narrowed(counts, LARGE, MOST) == ['"velm" OR "salt"', '("harbour") AND ("ship")']
-
-
-def test_of_many_common_words_three_are_searched_together() -> None:
+    # At most three are searched together.
     (search,) = narrowed([{f"w{number}": LARGE // 2} for number in range(9)], LARGE, MOST)
     assert search.count("AND") == 2
 
@@ -67,16 +65,12 @@ FILES = st.lists(
 )
 @given(files=FILES)
 def test_batches_keep_all_files_in_order_and_slow_files_are_sent_alone(
-    cut: Callable[[list[FoundFile]], Iterator[list[FoundFile]]],
-    most_files: int,
-    most_bytes: int,
-    files: list[FoundFile],
+    cut: Callable[..., Iterator[list[FoundFile]]], most_files: int, most_bytes: int, files: list[FoundFile]
 ) -> None:
     steps = list(cut(files))
     assert list(chain.from_iterable(steps)) == files
     for step in steps:
         assert 0 < len(step) <= most_files
         assert len(step) == 1 or sum(file.size for file in step) <= most_bytes
-
         is_slow = cut is groups and any(file.path.endswith(".pdf") for file in step)
         assert len(step) == 1 or not is_slow

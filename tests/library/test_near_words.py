@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import pytest
 from kit.files import Papers
+from kit.runs import written
 
 from deep_research.core.library.library import Library
 
 FILES = {
-    "clinic/operation.md": "# Die Klinik\n\nNach der Operation der Hüfte bleibt man sechs Tage in der Klinik.\n",
-    "clinic/policy.md": "# Hygiene policy\n\nHands are washed before each patient is seen.\n",
-    "clinic/hospital.md": "# Saint Brannoc Hospital\n\nThe hospital has 412 beds, and a library for its patients.\n",
-    "clinic/insurance.md": "# Versicherung\n\nDie Versicherung der Gäste zahlt der Verein.\n",
-    "harbour/tide.md": "# The tide\n\nHigh water stood at nine o'clock by the gauge.\n",
-    "harbour/hospice.md": "# Hospice\n\nThe hospice on the quay was closed.\n",
+    "operation_md": "# Die Klinik\n\nNach der Operation der Hüfte bleibt man sechs Tage in der Klinik.\n",
+    "policy_md": "# Hygiene policy\n\nHands are washed before each patient is seen.\n",
+    "hospital_md": "# Saint Brannoc Hospital\n\nThe hospital has 412 beds, and a library for its patients.\n",
+    "insurance_md": "# Versicherung\n\nDie Versicherung der Gäste zahlt der Verein.\n",
+    "tide_md": "# The tide\n\nHigh water stood at nine o'clock by the gauge.\n",
+    "hospice_md": "# Hospice\n\nThe hospice on the quay was closed.\n",
 }
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("near")
-    for name, text in FILES.items():
-        file = folder / "docs" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    return Papers(folder / "docs", folder / "data").indexed()
+    return Papers(written(folder / "docs", FILES), folder / "data").indexed()
 
 
 def found(library: Library, query: str) -> list[str]:

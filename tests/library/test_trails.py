@@ -10,13 +10,12 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kit.files import Papers
+from kit.files import Papers, source_of
 
-from deep_research.core.library.candidates import LibraryPassage
-from deep_research.core.library.index import Entry, Index
-from deep_research.core.library.shelf import IndexShelf, OpenIndex
-from deep_research.core.library.trails import LONGEST, Trail, distinctiveness, find_trails, passages_of
-from deep_research.core.records.sources import Source
+from deep_research.core.library.index import Index
+from deep_research.core.library.index_file import Entry
+from deep_research.core.library.shelf import IndexShelf
+from deep_research.core.library.trails import LONGEST, distinctiveness, find_trails, passages_of
 
 QUESTION = (
     "What did the ships carry for which the harbour was deepened in the town where the founder of the Velm Observatory "
@@ -35,25 +34,16 @@ NAMESAKES = {
 }
 """They only share parts of names with the linked ones."""
 SHARING = {
-    f"Founders {number}": f"{who} founded an observatory. The founder was born in a year of plague, {where}."
-    for number, (who, where) in enumerate(
-        [
-            ("A merchant", "as one of nine children"),
-            ("A bishop", "or so his letters say"),
-            ("A widow", "if the register is right"),
-            ("A sailor", "far from any town"),
-            ("A king", "in a cold winter"),
-            ("A teacher", "under another name"),
-        ]
-    )
-} | {
-    f"Harbours {number}": (
-        f"The harbour of a town where a founder was born carried {goods}; what ships carried paid for it."
-    )
-    for number, goods in enumerate(["timber", "wine", "tin", "wool", "coal", "iron"])
+    **{
+        f"Founders {founder}": f"A {founder} founded an observatory. The founder was born in a year of plague."
+        for founder in ("merchant", "bishop", "widow", "sailor", "king", "teacher")
+    },
+    **{
+        f"Harbours {goods}": f"A harbour of the town where a founder was born carried {goods}; what ships carried paid."
+        for goods in ("timber", "wine", "tin", "wool", "coal", "iron")
+    },
 }
 """They have more words of the question than the linked ones, and lead nowhere."""
-WORLDS = {"alone": LINKED, "beside others": NAMESAKES | SHARING | LINKED}
 HOSTILE = [
     *('Harbour" OR title:*', "NEAR(harbour town, 3)", "'; DROP TABLE passages; --", "(a+)+$ [harbour", "A" * 5_000),
     *("\\1 \\p{L} (?P<harbour>", "Harbour\u202e\u0000 of\u200b Velm", "Œuvre ﬁne İstanbul ß", "港口 ท่าเรือ 항구"),
@@ -71,43 +61,21 @@ def shelf_of(texts: Mapping[str, str]) -> Iterator[IndexShelf]:
     """An index of texts by title, without files."""
     with TemporaryDirectory() as folder:
         index = Index(Path(folder) / "indexes" / "a.sqlite")
-        index.put([Entry(title, 1, 1, title, title=title, content_hash=title, text=texts[title]) for title in texts])
-        with index.reading() as reader:
-
-            def passage(number: int) -> LibraryPassage:
-                found = reader.passage(number)
-                known = Source(key=found.path, title=found.title, location=found.path, address="", kind="document")
-                source = known.model_copy(update={"content_hash": found.path})
-                return LibraryPassage(source, found.start, found.heading, found.language, found.text)
-
-            yield IndexShelf([OpenIndex(reader, passage)])
+        index.change([Entry(title, 1, 1, title, title=title, content_hash=title, text=texts[title]) for title in texts])
+        with index.reading(source_of) as reader:
+            yield IndexShelf([reader])
 
 
-def add(papers: Papers, texts: Mapping[str, str]) -> None:
-    """Write documents to a folder and index it."""
-    papers.docs.mkdir(parents=True, exist_ok=True)
-    for title, text in texts.items():
-        (papers.docs / f"{title}.md").write_text(f"# {title}\n\n{text}\n", "utf-8")
-    papers.indexed()
-
-
-def followed(papers: Papers) -> list[str]:
-    """Titles of the documents found for the question, best first."""
-    return list(dict.fromkeys(passage.source.title for passage in papers.library().follow(QUESTION, 25)))
-
-
-def titles(trail: Trail) -> list[str]:
-    return [step.title for step in trail.steps]
-
-
-@pytest.mark.parametrize("texts", WORLDS.values(), ids=WORLDS)
-def test_a_folder_of_documents_is_followed_along_the_trail(texts: dict[str, str], tmp_path: Path) -> None:
+def test_a_folder_of_documents_is_followed_along_the_trail(tmp_path: Path) -> None:
     papers = Papers(tmp_path / "docs", tmp_path / "data")
-    add(papers, texts)
-    assert followed(papers)[:3] == [*LINKED]
-    if len(texts) > 10:
-        found = [passage.source.title for passage in papers.library().search(QUESTION, 25)]
-        assert "Ada Lindqvist" not in found[:10], "the words of the question alone do not find what lies in between"
+    papers.docs.mkdir()
+    for title, text in (NAMESAKES | SHARING | LINKED).items():
+        (papers.docs / f"{title}.md").write_text(f"# {title}\n\n{text}\n", "utf-8")
+    library = papers.indexed()
+    followed = dict.fromkeys(passage.source.title for passage in library.follow(QUESTION, 25))
+    assert [*followed][:3] == [*LINKED]
+    found = [passage.source.title for passage in library.search(QUESTION, 25)]
+    assert "Ada Lindqvist" not in found[:10], "the words of the question alone do not find what lies in between"
 
 
 def test_a_name_in_more_passages_is_less_distinctive() -> None:
@@ -134,5 +102,5 @@ def test_trails_are_short_distinct_and_best_first(texts: dict[str, str], questio
     assert len({frozenset(trail.steps) for trail in trails}) == len(trails)
     for trail in trails:
         assert 1 <= len(trail.steps) == len(set(trail.steps)) <= LONGEST
-        assert set(titles(trail)) <= texts.keys()
+        assert {step.title for step in trail.steps} <= texts.keys()
     assert len(passages_of(trails, 3)) <= 3

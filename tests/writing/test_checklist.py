@@ -22,9 +22,8 @@ from deep_research.state import ResearchState
 
 CHECKLIST = ("When the light was lit", "Its keeper and her years", "Its range at sea")
 TITLE = "The Skerry Light and its keeper"
-PLAN = "\n".join([f"# {TITLE}", "", "1. History of the light", "2. Its keeper", "", "## Checklist", ""]) + "".join(
-    f"\n- {requirement}" for requirement in CHECKLIST
-)
+STEPS = "1. History of the light\n2. Its keeper"
+PLAN = "\n- ".join([f"# {TITLE}\n\n{STEPS}\n\n## Checklist\n", *CHECKLIST])
 DRAFT = "It was lit in 1844. [1]\n\nNothing else is known."
 KEEPER, RANGE = "Who kept the Skerry Light, and when?", "How far is the Skerry Light seen?"
 ADDED = "Ada Moran kept it from 1901 to 1932. [2]"
@@ -32,41 +31,31 @@ OPEN = [(1, "answered", ""), (2, "not answered", KEEPER), (3, "partly", RANGE)]
 STILL_OPEN = [(1, "answered", ""), (2, "not answered", RANGE)]
 
 
-def graded(*grades: tuple[int, str, str]) -> Any:
+def graded(*grades: tuple[int, str, str]) -> dict[str, Any]:
     """Grades by the verifier."""
-    return calls(
-        call("grade_report", grades=[{"number": n, "verdict": v, "missing": m, "task": m} for n, v, m in grades])
-    )
+    return {"grades": [{"number": n, "verdict": v, "missing": m, "task": m} for n, v, m in grades]}
 
 
-def added(*additions: tuple[int, str]) -> Any:
-    """Passages by the writer, each after the block with this number."""
-    return calls(call("add_to_report", additions=[{"after": after, "text": text} for after, text in additions]))
+def adding(**addition: Any) -> dict[str, Any]:
+    """A writer that adds this passage to the draft."""
+    return {"add_to_report": [calls(call("add_to_report", additions=[addition]))], "": [DRAFT]}
 
 
-def grader(*replies: Any) -> ScriptedChatModel:
-    """A verifier that grades by these replies, and judges by figures."""
-    scripts = {"grade_report": list(replies), "": lambda messages, _: by_figures(messages[-1].text)}
-    return ScriptedChatModel(replies=scripts, profile=ModelProfile(max_input_tokens=100_000))
-
-
-def answering(query: str, finding: str) -> list[Any]:
-    """A researcher that searches once and writes."""
-    return [search(query), REPORT, finding]
-
-
-def checklist_lab(tmp_path: Path, verifier: ScriptedChatModel, **settings: Any) -> Lab:
-    """A run whose draft answers the first of three requirements."""
+def checklist_lab(tmp_path: Path, *grades: Any, **settings: Any) -> Lab:
+    """A run whose draft answers the first of three requirements; its verifier grades so, and judges by figures."""
+    given = [reply if isinstance(reply, str) else calls(call("grade_report", **reply)) for reply in grades]
+    judge = {"grade_report": given, "": lambda messages, _: by_figures(messages[-1].text)}
     scripts: dict[str, Any] = {
         "planner": [PLAN],
         "researcher": {
-            "When was": answering("Skerry Light", "It was lit in 1844. [1]"),
-            KEEPER: answering("Ada Moran", "Ada Moran kept it from 1901 to 1932. [1]"),
-            RANGE: answering("range", "Nothing is said of its range."),
+            "When was": [search("Skerry Light"), REPORT, "It was lit in 1844. [1]"],
+            KEEPER: [search("Ada Moran"), REPORT, "Ada Moran kept it from 1901 to 1932. [1]"],
+            RANGE: [search("range"), REPORT, "Nothing is said of its range."],
         },
-        "writer": {"add_to_report": [added((1, ADDED))], "": [DRAFT]},
+        "writer": adding(after=1, text=ADDED),
+        "verifier": ScriptedChatModel(replies=judge, profile=ModelProfile(max_input_tokens=100_000)),
     }
-    return lab(tmp_path, **{**scripts, "verifier": verifier, **settings})
+    return lab(tmp_path, **{**scripts, **settings})
 
 
 def packets_of(run: Any, kind: str) -> list[dict[str, Any]]:
@@ -80,7 +69,7 @@ def notes(state: ResearchState) -> str:
 
 
 async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothing_else_changes(tmp_path: Path) -> None:
-    run = checklist_lab(tmp_path, grader(graded(*OPEN), graded(*STILL_OPEN)))
+    run = checklist_lab(tmp_path, graded(*OPEN), graded(*STILL_OPEN))
     state = await run.ask()
     assert [finding.task for finding in state.findings.values()] == ["When was the Skerry Light lit?", KEEPER, RANGE]
     assert state.report and state.report.text == DRAFT.replace("[1]\n\n", f"[1]\n\n{ADDED}\n\n")
@@ -101,17 +90,12 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
 
 
 async def test_what_the_findings_hold_already_is_added_without_a_search(tmp_path: Path) -> None:
-    found = calls(call("grade_report", grades=[{"number": 2, "verdict": "not answered", "is_found": True}]))
+    found = {"grades": [{"number": 2, "verdict": "not answered", "is_found": True}]}
     run = checklist_lab(
         tmp_path,
-        grader(found, graded((1, "answered", ""))),
+        *(found, graded((1, "answered", ""))),
         researcher=[search("Skerry Light", "Ada Moran"), REPORT, f"It was lit in 1844. [1] {ADDED}"],
-        writer={
-            "add_to_report": [
-                calls(call("add_to_report", additions=[{"after": 2, "is_continued": True, "text": ADDED}]))
-            ],
-            "": [DRAFT],
-        },
+        writer=adding(after=2, is_continued=True, text=ADDED),
     )
     state = await run.ask()
     assert state.report and state.report.text == f"{DRAFT} {ADDED}"
@@ -122,13 +106,17 @@ async def test_what_the_findings_hold_already_is_added_without_a_search(tmp_path
 
 async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_path: Path) -> None:
     grades = [OPEN[:2], STILL_OPEN[:1]]
+
+    def with_new_number(reminder: str) -> str:
+        number = re.search(r"Ada Moran[^\"]*?\[(\d+)\]", reminder)
+        assert number, reminder
+        return f"Ada Moran kept the Skerry Light from 1901 to 1932. [{number[1]}]"
+
     rules = {
         "make_plan": lambda _: {**plan(step("Skerry Light"))(_), "title": TITLE, "requirements": CHECKLIST[:2]},
         "report": lambda _: DRAFT,
-        "grade_report": lambda _: {
-            "grades": [{"number": n, "verdict": v, "missing": m, "task": m} for n, v, m in grades.pop(0)]
-        },
-        "add_to_report": lambda asked: {"additions": [{"after": 1, "text": _cited(asked.reminder)}]},
+        "grade_report": lambda _: graded(*grades.pop(0)),
+        "add_to_report": lambda asked: {"additions": [{"after": 1, "text": with_new_number(asked.reminder)}]},
     }
     run, state = await finished(tmp_path, rules)
     assert [(step.id, step.task, step.status) for step in state.steps] == [
@@ -145,13 +133,6 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
     assert len([kind for kind in run.types() if kind == "report_framing"]) <= 1
 
 
-def _cited(reminder: str) -> str:
-    """A passage that cites what the new finding does."""
-    number = re.search(r"Ada Moran[^\"]*?\[(\d+)\]", reminder)
-    assert number, reminder
-    return f"Ada Moran kept the Skerry Light from 1901 to 1932. [{number[1]}]"
-
-
 @pytest.mark.parametrize(
     ("grades", "settings", "noted"),
     [
@@ -159,14 +140,14 @@ def _cited(reminder: str) -> str:
         ([graded(*OPEN)], {"limits": {"max_searches": 1}}, (KEEPER, RANGE)),
         ([graded((3, "not answered", ""))], {}, (CHECKLIST[2],)),
         (["I like it.", "Very much."], {}, ("was not compared with the checklist",)),
-        ([], {"planner": ["1. History of the light\n2. Its keeper"]}, ()),
+        ([], {"planner": [STEPS]}, ()),
     ],
     ids=["no rounds", "no searches left", "searched in vain", "unreadable grades", "no checklist"],
 )
 async def test_no_further_round_starts_where_it_may_not_or_cannot_help(
     tmp_path: Path, grades: list[Any], settings: dict[str, Any], noted: tuple[str, ...]
 ) -> None:
-    run = checklist_lab(tmp_path, grader(*grades), **settings)
+    run = checklist_lab(tmp_path, *grades, **settings)
     state = await run.ask()
     assert len(state.findings) == 1
     assert state.report and state.report.text == DRAFT
@@ -181,14 +162,14 @@ async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Pa
     broken = {"add_to_report": [RateLimited("busy"), RateLimited("busy")], "": [DRAFT]}
     run = checklist_lab(
         tmp_path,
-        grader(graded(*OPEN)),
+        graded(*OPEN),
         graph=build_graph(checkpointer=path),
         orchestrator=[research("When was the Skerry Light lit?"), REPORT],
         writer=broken,
     )
     with pytest.raises(RateLimited):
         await run.ask()
-    again = checklist_lab(tmp_path, grader(graded(*STILL_OPEN)), graph=build_graph(checkpointer=path))
+    again = checklist_lab(tmp_path, graded(*STILL_OPEN), graph=build_graph(checkpointer=path))
     state = await again.ask(None)
     assert state.report and ADDED in state.report.text
     # Nothing that was paid for is done again.
@@ -197,12 +178,12 @@ async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Pa
 
 
 async def test_an_edited_checklist_is_the_one_that_counts(tmp_path: Path) -> None:
-    run = checklist_lab(tmp_path, grader(graded((1, "answered", ""))), review_plan=True)
+    run = checklist_lab(tmp_path, graded((1, "answered", "")), review_plan=True)
     await run.ask()
-    state = await run.ask("1. The history of the light\n2. Its keeper\n\n## Checklist\n\n- When the light was lit")
-    assert state.plan and state.plan.requirements == ("When the light was lit",)
+    state = await run.ask(f"{STEPS}\n\n## Checklist\n\n- {CHECKLIST[0]}")
+    assert state.plan and state.plan.requirements == CHECKLIST[:1]
     assert state.title == TITLE
-    assert [grade.requirement for grade in state.report.grades] == ["When the light was lit"] if state.report else False
+    assert state.report and [grade.requirement for grade in state.report.grades] == [CHECKLIST[0]]
 
 
 @pytest.mark.parametrize(

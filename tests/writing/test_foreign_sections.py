@@ -47,12 +47,9 @@ IN_OTHER_WORDS = {
 }
 
 
-def test_a_section_in_another_language_is_detected() -> None:
+def test_a_section_or_a_paragraph_in_another_language_is_detected_with_its_heading() -> None:
     assert [(part.text, part.heading) for part in foreign_sections(GERMAN + ENGLISH, "de")] == [(ENGLISH, "The keeper")]
     assert [part.text for part in foreign_sections(GERMAN + ENGLISH, "en")] == [GERMAN]
-
-
-def test_a_paragraph_in_another_language_is_detected_with_the_heading_of_its_section() -> None:
     body = ENGLISH.partition("\n\n")[2]
     long = GERMAN + "".join(f"{IN_OTHER_WORDS['de']} Noch einmal, zum {count}. Mal.\n\n" for count in range(5))
     [part] = foreign_sections(long + body, "de")
@@ -93,9 +90,8 @@ def test_sections_put_together_are_the_text(text: str) -> None:
     parts = sections_of(text)
     assert all(text[part.start : part.end] == part.text for part in parts)
     assert "".join(part.text for part in parts).split() == text.split()
-    assert all(
-        text[paragraph.start : paragraph.end] == paragraph.text for part in parts for paragraph in paragraphs_of(part)
-    )
+    paragraphs = [paragraph for part in parts for paragraph in paragraphs_of(part)]
+    assert all(text[paragraph.start : paragraph.end] == paragraph.text for paragraph in paragraphs)
 
 
 @pytest.mark.parametrize(

@@ -53,15 +53,10 @@ async def test_a_judge_that_does_not_tell_right_from_wrong_supports_nothing(
             asked = [request for request in wire.models.requests if TRIAL[0].says in request.prompt]
             trials.append(len(asked))
     assert trials == [1, 1]
-    judging = [
-        request for request in wire.models.requests if "judge_units" in json.dumps(request.json.get("tools", []))
-    ]
-    assert (len(judging) == 1) == bool(verdict)
-    [kept] = [
-        abilities
-        for path in tmp_path.rglob("models.json")
-        for abilities in json.loads(path.read_text("utf-8")).values()
-    ]
+    offered = [json.dumps(request.json.get("tools", [])) for request in wire.models.requests]
+    assert (sum("judge_units" in tools for tools in offered) == 1) == bool(verdict)
+    [path] = tmp_path.rglob("models.json")
+    [kept] = json.loads(path.read_text("utf-8")).values()
     assert kept["judges"] == (not verdict)
 
 
@@ -77,18 +72,13 @@ async def test_a_single_statement_that_no_source_says_is_marked_though_its_judge
         assert "in 1866. [1] *(not verified)*" in state.messages[-1].text
 
 
-def sizes(verifier: ScriptedChatModel) -> list[int]:
-    return [len(units_shown(asked.text)[0]) for asked in verifier.calls]
-
-
 async def test_a_small_window_is_given_few_statements_at_once(tmp_path: Path) -> None:
-    profile = ModelProfile(max_input_tokens=20_000)
-    settings: dict[str, Any] = {"profile": profile, "allow_small_window": True, "verify": "check"}
-    run = lab(tmp_path, writer=[LINES], researcher=BOTH, **settings)
+    settings: dict[str, Any] = {"profile": ModelProfile(max_input_tokens=20_000), "allow_small_window": True}
+    run = lab(tmp_path, writer=[LINES], researcher=BOTH, verify="check", **settings)
     await run.ask()
-    verifier = run.models["verifier"]
-    assert max(sizes(verifier)) <= 8
-    assert len(sizes(verifier)) > 2
+    sizes = [len(units_shown(asked.text)[0]) for asked in run.calls("verifier")]
+    assert max(sizes) <= 8
+    assert len(sizes) > 2
 
 
 async def test_a_model_that_cannot_fill_in_the_form_is_given_fewer_statements(tmp_path: Path) -> None:

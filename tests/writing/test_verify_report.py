@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from kit.models import ScriptedChatModel, by_figures, call, calls, judged, units_shown
-from kit.reports import BOTH, claim, rewritten
-from kit.runs import REPORT, FailingStore, HandClock, Lab, lab, search
+from kit.reports import BOTH, audited, claim, rewritten
+from kit.runs import REPORT, FailingStore, HandClock, Lab, lab, search, written
 from langchain_core.language_models import ModelProfile
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -47,35 +47,43 @@ async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, 
     return run, state
 
 
-async def test_a_sentence_that_is_not_supported_is_marked(tmp_path: Path) -> None:
-    run, state = await ask(tmp_path, ["It was lit in 1844. [1] It stands 83 metres tall. [1]"], verify="check")
-    assert state.report
-    assert state.report.text.startswith("It was lit in 1844. [1] It stands 83 metres tall. [1] *(")
-    assert checked(state)[0][1:] == ("supported", None, False)
+async def test_statements_that_are_not_supported_are_marked_each_by_itself(tmp_path: Path) -> None:
+    wrong = "It stands 83 metres tall. [1]"
+    clauses = "It was lit in 1844, they say [1], and Ada Moran kept it until 1999 [2], which was long."
+    run, state = await ask(tmp_path, [f"It was lit in 1844. [1] {wrong} {clauses}"], verify="check")
+    marked = clauses.replace("1999 [2]", "1999 [2] *(not verified)*")
+    assert state.report and state.report.text == f"It was lit in 1844. [1] {wrong} *(not verified)* {marked}"
+    assert [said for _, *said in checked(state)] == [
+        *(["supported", None, False], ["unsupported", None, True]),
+        *(["supported", None, False], ["unsupported", None, True]),
+    ]
     (passage,) = claim(state).passages
     assert (passage.verdict, passage.quote) == ("supported", SAID)
     assert passage.content_hash == state.sources[passage.source].content_hash
-    assert claim(state, 1).verdict != "supported"
-    assert claim(state, 1).is_marked
     assert claim(state, 1).passages[0].judge == "scripted"
     assert len(run.calls("writer")) == 1
     (revised,) = [packet for packet in run.packets if packet["type"] == "report_revised"]
-    assert revised["content"].count("*(") == 1
-    assert state.report.audit and (state.report.audit.supported, state.report.audit.marked) == (1, 1)
-    assert "83 metres tall" in state.messages[-1].text
-    assert "*(" in state.messages[-1].text
+    assert revised["content"].count("*(") == 2
+    assert (audited(state).supported, audited(state).marked) == (2, 2)
+    assert f"{wrong} *(not verified)*" in state.messages[-1].text
 
 
-async def test_the_writer_corrects_an_unsupported_sentence_once(tmp_path: Path) -> None:
-    script = ["It stands 83 metres tall. [1]", rewritten("It stands 38 metres tall. [1]")]
+async def test_the_writer_corrects_an_unsupported_sentence_once_and_a_cell_alone(tmp_path: Path) -> None:
+    head = "| Place | Lit | Height (m) |\n| --- | --- | --- |\n"
+    rows = [f"| Skerry Light | 1844 [1] | {height} [1] |" for height in ("83", "38")]
+    sentences = [f"It stands {height} metres tall. [1]" for height in ("83", "38")]
+    script = [f"{sentences[0]}\n\n{head}{rows[0]}", rewritten(sentences[1], rows[1])]
     run, state = await ask(tmp_path, script)
-    assert checked(state) == [("It stands 38 metres tall. [1]", "supported", "rewritten", False)]
+    assert state.report and state.report.text == f"{sentences[1]}\n\n{head}{rows[1]}"
+    assert [(text, repair) for text, _, repair, _ in checked(state)] == [
+        *((sentences[1], "rewritten"), ("1844 [1]", None), ("38 [1]", "rewritten")),
+    ]
+    assert "Skerry Light, Height (m): 83" in run.calls("verifier")[0].text
     shown = run.calls("writer")[1].text
-    assert "It stands 83 metres tall. [1]" in shown
-    assert "It stands 38 metres tall." in shown
-    assert state.report and state.report.audit and state.report.audit.corrected == 1
+    assert sentences[0] in shown and "It stands 38 metres tall." in shown
+    assert audited(state).corrected == 2
     (revised,) = [packet for packet in run.packets if packet["type"] == "report_revised"]
-    assert revised["content"].startswith("It stands 38 metres tall. [1]")
+    assert revised["content"].startswith(sentences[1])
 
 
 async def test_a_wrong_citation_is_replaced_by_the_right_one(tmp_path: Path) -> None:
@@ -86,38 +94,13 @@ async def test_a_wrong_citation_is_replaced_by_the_right_one(tmp_path: Path) -> 
     assert state.report and [state.sources[key].title for key in state.report.sources] == ["Ada Moran"]
 
 
-@pytest.mark.parametrize(
-    ("uncited", "verdict"),
-    [
-        ("Ada Moran kept the Skerry Light from 1901 to 1932, all told.", KEPT),
-        ("That is too late, we think.", "reasoning"),
-    ],
-)
-async def test_right_statements_and_conclusions_without_citations_stay_and_are_no_claims(
-    tmp_path: Path, uncited: str, verdict: Any
-) -> None:
-    written = f"It was lit in 1844, they say. [1] {uncited}"
-    judge = verifier([("supported", SAID), verdict])
-    run, state = await ask(tmp_path, [written], verifier=judge)
-    assert state.report and state.report.text == written
-    assert [text for text, *_ in checked(state)] == ["It was lit in 1844, they say. [1]"]
+async def test_right_statements_and_conclusions_without_citations_stay_and_are_no_claims(tmp_path: Path) -> None:
+    cited, kept = "It was lit in 1844, they say. [1]", "Ada Moran kept the Skerry Light from 1901 to 1932, all told."
+    text = f"{cited} {kept} That is too late, we think."
+    run, state = await ask(tmp_path, [text], verifier=verifier([("supported", SAID), KEPT, "reasoning"]))
+    assert state.report and state.report.text == text
+    assert [claimed for claimed, *_ in checked(state)] == [cited]
     assert len(run.calls("writer")) == 1
-
-
-async def test_each_clause_with_a_citation_is_judged_and_marked_by_itself(tmp_path: Path) -> None:
-    written = "It was lit in 1844, they say [1], and Ada Moran kept it until 1999 [2], which was long."
-    _, state = await ask(tmp_path, [written], verify="check")
-    assert state.report and state.report.text == written.replace("1999 [2]", "1999 [2] *(not verified)*")
-    assert [verdict for _, verdict, *_ in checked(state)] == ["supported", "unsupported"]
-
-
-async def test_a_cell_is_judged_with_its_row_and_column_and_corrected_alone(tmp_path: Path) -> None:
-    head = "| Place | Lit | Height (m) |\n| --- | --- | --- |\n"
-    written, right = (f"| Skerry Light | 1844 [1] | {height} [1] |" for height in ("83", "38"))
-    run, state = await ask(tmp_path, [head + written, rewritten(right)])
-    assert state.report and state.report.text == head + right
-    assert "Skerry Light, Height (m): 83" in run.calls("verifier")[0].text
-    assert [text for text, *_ in checked(state)] == ["1844 [1]", "38 [1]"]
 
 
 async def test_words_shown_for_another_statement_may_decide(tmp_path: Path) -> None:
@@ -144,7 +127,7 @@ async def test_a_row_label_is_corrected_and_its_cells_are_judged_beside_the_new_
     run, state = await ask(tmp_path, [head + written, rewritten(right)], verifier=judge)
     assert state.report and state.report.text == head + right
     assert len(run.calls("verifier")) == 2
-    assert state.report.audit and (state.report.audit.marked, state.report.audit.corrected) == (0, 1)
+    assert (audited(state).marked, audited(state).corrected) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -161,9 +144,8 @@ async def test_a_correction_is_judged_again_unless_it_is_the_word_that_the_judge
     tmp_path: Path, handed_in: str, times: int
 ) -> None:
     written = "It was lit in 1848, not before. [1]"
-    wrong = calls(
-        call("judge_units", verdicts=[{"unit": 1, "verdict": "contradicted", "words": SAID, "right": "1844"}])
-    )
+    said = {"unit": 1, "verdict": "contradicted", "words": SAID, "right": "1844"}
+    wrong = calls(call("judge_units", verdicts=[said]))
     judge = ScriptedChatModel(replies=[wrong, judged("contradicted")], profile=PROFILE)
     run, state = await ask(tmp_path, [written, rewritten(handed_in)], verifier=judge)
     assert len(run.calls("verifier")) == times
@@ -182,12 +164,8 @@ async def test_a_correction_that_loses_a_citation_is_refused(tmp_path: Path, wri
 
 
 async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_passages(tmp_path: Path) -> None:
-    folder = tmp_path / "long"
-    folder.mkdir()
-    years = "\n\n".join(
-        f"In {year} the keeper of the lamp wrote {'of storms and ships ' * 15}." for year in range(1860, 1900)
-    )
-    (folder / "moran.md").write_text(f"# Ada Moran\n\n{years}\n\nThe lamp went out in March.\n", encoding="utf-8")
+    wrote = f"the keeper of the lamp wrote {'of storms and ships ' * 15}."
+    years = "\n\n".join(f"In {year} {wrote}" for year in range(1860, 1900))
     opened = calls(call("open_url", urls=["docs:long/moran.md"]))
     run = lab(
         tmp_path,
@@ -195,7 +173,7 @@ async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_pas
         researcher=[search("keeper lamp storms"), opened, REPORT, "The keeper wrote. [1]"],
         verifier=verifier(["not_found"], [("supported", "wrote of storms and ships")]),
     )
-    run.folder = folder
+    run.folder = written(tmp_path / "long", {"moran_md": f"# Ada Moran\n\n{years}\n\nThe lamp went out in March.\n"})
     state = await run.ask()
     assert claim(state).verdict == "supported"
     first, second = (units_shown(asked.text)[1] for asked in run.calls("verifier"))
@@ -206,35 +184,31 @@ async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_pas
 async def test_figures_that_no_source_states_are_marked_or_without_a_judge_counted(
     tmp_path: Path, opinions: int, not_verified: int, mark: str
 ) -> None:
-    written = "It was lit in 1844. [1] The ferry sank with 212 passengers."
-    _, state = await ask(tmp_path, [written, rewritten("")], limits={"max_opinions": opinions})
-    assert state.report and state.report.text == f"{written}{mark}"
-    assert state.report.audit and (state.report.audit.checked, state.report.audit.not_verified) == (2, not_verified)
+    text = "It was lit in 1844. [1] The ferry sank with 212 passengers."
+    _, state = await ask(tmp_path, [text, rewritten("")], limits={"max_opinions": opinions})
+    assert state.report and state.report.text == f"{text}{mark}"
+    assert (audited(state).checked, audited(state).not_verified) == (2, not_verified)
 
 
 async def test_a_failed_correction_is_reported_and_the_sentence_is_marked(tmp_path: Path) -> None:
     run, state = await ask(tmp_path, ["It stands 83 metres tall. [1]", ValueError("the model broke")])
     assert claim(state).is_marked
     assert state.run and state.run.status == "completed"
-    assert state.report and state.report.audit and "ValueError" in state.report.audit.failures[0]
-    assert [packet["message"] for packet in run.packets if packet["type"] == "error"] == [
-        *map(str, [packet.model_dump()["message"] for packet in await run.replayed() if packet.type == "error"])
-    ]
+    assert "ValueError" in audited(state).failures[0]
+    emitted = [packet["message"] for packet in run.packets if packet["type"] == "error"]
+    assert emitted == [packet.message for packet in await run.replayed() if packet.type == "error"]
 
 
 async def test_neither_report_nor_verdicts_are_paid_again_when_the_check_was_stopped(tmp_path: Path) -> None:
-    script = [
-        "It stands 83 metres tall. [1]",
-        RateLimited("Too many requests."),
-        rewritten("It stands 38 metres tall. [1]"),
-    ]
+    wrong, right = (f"It stands {height} metres tall. [1]" for height in ("83", "38"))
+    script = [wrong, RateLimited("Too many requests."), rewritten(right)]
     run = lab(tmp_path, writer=script, researcher=BOTH)
     with pytest.raises(RateLimited):
         await run.ask()
     stopped = await run.state()
     assert stopped.draft and stopped.report is None
     state = await run.ask(None)
-    assert state.report and state.report.text == "It stands 38 metres tall. [1]"
+    assert state.report and state.report.text == right
     assert (len(run.calls("writer")), len(run.calls("verifier"))) == (3, 1)
 
 
@@ -250,9 +224,7 @@ async def test_words_without_the_number_of_a_sentence_never_support_it(
 ) -> None:
     said = [{"unit": 1, "verdict": verdict, "words": "first time in 1844", "right": "1844"}]
     judge = ScriptedChatModel(replies=[calls(call("judge_units", verdicts=said))] * 2, profile=PROFILE)
-    written = ["The Skerry Light was lit in 1846. [1]"]
-    run = lab(tmp_path, writer=written, researcher=BOTH, verify="check", verifier=judge)
-    state = await run.ask()
+    _, state = await ask(tmp_path, ["The Skerry Light was lit in 1846. [1]"], verify="check", verifier=judge)
     (passage,) = claim(state).passages
     assert (passage.judge, passage.quote, passage.reasons) == ("scripted", SAID, reasons)
     assert (claim(state).verdict, claim(state).is_marked) == ("unsupported", True)
@@ -296,24 +268,17 @@ async def test_nothing_is_checked_if_the_check_is_off(tmp_path: Path) -> None:
 
 
 async def test_the_files_of_a_folder_count_once_but_for_those_that_name_their_publisher(tmp_path: Path) -> None:
-    folder = tmp_path / "reprints"
-    folder.mkdir()
     story = (
         "The Skerry Light was lit for the first time in 1844 by a crew of nine masons. The board of trade had asked "
         "for a tower of granite, and the granite came by boat from the mainland in two long and stormy summers."
     )
-    for name in ("herald", "courier", "gazette"):
-        (folder / f"{name}.md").write_text(f"# The {name}\n\n{story}\n", encoding="utf-8")
-    (folder / "log.md").write_text(
-        "---\npublisher: Harbour office\n---\n# The log\n\nThe Skerry Light was lit in 1844 for the first time.\n",
-        "utf-8",
-    )
+    log = "---\npublisher: Harbour office\n---\n# The log\n\nThe Skerry Light was lit in 1844 for the first time.\n"
+    files = {f"{name}_md": f"# The {name}\n\n{story}\n" for name in ("herald", "courier", "gazette")}
     finding = "It was lit in 1844. [1, 2, 3, 4]"
     opened = calls(call("open_url", urls=[f"docs:reprints/{name}.md" for name in ("herald", "courier", "gazette")]))
     run = lab(tmp_path, writer=[finding], researcher=[search("Skerry Light lit 1844"), opened, REPORT, finding])
-    run.folder = folder
+    run.folder = written(tmp_path / "reprints", {**files, "log_md": log})
     state = await run.ask()
-    assert state.report and state.report.audit
-    assert (state.report.audit.sources_cited, state.report.audit.independent_sources) == (4, 2)
+    assert (audited(state).sources_cited, audited(state).independent_sources) == (4, 2)
     assert claim(state).independent == 2
-    assert [len(group) for group in state.report.audit.reprints] == [3]
+    assert [len(group) for group in audited(state).reprints] == [3]

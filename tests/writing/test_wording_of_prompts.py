@@ -22,22 +22,18 @@ FILES = {
 }
 
 
-def in_other_words(prompt: str) -> str:
-    """The prompt with another word for each, but for what code puts into it and the tags around that."""
-    parts = PARTS.split(prompt)
-    return "".join(part if index % 2 else codecs.encode(part, "rot13") for index, part in enumerate(parts))
-
-
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a copy of the package whose prompts are worded otherwise throughout."""
+    """A folder with a copy of the package that has another word for each of its prompts, but for values and tags."""
     folder = tmp_path_factory.mktemp("copy")
     left_out = shutil.ignore_patterns(".*", "tests", "docs", "notebooks", "build", "dist", "__pycache__", "*.egg-info")
     shutil.copytree(ROOT, folder / "deep_research", ignore=left_out)
     prompts = [*(folder / "deep_research" / "prompts").glob("*.md")]
     assert len(prompts) > 10
     for prompt in prompts:
-        prompt.write_text(in_other_words(prompt.read_text("utf-8")), "utf-8")
+        parts = enumerate(PARTS.split(prompt.read_text("utf-8")))
+        turned = (part if index % 2 else codecs.encode(part, "rot13") for index, part in parts)
+        prompt.write_text("".join(turned), "utf-8")
     return folder
 
 
