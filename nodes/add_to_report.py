@@ -5,26 +5,23 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from langgraph.runtime import Runtime
-
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.draft import clean_draft
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import plain_citations, without_marks
 from ..core.evidence.citations.sanitizing import sanitized
 from ..core.records.report import Draft
-from ..core.run.context import Context
 from ..core.run.events.packets import ReportCitation, ReportRevised
 from ..core.writing.additions import blocks_of, insert_blocks, known_findings, passage_after
 from ..core.writing.forms import AddToReport
 from ..core.writing.report import changed_draft_messages, reader_of
-from ..core.writing.turn import begin_turn
+from ..core.writing.turn import NodeRuntime, begin_turn
 from ..core.writing.write import describe_sources
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 
 
-async def add_to_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the writer for passages on open requirements and insert them, if there is material for them."""
     turn, draft = await begin_turn(state, runtime), state.draft
     assert draft is not None

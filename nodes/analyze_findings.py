@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from langgraph.runtime import Runtime
-
 from ..core.evidence.citations.citing import by_number, cited_numbers, number_finding
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.records.research import Finding
-from ..core.run.context import Context
 from ..core.run.events.call import document, researcher_failed
 from ..core.run.events.packets import ResearchAgentStart
 from ..core.writing.forms import RecordConclusions
-from ..core.writing.turn import begin_turn
+from ..core.writing.turn import NodeRuntime, begin_turn
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import finding_packets
@@ -19,7 +16,7 @@ from ..tools.excerpts import finding_packets
 _HEAD = "Analysis, which rests on the findings and is no source of its own:"
 
 
-async def analyze_findings(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Write the conclusions of the analysis that the orchestrator requested; they cite the findings' sources."""
     turn, run = await begin_turn(state, runtime), state.run
     call_id, task = state.progress.analyses[-1]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from langchain_core.messages import HumanMessage
-from langgraph.runtime import Runtime
 
 from ..core.models.resolve import settings_of
-from ..core.run.context import Context
 from ..core.run.conversation import mark_of
 from ..core.writing.answers import ask, end_run, request
+from ..core.writing.turn import NodeRuntime
 from ..state import ResearchState, StateUpdate
 
 # Clients show these beside their buttons; the question itself is in the previous message.
@@ -19,7 +18,7 @@ _MEANING = {
 }
 
 
-async def ask_user(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def ask_user(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Pause until the user answers, continues without an answer, or stops the run."""
     question = next(message.text for message in reversed(state.messages) if mark_of(message) == "clarification")
     form = request("clarification", _MEANING, question, ("approve", "reject", "respond"))

@@ -115,9 +115,9 @@ async def _start(
     scope = await asyncio.to_thread(_scope, context, status.documents + attached.documents)
     shortened, notes = (*status.shortened, *attached.shortened), (*status.notes, *attached.notes)
     status = status._replace(shortened=shortened, notes=notes)
-    question_id = uuid.uuid4().hex
+    more = sum(entry.files for entry in status.left_out[_LISTED:])
     run = Run(
-        id=question_id,
+        id=uuid.uuid4().hex,
         question=question_of(messages),
         date=f"{context.clock.now():%A, %B %d, %Y}",
         language=language.name,
@@ -134,7 +134,9 @@ async def _start(
         active_seconds=context.clock.seconds() - started,
         notices=(
             *(notice.replace(QUOTES_ONLY, is_extract) for notice in notices),
-            *_left_out(status),
+            *(f"Only the beginning was read: {path}." for path in status.shortened[:_LISTED]),
+            *(f"Scan: {note}." for note in status.notes[:_LISTED]),
+            *([f"Not read: {more} more; deep-research doctor lists all."] if more else ()),
             *([_RULES_CUT] if len(house_rules(messages)) > context.limits.question_characters else []),
             *([MIXED] if context.mix_private and (scope.docs or scope.retrievers) and scope.engines else ()),
             *tracing_notices(context),
@@ -237,10 +239,3 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
 
 def _not_read(left_out: Iterable[LeftOut]) -> tuple[NotRead, ...]:
     return tuple(NotRead(path=file.path, reason=file.reason, code=file.code) for file in left_out)
-
-
-def _left_out(status: LibraryStatus) -> list[str]:
-    notices = [f"Only the beginning was read: {path}." for path in status.shortened[:_LISTED]]
-    notices += [f"Scan: {note}." for note in status.notes[:_LISTED]]
-    more = sum(entry.files for entry in status.left_out[_LISTED:])
-    return [*notices, f"Not read: {more} more; deep-research doctor lists all."] if more else notices

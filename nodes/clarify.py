@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 
 from langchain_core.messages import SystemMessage
-from langgraph.runtime import Runtime
 
 from ..core.models.ask import ask_model
 from ..core.models.request import Request
 from ..core.models.resolve import is_extractive, is_small
 from ..core.run import tool_names
-from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, marked
 from ..core.run.events.call import stop_packet
 from ..core.run.events.packets import Activity, MessageDelta, MessageStart
 from ..core.writing.basis import recalled_passages
 from ..core.writing.facts import facts_of_run
-from ..core.writing.turn import Turn, begin_turn
+from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fence, render
 from ..state import ResearchState, StateUpdate
 from ..tools.control import ANSWER_FROM_READ, GENERATE_PLAN, LOOK_UP
@@ -33,7 +31,7 @@ _RECALLED = (
 _NOT_SMALL = "More than a small question: researched step by step."
 
 
-async def clarify(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Let the model decide; its question becomes a message, or an assumption if nobody can answer."""
     run, turn = state.run, await begin_turn(state, runtime)
     context, placement = turn.context, turn.placement

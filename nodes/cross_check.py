@@ -6,22 +6,20 @@ from dataclasses import replace
 from itertools import product
 
 from langchain_core.messages import HumanMessage
-from langgraph.runtime import Runtime
 
 from ..core.evidence.memory.learned import facts_of, fitting_learnings, own_learnings, own_observations
 from ..core.evidence.memory.observations import close_gap, contradictions, insights, open_gaps
-from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
-from ..core.run.context import Context
+from ..core.records.plan import FINAL_CHECK, Learning, Observation
 from ..core.writing.basis import disagreement, disagreement_packets
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import RecordInconsistencies
 from ..core.writing.steps import sources_of, with_numbers
-from ..core.writing.turn import Turn, begin_turn
+from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import as_gaps, fenced_knowledge
 from ..state import ResearchState, StateUpdate
 
 
-async def cross_check(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Compare the most relevant learnings if there are insights, contradictions or open gaps."""
     own = own_observations(state)
     # Learnings without a source, as in a follow-up on known facts, cannot contradict a source.
@@ -68,26 +66,24 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
         return {}
     pairs = {frozenset((pair.claim, pair.other)) for pair in form.inconsistencies}
     known_pairs = [sorted(pair) for pair in pairs if len(pair) == 2 and pair <= {*numbers.values()}]
-    apart = [_apart(facts[first - 1], facts[second - 1]) for first, second in sorted(known_pairs)]
-    found = [
-        Observation(
-            kind="contradiction",
-            text=first.text,
-            other=second.text,
-            question_id=first.question_id,
-            round=state.progress.cycle,
-            step=FINAL_CHECK,
-            learnings=(first.id, second.id),
-        )
-        for first, second in filter(None, apart)
-    ]
+    found: list[Observation] = []
+    for number, other in sorted(known_pairs):
+        # Only learnings from different sources contradict each other; those without a source do not count.
+        both = product(facts[number - 1].learnings, facts[other - 1].learnings)
+        apart = next((pair for pair in both if len({learning.source for learning in pair} - {""}) == 2), None)
+        if apart:
+            first, second = apart
+            contradiction = Observation(
+                kind="contradiction",
+                text=first.text,
+                other=second.text,
+                question_id=first.question_id,
+                round=state.progress.cycle,
+                step=FINAL_CHECK,
+                learnings=(first.id, second.id),
+            )
+            found.append(contradiction)
     for number in form.answered_gaps:
         if 0 < number <= len(gaps):
             found += close_gap(gaps[number - 1], own, state.progress.cycle, FINAL_CHECK, 0)
     return {observation.key: observation for observation in found}
-
-
-def _apart(first: Fact, second: Fact) -> tuple[Learning, Learning] | None:
-    """Return one learning of each fact, from different sources, or None; learnings without a source do not count."""
-    pairs = product(first.learnings, second.learnings)
-    return next((pair for pair in pairs if len({learning.source for learning in pair} - {""}) == 2), None)

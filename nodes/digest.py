@@ -5,23 +5,24 @@ from __future__ import annotations
 from itertools import pairwise
 
 from langchain_core.messages import AnyMessage, HumanMessage
-from langgraph.runtime import Runtime
 
 from ..core.evidence.memory.learned import fitting_learnings, is_confident, own_learnings, own_observations
 from ..core.evidence.memory.observations import insights, open_gaps
 from ..core.records.plan import PlanStep
-from ..core.run.context import Context
 from ..core.run.conversation import mark_of, text_only
 from ..core.run.schedule import revise_steps, set_status, with_follow_up
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import UpdatePlan
 from ..core.writing.steps import ended_step, with_numbers
-from ..core.writing.turn import Turn, begin_turn
-from ..prompts import as_plan, fenced_knowledge
+from ..core.writing.turn import NodeRuntime, Turn, begin_turn
+from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 
+_SHOWN = {"id", "title", "description", "task", "status", "requires_search"}
+"""Fields of a step that the planner sees."""
 
-async def digest(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+
+async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Set the statuses, add follow-up steps, and revise the plan after new learnings or a message from the user."""
     turn = await begin_turn(state, runtime)
     running = [step for step in state.steps if step.status == "in_progress"]
@@ -34,7 +35,11 @@ async def digest(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate
         outcome = state.outcomes.get(step_id)
         if outcome and outcome.follow_up:
             steps = with_follow_up(steps, step_id, outcome.follow_up, turn.context.limits)
-    steering = _steering(state)
+    # The user's messages since the last revision of the plan, except replies to the plan itself.
+    new = pairwise([HumanMessage(""), *state.messages[state.progress.seen_messages :]])
+    steering = text_only(
+        [after for before, after in new if isinstance(after, HumanMessage) and mark_of(before) != "plan"]
+    )
     seen = {"seen_messages": len(state.messages)}
     searches_on = any(step.status == "pending" and step.requires_search for step in steps)
     iterations = [each for step_id in ended if step_id in state.outcomes for each in state.outcomes[step_id].iterations]
@@ -48,19 +53,11 @@ async def digest(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate
     return {**turn.costs(), "steps": steps, "progress": turn.advanced(**seen), "transcript": [steering]}
 
 
-def _steering(state: ResearchState) -> list[AnyMessage]:
-    """Return the user's messages since the last revision of the plan, except replies to the plan itself."""
-    new = state.messages[state.progress.seen_messages :]
-    pairs = pairwise([HumanMessage(""), *new])
-    said = [after for before, after in pairs if isinstance(after, HumanMessage) and mark_of(before) != "plan"]
-    return text_only(said)
-
-
 async def _adapt(state: ResearchState, steps: list[PlanStep], steering: list[AnyMessage], turn: Turn) -> list[PlanStep]:
     """Return the steps as revised by the planner; unchanged if it gives no answer."""
     limits, own = turn.context.limits, own_observations(state)
     knowledge = fenced_knowledge(
-        plan=as_plan(steps),
+        plan=[step.model_dump(include=_SHOWN) for step in steps],
         learnings=with_numbers(
             state, fitting_learnings([own_learnings(state)], state.brief.summary, limits.memory_tokens)
         ),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from langgraph.runtime import Runtime
-
-from ..core.run.context import Context
 from ..core.writing.basis import framing_packets
-from ..core.writing.turn import begin_turn
+from ..core.writing.turn import NodeRuntime, begin_turn
 from ..state import ResearchState, StateUpdate
 
 
-async def frame_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def frame_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Emit the outline of the report from the learnings and conclusions, without a model."""
     turn = await begin_turn(state, runtime)
     turn.announce("frame")

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import AIMessage
-from langchain_core.messages.tool import tool_call
-from langgraph.runtime import Runtime
-
 from ..core.models.resolve import is_extractive, is_small
 from ..core.records.report import Draft
-from ..core.run import tool_names
-from ..core.run.context import Context
 from ..core.run.decisions import PENDING
 from ..core.run.events.packets import ReportGraded
 from ..core.run.schedule import revise_steps
 from ..core.run.spending import limit_reached
-from ..core.run.transcripts import results_for
+from ..core.run.transcripts import research_message, results_for
 from ..core.writing.additions import known_findings, merge_grades, open_tasks, to_grade
 from ..core.writing.forms import GradeReport
-from ..core.writing.turn import Turn, begin_turn
+from ..core.writing.turn import NodeRuntime, begin_turn
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from ..tools.offer import offered_tools
@@ -25,12 +19,15 @@ from ..tools.offer import offered_tools
 _NOT_GRADED = "The report was not compared with the checklist of the request: the verifier's model gave no grades."
 
 
-async def grade_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Grade the draft; start one more research round on open requirements if limits allow."""
     turn, draft = await begin_turn(state, runtime), state.draft
     assert draft is not None
     requirements = state.plan.requirements if state.plan else ()
-    if not requirements or draft.is_graded or not _can_grade(turn.context):
+    context = turn.context
+    if not requirements or draft.is_graded or not context.limits.checklist_rounds:
+        return {}
+    if is_extractive("verifier", context) or is_small("verifier", context):
         return {}
     turn.announce("grade")
     listed = "\n".join(f"{number}. {text}" for number, text in enumerate(to_grade(requirements, draft.grades), 1))
@@ -44,7 +41,7 @@ async def grade_report(state: ResearchState, runtime: Runtime[Context]) -> State
             report=fence(draft.text),
             words=draft.words,
             characters=len(draft.text),
-            knowledge=known_findings(turn.state, turn.context.limits.memory_tokens),
+            knowledge=known_findings(turn.state, context.limits.memory_tokens),
             requirements=fence(listed),
         )
     if form is None:
@@ -52,40 +49,27 @@ async def grade_report(state: ResearchState, runtime: Runtime[Context]) -> State
     graded = draft.model_copy(
         update={"grades": tuple(merge_grades(requirements, draft.grades, form.grades)), "is_graded": True}
     )
-    may_add = graded.rounds < turn.context.limits.checklist_rounds
-    is_researched = may_add and bool(open_tasks(graded)) and _may_research(turn)
+    may_add, run = graded.rounds < context.limits.checklist_rounds, turn.state.run
+    spending = turn.state.spending | turn.spending
+    is_over = run.stop_reason or limit_reached(context.limits, spending, run.active_seconds)
+    is_researched = may_add and bool(open_tasks(graded)) and not is_over and bool(offered_tools(context))
     is_lacking = may_add and (is_researched or any(grade.is_found for grade in graded.open_grades))
     turn.emit(ReportGraded(placement=turn.placement, grades=[*graded.grades], is_researched=is_researched))
     update = turn.update()
     graded = graded.model_copy(update={"rounds": graded.rounds + is_lacking, "is_lacking": is_lacking})
     if is_researched and state.has_typed_plan:
         added = [(requirement[:80], task, True) for requirement, task in open_tasks(graded)]
-        update["steps"] = revise_steps(state.steps, {}, {}, added, turn.context.limits.max_plan_steps)
+        update["steps"] = revise_steps(state.steps, {}, {}, added, context.limits.max_plan_steps)
     elif is_researched:
         update |= _as_tasks(update, state, graded)
     return {**update, "draft": graded}
-
-
-def _can_grade(context: Context) -> bool:
-    """Whether grading is enabled and the verifier's model is able to judge a report."""
-    return bool(context.limits.checklist_rounds) and not (
-        is_extractive("verifier", context) or is_small("verifier", context)
-    )
-
-
-def _may_research(turn: Turn) -> bool:
-    """Whether limits allow one more round and there is something to search."""
-    run, spending = turn.state.run, turn.state.spending | turn.spending
-    is_over = run.stop_reason or limit_reached(turn.context.limits, spending, run.active_seconds)
-    return not is_over and bool(offered_tools(turn.context))
 
 
 def _as_tasks(update: StateUpdate, state: ResearchState, draft: Draft) -> StateUpdate:
     """Return the open tasks as if the orchestrator had called for them."""
     prefix = f"open-{state.run.id[:8]}-{draft.rounds}"
     waiting = tuple((f"{prefix}-{number}", task) for number, (_, task) in enumerate(open_tasks(draft), 1))
-    calls = [tool_call(name=tool_names.RESEARCH_AGENT, args={"task": task}, id=call_id) for call_id, task in waiting]
-    message = AIMessage("", tool_calls=calls)
+    message = research_message(waiting)
     results = results_for(message, {call_id: PENDING for call_id, _ in waiting})
     progress = update["progress"].model_copy(update={"waiting": waiting, "decision": "research"})
     return {"progress": progress, "transcript": [[message, *results]]}

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.messages.tool import tool_call
-from langgraph.runtime import Runtime
+from langchain_core.messages import ToolMessage
 
 from ..core.evidence.memory.observations import gap_of
 from ..core.records.plan import Learning, PlanStep
 from ..core.records.research import Ending, Finding
 from ..core.records.sources import Source
-from ..core.run import tool_names
-from ..core.run.branches import StepState, StepTask, assignment_of
-from ..core.run.context import Context, Watch
+from ..core.run.branches import StepState, assignment_of
+from ..core.run.context import Watch
 from ..core.run.conversation import question_of, subject_of
 from ..core.run.decisions import PENDING
 from ..core.run.events.call import document, step_failed
 from ..core.run.events.packets import Activity, ResearchAgentStart
-from ..core.run.limits import Limits
-from ..core.run.spending import shared_task_fields
+from ..core.run.transcripts import research_message
 from ..core.writing.basis import SourcePassage, recalled_passages
-from ..core.writing.turn import begin_turn
+from ..core.writing.steps import single_task
+from ..core.writing.turn import NodeRuntime, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
 from ..tools.excerpts import finding_packets
@@ -40,13 +37,15 @@ _PIECE = 2000
 """Maximum characters of a passage; longer texts, such as whole documents, are split at blank lines."""
 
 
-async def look_up(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Keep the best passages of one search, or of the thread's earlier sources, without a model."""
     run, turn = state.run, await begin_turn(state, runtime)
     limits, placement = turn.context.limits, turn.placement
     said = question_of(state.messages)
     await note_user(turn.pages, state.messages, run)
-    task = _task(turn.state, limits, said)
+    subject = subject_of(said)
+    searching = PlanStep(id=_LOOK_UP, title=subject, task=subject, requires_search=True)
+    task = single_task(turn.state, searching, limits, cycle=0)
     queries = state.brief.queries[: limits.max_queries] or (task.text,)
     step = StepState([task], iteration=1, queries=queries, open_next=tuple(addresses_in(said)[: limits.max_open]))
     work = SearchRound(step, turn.context, turn.pages, turn.events.bill, turn.emitter, Watch(turn.context.clock, 0.0))
@@ -80,34 +79,18 @@ async def look_up(state: ResearchState, runtime: Runtime[Context]) -> StateUpdat
     cited = [document(source) for source in sources.values()]
     failures = [step_failed(placement, failure) for failure in work.failures]
     turn.emit(*failures, *finding_packets(placement, finding, cited))
-    call = tool_call(name=tool_names.RESEARCH_AGENT, args={"task": task.text}, id=task.id)
     gap = gap_of(task.text, run.id, 0, task.id, about=task.text)
     # The thread already has the learnings of recalled passages.
     new = [] if run.is_recalled else found
     learnings = [Learning(text=text, source=key, step=task.step.id, question_id=run.id) for key, text in new]
     return {
         **turn.update(),
-        "transcript": [[AIMessage("", tool_calls=[call]), ToolMessage(PENDING, tool_call_id=task.id)]],
+        "transcript": [[research_message([(task.id, task.text)]), ToolMessage(PENDING, tool_call_id=task.id)]],
         "findings": {finding.id: finding},
         "sources": {**work.sources, **sources},
         "learnings": {learning.id: learning for learning in learnings},
         "memory": {} if found else {gap.key: gap},
     }
-
-
-def _task(state: ResearchState, limits: Limits, said: str) -> StepTask:
-    """Return the task of a step that represents the search."""
-    run, subject = state.run, subject_of(said)
-    return StepTask(
-        id=f"{run.id[:8]}-{_LOOK_UP}",
-        question=run.question,
-        text=subject,
-        cycle=0,
-        position=0,
-        turn=state.progress.turn,
-        step=PlanStep(id=_LOOK_UP, title=subject, task=subject, requires_search=True),
-        **{**shared_task_fields(run, limits, state.spending, 1), "seconds": limits.max_seconds_planned},
-    )
 
 
 def _passages(results: Sequence[Result], step: StepState, work: SearchRound, most: int) -> Iterator[SourcePassage]:

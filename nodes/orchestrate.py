@@ -6,8 +6,6 @@ import logging
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
-from langchain_core.messages.tool import tool_call
-from langgraph.runtime import Runtime
 
 from ..core.evidence.memory.learned import own_observations
 from ..core.evidence.memory.observations import contradictions, declare_missing, gap_of, open_gaps
@@ -30,12 +28,13 @@ from ..core.run.transcripts import (
     mark_withheld,
     read_calls,
     research_calls,
+    research_message,
     results_for,
     titles_of,
     with_findings,
 )
 from ..core.writing.facts import facts_of_run
-from ..core.writing.turn import Turn, begin_turn
+from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fenced_knowledge, render
 from ..state import ResearchState, StateUpdate
 from ..tools.control import ANALYZE_FINDINGS, GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
@@ -47,14 +46,16 @@ _OF_PLAN = "plan-"
 """Id prefix of tasks that were taken from the plan."""
 
 
-async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Dispatch waiting tasks or ask the orchestrator's model for a decision; stop if a limit is reached."""
     turn = await begin_turn(state, runtime)
     context, state, progress = turn.context, turn.state, turn.state.progress
     await load_servers(context)
     reasons = profile_of("orchestrator", context).reasons
     max_cycles = context.limits.max_cycles_reasoning if reasons else context.limits.max_cycles
-    steering = _steering(state)
+    # The user's messages since the orchestrator's last turn.
+    new = state.messages[progress.seen_messages :] if progress.seen_messages else []
+    steering = text_only([message for message in new if isinstance(message, HumanMessage)])
     limit = limit_reached(context.limits, state.spending, state.run.active_seconds)
     if not limit and not state.draft and progress.cycle >= max_cycles - 1:
         limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
@@ -75,13 +76,6 @@ async def orchestrate(state: ResearchState, runtime: Runtime[Context]) -> StateU
         update = _carry_out(state, steering, reply, turn)
     # The limit that ended the research may have been raised since.
     return {**turn.costs(stop_reason=""), **update, "findings": mark_withheld(state.findings, reply.refused)}
-
-
-def _steering(state: ResearchState) -> list[AnyMessage]:
-    """Return the user's messages since the orchestrator's last turn."""
-    seen = state.progress.seen_messages
-    new = state.messages[seen:] if seen else []
-    return text_only([message for message in new if isinstance(message, HumanMessage)])
 
 
 def _request(
@@ -230,6 +224,5 @@ def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AI
         return AIMessage(""), order._replace(decision="report")
     prefix = f"{_OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"
     tasks = tuple((f"{prefix}-{n}", step) for n, step in enumerate(steps))
-    calls = [tool_call(name=tool_names.RESEARCH_AGENT, args={"task": step}, id=call_id) for call_id, step in tasks]
     answers = {call_id: PENDING for call_id, _ in tasks}
-    return AIMessage("", tool_calls=calls), order._replace(answers=answers, tasks=tasks)
+    return research_message(tasks), order._replace(answers=answers, tasks=tasks)

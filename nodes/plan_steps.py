@@ -6,31 +6,27 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from langgraph.runtime import Runtime
-
 from ..core.evidence.memory.learned import fitting_learnings, own_learnings
 from ..core.evidence.memory.observations import open_gaps
 from ..core.records.plan import PlanStep
 from ..core.records.research import Plan
-from ..core.run.context import Context
-from ..core.run.conversation import latest_messages, marked
+from ..core.run.conversation import latest_messages
 from ..core.run.errors import ModelFailed, NoPlan
-from ..core.run.events.call import stop_packet
-from ..core.run.events.packets import EstimateMade, PlanDelta, PlanStart, SectionEnd
+from ..core.run.events.packets import PlanDelta, PlanStart, SectionEnd
 from ..core.run.plan_text import MOST_REQUIREMENTS, TITLE_CHARACTERS, plan_text, read_steps
-from ..core.writing.estimate import estimate
+from ..core.writing.answers import offer_plan
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import MakePlan, PlannedStep
 from ..core.writing.steps import sources_of, with_numbers
-from ..core.writing.turn import Turn, begin_turn
+from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 
 
-async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the planner for the plan, or take the one the user approved; show it, and wait for approval if reviewed."""
     turn = await begin_turn(state, runtime)
-    context, placement, most = turn.context, turn.placement, turn.context.limits.max_plan_steps
+    placement, most = turn.placement, turn.context.limits.max_plan_steps
     if state.plan and state.plan.review == "approved":
         return {"steps": read_steps(state.plan.text, most)}
     turn.announce("plan")
@@ -53,16 +49,9 @@ async def plan_steps(state: ResearchState, runtime: Runtime[Context]) -> StateUp
     )
     delta = PlanDelta(placement=placement, content=text)
     turn.emit(PlanStart(placement=placement), delta, SectionEnd(placement=placement))
-    cost = await estimate(turn.pages, replace(state, plan=written, steps=steps), context)
-    if cost is not None:
-        turn.emit(EstimateMade(placement=placement, estimate=cost))
-    is_reviewed, count = context.review_plan and state.run.is_resumable, len(state.messages)
-    update = turn.costs(estimate=cost, status="waiting" if is_reviewed else state.run.status)
-    if is_reviewed:
-        update["messages"] = [marked(text, "plan")]
-        turn.emit(stop_packet(update["run"], placement.turn_index))
-    progress = turn.advanced(opening=count, seen_messages=count)
-    return {**update, "plan": written, "steps": steps, "progress": progress}
+    update = await offer_plan(turn, replace(state, plan=written, steps=steps))
+    progress = turn.advanced(opening=len(state.messages), seen_messages=len(state.messages))
+    return {**update, "steps": steps, "progress": progress}
 
 
 def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> list[PlanStep]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from langchain_core.messages import HumanMessage
-from langgraph.runtime import Runtime
 
 from ..core.models.resolve import is_extractive, settings_of
-from ..core.run.context import Context
 from ..core.writing.answers import NO_COMMENT, ask, end_run, request, reviewed
+from ..core.writing.turn import NodeRuntime
 from ..state import ResearchState, StateUpdate
 
 _ONLY_LISTS = (
@@ -18,7 +17,7 @@ _ONLY_LISTS = (
 _QUESTION = "Is this plan good? Approve it, edit it, or say what should be different."
 
 
-async def review_plan(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def review_plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Pause until the plan is approved, edited or rejected, or the user stops the run."""
     assert state.plan is not None
     plan, context = state.plan, settings_of(runtime)

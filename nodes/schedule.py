@@ -5,20 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from langgraph.runtime import Runtime
-
 from ..core.evidence.memory.learned import fitting_learnings, own_learnings, own_observations
 from ..core.evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
 from ..core.records.plan import Learning, PlanStep
 from ..core.records.research import Run
 from ..core.run.branches import StepTask
-from ..core.run.context import Context
 from ..core.run.events.call import step_done, step_started
 from ..core.run.events.packets import SectionEnd, TopLevelBranching
 from ..core.run.limits import Limits
 from ..core.run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set_status, skip_pending
 from ..core.run.spending import dispatched_now, limit_reached, shared_task_fields
-from ..core.writing.turn import begin_turn
+from ..core.writing.turn import NodeRuntime, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.redaction import note_user
 
@@ -26,7 +23,7 @@ _THINKING_SHARE = 0.2
 """Share of the time reserved for planned analyses, enough for them to finish at 15 s per call."""
 
 
-async def schedule(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Return the tasks of the next round; none if the plan is done or a limit is reached."""
     turn = await begin_turn(state, runtime)
     limits, state, run, progress = turn.context.limits, turn.state, turn.state.run, state.progress
@@ -88,7 +85,17 @@ def _seconds_to_search(state: ResearchState, run: Run, limits: Limits) -> float:
 
 def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:
     """Return the task of a step, with the learnings that it depends on and the most relevant others."""
-    run, known = state.run, _known(state, step, limits.memory_tokens)
+    run, own_ids = state.run, {learning.id for learning in own_learnings(state)}
+    # In order: previous analysis, dependencies, disputed ones, others; those of earlier questions are included.
+    analyses = [each for each in state.steps if each.kind == step.kind == "dependent" and each.is_over and each.turn]
+    before = max(analyses, key=lambda each: each.turn).id if analyses else ""
+    disputed = {key for pair in contradictions(state.memory.values()) for key in pair.learnings}
+    groups: tuple[list[Learning], ...] = ([], [], [], [])
+    for learning in state.learnings.values():
+        parent = learning.step if learning.id in own_ids else None
+        order = (parent == before, parent in step.depends_on, learning.id in disputed, True)
+        groups[order.index(True)].append(learning)
+    known = tuple(fitting_learnings(groups, step.task, limits.memory_tokens))
     # An analysis sees all observations of the thread; a search only what is relevant to its task.
     noticed = own_observations(state) if step.requires_search else [*state.memory.values()]
     own = [observation for observation in noticed if observation.kind != "gap"]
@@ -111,20 +118,3 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
         slots=limits.max_parallel_researchers,
         **{**shared_task_fields(run, limits, state.spending, steps), "seconds": left},
     )
-
-
-def _known(state: ResearchState, step: PlanStep, tokens: int) -> tuple[Learning, ...]:
-    """Return learnings that fit into `tokens`, in order: previous analysis, dependencies, disputed ones, others.
-
-    Learnings of earlier questions are included.
-    """
-    own = {learning.id for learning in own_learnings(state)}
-    analyses = [each for each in state.steps if each.kind == step.kind == "dependent" and each.is_over and each.turn]
-    before = max(analyses, key=lambda each: each.turn).id if analyses else ""
-    disputed = {key for pair in contradictions(state.memory.values()) for key in pair.learnings}
-    groups: tuple[list[Learning], ...] = ([], [], [], [])
-    for learning in state.learnings.values():
-        key, parent = learning.id, learning.step if learning.id in own else None
-        order = (parent == before, parent in step.depends_on, key in disputed, True)
-        groups[order.index(True)].append(learning)
-    return tuple(fitting_learnings(groups, step.task, tokens))

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from langgraph.runtime import Runtime
-
 from ..core.evidence.citations.citing import number_findings
 from ..core.records.plan import Learning, PlanStep
 from ..core.records.research import Finding
 from ..core.records.sources import Source, short_hash
 from ..core.run import tool_names
-from ..core.run.branches import StepState, StepTask
+from ..core.run.branches import StepState
 from ..core.run.concurrency import gather_or_cancel
-from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, question_of
 from ..core.run.events.packets import Summary
-from ..core.run.spending import shared_task_fields
 from ..core.run.store.pages import reference_to
 from ..core.writing.facts import facts_of_run
 from ..core.writing.fill_in import Filler
 from ..core.writing.forms import RecordRound, RecordSummary
-from ..core.writing.steps import ask_round, asked, finding_of, learned_in
-from ..core.writing.turn import Turn, begin_turn
+from ..core.writing.steps import ask_round, asked, finding_of, learned_in, single_task
+from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
 from ..tools.redaction import note_user
-from ..tools.tool import Outcome, ToolContext
-from ..tools.use import Time, action_of, found_in, keep, meter_for_run, shown_use, use_tool
+from ..tools.use import found_in, keep
 
 _NAMED_PAGES = "0"
 """Id of the step that represents the pages named by the user."""
@@ -41,7 +36,7 @@ class Read(NamedTuple):
     sources: dict[str, Source]
 
 
-async def summarize(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def summarize(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Write the summary; a conversation of one message is its own summary."""
     turn = await begin_turn(state, runtime)
     turn.announce("summarize")
@@ -72,51 +67,24 @@ async def _summary(state: ResearchState, turn: Turn) -> str:
 
 async def _read_named(state: ResearchState, turn: Turn) -> Read:
     """Open the named pages and record learnings; pages that cannot be read become problems of the finding."""
-    run = state.run
+    run = turn.state.run
     addresses = addresses_in(question_of(state.messages))[: turn.context.limits.max_open]
     if not addresses:
         return Read([], {}, {})
     # `begin` has not seen an answer to a clarifying question.
     await note_user(turn.pages, state.messages, run)
-    outcome = await _open(addresses, turn)
+    # A step of a plan stands for the reading.
+    named = PlanStep(id=_NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True)
+    task = single_task(turn.state, named, turn.context.limits, cycle=-1)
+    outcome, action = await turn.use(tool_names.OPEN_URL, addresses, short_hash(task.id))
     sources = found_in(outcome)
     numbers = {key: number for number, key in enumerate(sources, 1)}
     reference = await keep(outcome, numbers, turn.pages, run.id)
-    step = _as_step(addresses, outcome, reference, turn)
+    step = StepState([task], iteration=1, has_results=True, numbered=[*sources], actions=[action])
+    step.notes = [asked(RecordRound(open_next=addresses), step.call_id), reference_to(step.call_id, reference)]
     filler = Filler(turn.context, run, turn.events, turn.placement)
     form = await ask_round(step, turn, filler) if sources else None
     step.learnings = learned_in(form, step, numbers.values()).learnings if form else {}
     if outcome.problems:
         step.ended, step.reason = "partial", " ".join(outcome.problems).rstrip(".")
     return Read([finding_of(step, filler.failures, 0.0)], step.learnings, sources)
-
-
-async def _open(addresses: list[str], turn: Turn) -> Outcome:
-    """Open the pages; their packets go into tab 1 of the turn."""
-    name, run, limits = tool_names.OPEN_URL, turn.state.run, turn.context.limits
-    placement = turn.placement.model_copy(update={"tab_index": 1})
-    meter, time = meter_for_run(limits, turn.state.spending), Time(limits.tool_seconds, "tool_seconds")
-    tool_context = ToolContext(turn.pages, run.id, meter)
-    with shown_use(turn.emitter, turn.events.bill, placement, name, addresses, run.scope, [meter]) as outcomes:
-        outcomes.append(await use_tool(name, {"urls": addresses}, turn.context, tool_context, time))
-    return outcomes[0]
-
-
-def _as_step(addresses: list[str], outcome: Outcome, reference: str, turn: Turn) -> StepState:
-    """Return a step that has opened the pages."""
-    run, limits = turn.state.run, turn.context.limits
-    step = PlanStep(id=_NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True)
-    task = StepTask(
-        id=f"{run.id[:8]}-{_NAMED_PAGES}",
-        question=run.question,
-        cycle=-1,
-        position=0,
-        text=step.title,
-        step=step,
-        turn=turn.placement.turn_index,
-        **{**shared_task_fields(run, limits, turn.state.spending, 1), "seconds": limits.max_seconds_planned},
-    )
-    action = action_of(short_hash(task.id), tool_names.OPEN_URL, addresses, [outcome])
-    state = StepState([task], iteration=1, has_results=True, numbered=[*found_in(outcome)], actions=[action])
-    state.notes = [asked(RecordRound(open_next=addresses), state.call_id), reference_to(state.call_id, reference)]
-    return state

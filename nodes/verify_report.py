@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from langgraph.runtime import Runtime
-
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.verification import with_independence
 from ..core.evidence.citations.labels import labels
@@ -18,18 +16,17 @@ from ..core.library.earlier import record_read
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Report
 from ..core.run import tool_names
-from ..core.run.context import Context
 from ..core.writing.basis import source_texts
 from ..core.writing.estimate import record_finished
 from ..core.writing.examination import Examination, Examined
 from ..core.writing.fill_in import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.report import audit_of, end_packets, reader_of, report_messages, unchecked
-from ..core.writing.turn import begin_turn
+from ..core.writing.turn import NodeRuntime, begin_turn
 from ..state import ResearchState, StateUpdate
 
 
-async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Check and repair the draft unless `verify` is off, and put the report into the conversation."""
     draft, turn = state.draft, await begin_turn(state, runtime)
     assert draft is not None
@@ -73,7 +70,6 @@ async def verify_report(state: ResearchState, runtime: Runtime[Context]) -> Stat
 def _audited(
     state: ResearchState, examined: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Report:
-    """Return the report with its marks and its audit."""
     words, doubts = labels(state.run.language_code), not examined.is_unverified
     cited = [state.sources[key].model_copy(update={"number": number}) for number, key in examined.keys.items()]
     text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=doubts)

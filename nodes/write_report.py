@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import replace
 
-from langgraph.runtime import Runtime
-
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.draft import clean_draft
 from ..core.evidence.citations.labels import labels
@@ -18,7 +16,6 @@ from ..core.evidence.memory.observations import gaps_of, missing_of
 from ..core.models.resolve import is_extractive, is_small, profile_of
 from ..core.records.report import Draft
 from ..core.records.research import Finding, Run
-from ..core.run.context import Context
 from ..core.run.conversation import attached_to_question
 from ..core.run.errors import NoReport
 from ..core.run.schedule import NOTHING_TO_THINK_OVER
@@ -26,12 +23,12 @@ from ..core.run.transcripts import THOUGHTS_ALONE, mark_withheld
 from ..core.writing.basis import deciding_passages
 from ..core.writing.basis import withheld_notes as left_out_of_basis
 from ..core.writing.report import ReportEvents, draft_message, reader_of
-from ..core.writing.turn import begin_turn
+from ..core.writing.turn import NodeRuntime, begin_turn
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
 
 
-async def write_report(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the writer for the report; a truncated answer is continued, an empty one requested once more."""
     turn = await begin_turn(state, runtime)
     events = ReportEvents(state.sources, turn.emitter, turn.placement, turn.state.run.active_seconds, state.title)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ..core.records.plan import Element, Fact, Observation, PlanStep
+from ..core.records.plan import Element, Fact, Observation
 from ..core.records.sources import Source
 
 _ANGLES = "<＜﹤‹⟨〈˂❮❬"
@@ -89,13 +89,6 @@ def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
     return [
         {**element.model_dump(include=kept), "relevance": round(element.relevance, 2), "step": element.source}
         for element in elements
-    ]
-
-
-def as_plan(steps: Sequence[PlanStep]) -> list[dict[str, Any]]:
-    """Return plan steps as JSON entries with their status."""
-    return [
-        step.model_dump(include={"id", "title", "description", "task", "status", "requires_search"}) for step in steps
     ]
 
 

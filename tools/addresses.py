@@ -44,7 +44,7 @@ class Addresses:
         given: dict[str, dict[str, Any]] = {}
         for address in addresses:
             if exact := exact_address(address):
-                for name in (f"given {exact}", _first_name(address)):
+                for name in (f"given {exact}", f"given first {source_key(address)}"):
                     given.setdefault(name, {"address": address})
         async with self._pages.lock("given"):
             known = await self._pages.read_notes([*given]) if given else []
@@ -62,7 +62,7 @@ class Addresses:
         change fragments. Raises `Unread` if it is not a web address.
         """
         exact = str(parse_address(address))
-        names = [f"given {exact}", _first_name(address), f"opened {exact}"]
+        names = [f"given {exact}", f"given first {source_key(address)}", f"opened {exact}"]
         noted, first, opened = await self._pages.read_notes(names)
         given = noted or first
         return str(given["address"]) if given else "", self._counting(opened)
@@ -128,17 +128,12 @@ def exact_address(address: str) -> str:
         return ""
 
 
-def _first_name(address: str) -> str:
-    return f"given first {source_key(address)}"
-
-
 def addresses_in(text: str) -> list[str]:
     """Return the web addresses in a text, without trailing punctuation."""
-    return list(dict.fromkeys(_without_trail(found) for found in _ADDRESS.findall(text)))
-
-
-def _without_trail(address: str) -> str:
-    # A closing bracket belongs to the address if its opening bracket does, too, as in names of encyclopedia articles.
-    while address[-1] in _TRAILING or (address[-1] == ")" and address.count(")") > address.count("(")):
-        address = address[:-1]
-    return address
+    found: dict[str, None] = {}
+    for address in _ADDRESS.findall(text):
+        # A closing bracket belongs to the address if its opening bracket does, as in names of encyclopedia articles.
+        while address[-1] in _TRAILING or (address[-1] == ")" and address.count(")") > address.count("(")):
+            address = address[:-1]
+        found[address] = None
+    return list(found)

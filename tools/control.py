@@ -101,15 +101,14 @@ def calculated(arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return each calculation with its result, or the reason why there is none."""
     given = as_lines(arguments.get("calculations"))
     lines = [line for line in given if isinstance(line, str)] if isinstance(given, list) else []
-    results = tuple(map(_with_result, lines[:_MOST_CALCULATIONS]))
-    return results or ("Nothing to calculate: `calculations` must be a list of texts.",)
-
-
-def _with_result(line: str) -> str:
-    expression = " ".join(line.partition("=")[0].split())
-    result = calculate(expression)
-    if result is None:
-        return f"{expression}: cannot be calculated; use only numbers and + - * / ( )"
-    # Quotients are usually stated in percent.
-    share = f" = {100 * result:.6g} %" if "/" in expression and abs(result) < 10 else ""
-    return f"{expression} = {result:.10g}{share}"
+    results: list[str] = []
+    for line in lines[:_MOST_CALCULATIONS]:
+        expression = " ".join(line.partition("=")[0].split())
+        result = calculate(expression)
+        if result is None:
+            results.append(f"{expression}: cannot be calculated; use only numbers and + - * / ( )")
+            continue
+        # Quotients are usually stated in percent.
+        share = f" = {100 * result:.6g} %" if "/" in expression and abs(result) < 10 else ""
+        results.append(f"{expression} = {result:.10g}{share}")
+    return tuple(results) or ("Nothing to calculate: `calculations` must be a list of texts.",)

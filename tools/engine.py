@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -156,43 +156,38 @@ def seconds_to_wait(retry_after: str) -> float:
 
 def cleaned(found: Sequence[object], most: int) -> list[Found]:
     """Return the first results, shortened and without invisible characters; `most`: how many may be shown later."""
-    return [_cleaned(result) for result in found[: LOOKED_AT * most] if isinstance(result, Found)]
+    results = list[Found]()
+    for result in found[: LOOKED_AT * most]:
+        if isinstance(result, Found):
+            excerpt = result.excerpt
+            text = _clean(excerpt, _EXCERPT_CHARACTERS) if result.is_page else clean(excerpt[:_TEXT_CHARACTERS])
+            shorter = result._replace(
+                title=_clean(result.title, _TITLE_CHARACTERS),
+                address=result.address if isinstance(result.address, str) else "",
+                excerpt=text.strip(),
+                date=_clean(result.date, _DAY_CHARACTERS),
+                location=_clean(result.location, _EXCERPT_CHARACTERS),
+            )
+            results.append(shorter)
+    return results
 
 
 def usable(found: Sequence[Found], context: Context) -> list[Found]:
     """Return the cleaned results that the settings allow; denials take precedence. Raises `UnknownSetting`."""
-    policy, after = Policy(context), context.published_after
-    return [
-        result
-        for result in found
-        if (result.title or result.excerpt)
-        and (not result.is_page or _is_open(result.address, policy))
+    policy, after, kept = Policy(context), context.published_after, list[Found]()
+    for result in found:
         # For some works only the year or the month is known.
-        and not (after and result.date and result.date < after.isoformat()[: len(result.date)])
-    ]
-
-
-def _is_open(address: str, policy: Policy) -> bool:
-    """Whether the settings allow an address, as far as is known without resolving its host."""
-    try:
-        parts = parse_address(address)
-        policy.check_domain(parts)
-        if parts.ip:
-            policy.check_ips(parts, [parts.ip])
-    except Unread:
-        return False
-    return True
-
-
-def _cleaned(found: Found) -> Found:
-    text = _clean(found.excerpt, _EXCERPT_CHARACTERS) if found.is_page else clean(found.excerpt[:_TEXT_CHARACTERS])
-    return found._replace(
-        title=_clean(found.title, _TITLE_CHARACTERS),
-        address=found.address if isinstance(found.address, str) else "",
-        excerpt=text.strip(),
-        date=_clean(found.date, _DAY_CHARACTERS),
-        location=_clean(found.location, _EXCERPT_CHARACTERS),
-    )
+        is_old = after and result.date and result.date < after.isoformat()[: len(result.date)]
+        if is_old or not (result.title or result.excerpt):
+            continue
+        # Addresses are checked as far as possible without resolving their host.
+        with suppress(Unread):
+            if result.is_page:
+                parts = parse_address(result.address)
+                policy.check_domain(parts)
+                policy.check_ips(parts, [parts.ip] if parts.ip else [])
+            kept.append(result)
+    return kept
 
 
 def hit_of(found: Found, key: str, read_at: str = "", engines: Iterable[str] = ()) -> Hit:

@@ -79,10 +79,21 @@ class ApiEngine:
 
         Raises `SearchRefused` for a missing or malformed key or address.
         """
-        self.context, variable = context, self._variable()
-        self._address = address or address_in(variable, self.address, self.title)
+        self.context, variable, name = context, self._variable(), self.key_name
+        self._address = address or os.environ.get(variable, "").strip() or self.address
+        if not self._address:
+            raise SearchRefused(f"{self.title} needs an address: set {variable}, such as {_EXAMPLE}.")
         self._setting = "" if self._address in (address, self.address) else variable
-        self.key = key_in(self.key_name, self.title, is_needed=self.needs_key) if self.key_name else ""
+        if self._setting and not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", self._address):
+            example = self.address or _EXAMPLE
+            raise SearchRefused(f"{variable} must be an address such as {example}, without a password in it.")
+        self.key = os.environ.get(name, "").strip() if name else ""
+        if name and not self.key and self.needs_key:
+            raise SearchRefused(
+                f"{self.title} needs a key: set {name}, or start the question with other engines (engines)."
+            )
+        if not self.key.isascii() or not self.key.isprintable() or " " in self.key:
+            raise SearchRefused(f"{name} contains characters that no key has: copy the key again.")
 
     @classmethod
     def is_set_up(cls) -> bool:
@@ -137,15 +148,13 @@ class ApiEngine:
         return found
 
     def _read(self, response: httpx.Response) -> list[Any]:
+        """Return the results in an answer; raises `EngineFailed` if there are none."""
         if response.status_code == 200:
             with suppress(AttributeError, LookupError, TypeError, ValueError, RecursionError):
                 results = self.results(response.json())
                 if isinstance(results, list):
                     return results
-        raise self._refusal(response)
-
-    def _refusal(self, response: httpx.Response) -> EngineFailed:
-        """Return the failure for an answer without results; its text names the setting to change."""
+        # Each failure names the setting to change.
         status, title, key = response.status_code, self.title, self.key_name
         is_quota = status in (400, 403, 429) and re.search(self.used_up, response.text, re.IGNORECASE)
         if key and (is_quota or status in (402, 432, 433)):
@@ -155,35 +164,15 @@ class ApiEngine:
         elif status in (401, 403):
             words = f"{title} refuses searches (status {status}): {self.denial}."
         elif status in (400, 422, 429) or status >= 500:
-            return failed_status(title, status, response.headers.get("Retry-After", ""))
+            raise failed_status(title, status, response.headers.get("Retry-After", ""))
         else:
             words = f"{title}'s answer (status {status}) is not one of its search API: check {self._variable()}."
-        return EngineFailed(words, is_lasting=True)
+        raise EngineFailed(words, is_lasting=True)
 
 
 def connection_options(address: str) -> dict[str, Any]:
     """Return the options of an `httpx` client that reaches an engine: proxy and certificates. Reads files."""
     return {"trust_env": False, "proxy": usable_proxy(address), "verify": trusted_certificates()}
-
-
-def key_in(variable: str, title: str, *, is_needed: bool = True) -> str:
-    """Return the key in an environment variable; raises `SearchRefused` if it is missing or malformed."""
-    key = os.environ.get(variable, "").strip()
-    if not key and is_needed:
-        raise SearchRefused(f"{title} needs a key: set {variable}, or start the question with other engines (engines).")
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise SearchRefused(f"{variable} contains characters that no key has: copy the key again.")
-    return key
-
-
-def address_in(variable: str, default: str, title: str) -> str:
-    """Return the address in an environment variable, or the default; raises `SearchRefused` if missing or malformed."""
-    address = os.environ.get(variable, "").strip() or default
-    if not address:
-        raise SearchRefused(f"{title} needs an address: set {variable}, such as {_EXAMPLE}.")
-    if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", address):
-        raise SearchRefused(f"{variable} must be an address such as {default or _EXAMPLE}, without a password in it.")
-    return address
 
 
 def with_domains(query: str, context: Context, most: int = _QUERY_CHARACTERS) -> str:

@@ -56,7 +56,12 @@ class OpenCopies:
 
     async def _instead(self, address: str, refusal: Unread) -> WebPage | None:
         if refusal.code == "gone":
-            return await self._archived(address)
+            if not await self._reader.is_public(address) or not (found := await self._ask(_ARCHIVE, address)):
+                return None
+            kept, day = found
+            # `id_` requests the original page, without the archive's banner and links.
+            copy = await self._read_copy(re.sub(r"/web/(\d{14})/", r"/web/\1id_/", kept, count=1), set())
+            return copy and copy._replace(address=address, copy_address=kept, copied_on=day)
         doi = refusal.doi or doi_in(address)
         if not doi or not (refusal.code == "paywall" or refusal.status == 403):
             return None
@@ -80,14 +85,6 @@ class OpenCopies:
                     page = page._replace(title=title, date=date, text=copy.text, is_cut=copy.is_cut, links=())
                     return page._replace(copy_address=copy.address)
         return page
-
-    async def _archived(self, address: str) -> WebPage | None:
-        if not await self._reader.is_public(address) or not (found := await self._ask(_ARCHIVE, address)):
-            return None
-        kept, day = found
-        # `id_` requests the original page, without the archive's banner and links.
-        copy = await self._read_copy(re.sub(r"/web/(\d{14})/", r"/web/\1id_/", kept, count=1), set())
-        return copy and copy._replace(address=address, copy_address=kept, copied_on=day)
 
     async def _ask(self, directory: _Directory, about: str) -> Any:
         """Return a directory's answer for a DOI or an address; None if there is none or the request fails."""

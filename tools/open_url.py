@@ -58,32 +58,26 @@ class WebPages:
             )
         async with self._pages.lock(f"opened {address}"):
             record = await self._addresses.opened(address)
-            if record is None:
-                return await self._fetch(address, reader)
-            if "failure" in record:
-                return NotRead(**record["failure"])
-            return await self._hit(record)
+            if record:
+                return NotRead(**record["failure"]) if "failure" in record else await self._hit(record)
+            if limit := await self._addresses.count(address, self._context.limits):
+                return f"{address!r} was not opened: {limit}."
+            self._meter.fetches += 1
+            try:
+                page = await OpenCopies(reader, self._context, self._meter, self._addresses).read(address)
+            except Unread as refusal:
+                failure = NotRead(path=address, reason=str(refusal), code=refusal.code)
+                await self._addresses.remember_failure(address, failure)
+                return failure
+            await self._addresses.count_end(address, page.address)
+            # Locks are always taken in the order address, page, which rules out deadlocks.
+            async with self._pages.lock(f"kept {page.address}"):
+                return await self._kept(address, page)
 
     async def retrieved(self, address: str) -> Hit | None:
         """Return what a retriever or a tool returned under this address; None if there is nothing."""
         record = await self._pages.read_note(opened_note(address))
         return await self._hit(record) if record else None
-
-    async def _fetch(self, address: str, reader: WebReader) -> Hit | NotRead | str:
-        limit = await self._addresses.count(address, self._context.limits)
-        if limit:
-            return f"{address!r} was not opened: {limit}."
-        self._meter.fetches += 1
-        try:
-            page = await OpenCopies(reader, self._context, self._meter, self._addresses).read(address)
-        except Unread as refusal:
-            failure = NotRead(path=address, reason=str(refusal), code=refusal.code)
-            await self._addresses.remember_failure(address, failure)
-            return failure
-        await self._addresses.count_end(address, page.address)
-        # Locks are always taken in the order address, page, which rules out deadlocks.
-        async with self._pages.lock(f"kept {page.address}"):
-            return await self._kept(address, page)
 
     async def _kept(self, address: str, page: WebPage) -> Hit:
         """Store the page, unless it was already read under another address."""
@@ -159,18 +153,39 @@ class OpenUrl:
         async with WebReader(self._context) as reader:
             read = await gather_or_cancel(self._open(address, pages, reader, wanted.start) for address in addresses)
         hits = distinct([result for result in read if isinstance(result, Hit)], lambda hit: hit.source.key)
-        shown, dropped = _fitting(hits, self._limits.pages_characters)
+        shown, dropped, left = list[Hit](), list[str](), self._limits.pages_characters
+        for hit in hits:
+            if left < _LEAST_CHARACTERS:
+                address = hit.source.address
+                dropped.append(f"{address!r} was not shown, because the pages before it are too long; open it alone.")
+                continue
+            is_short = len(hit.excerpt) <= left
+            shown.append(hit if is_short else hit._replace(excerpt=window(hit.text, hit.excerpt, left)))
+            left -= len(shown[-1].excerpt)
         not_read = tuple(result for result in read if isinstance(result, NotRead))
         refused = [result for result in read if not isinstance(result, Hit)]
         words = [unread_words(result) if isinstance(result, NotRead) else result for result in refused]
         problems = words + dropped + left_out
         if not shown:
             raise ToolFailed(" ".join(problems), not_read)
-        return Outcome(shown, tuple(problems), not_read=not_read)
+        return Outcome(tuple(shown), tuple(problems), not_read=not_read)
 
     async def _open(self, address: str, pages: WebPages, reader: WebReader, start: int) -> Hit | NotRead | str:
         try:
-            read = await self._read(address, pages, reader)
+            read: Hit | NotRead | str
+            if address.startswith(RETRIEVED):
+                read = await pages.retrieved(address) or f"No result has the address {address!r}."
+            elif address.lower().startswith(("http:", "https:")):
+                read = await pages.read(address, reader)
+            # SQLite blocks, which the server's event loop refuses.
+            elif document := await asyncio.to_thread(self._library.read, address):
+                self._tool_context.meter.fetches += 1
+                read = Hit(document.source, document.text, document.text)
+            else:
+                unknown = (
+                    f"No document has the address {address!r}; use addresses exactly as a search result states them."
+                )
+                read = await pages.retrieved(address) or unknown
             # Searching a long text takes time and must not block the event loop.
             return await asyncio.to_thread(self._windowed, read, address, start) if isinstance(read, Hit) else read
         except DeepResearchError:
@@ -178,18 +193,6 @@ class OpenUrl:
         except Exception as error:  # noqa: BLE001 - whatever fails for one address, the others are read
             log_failure(__name__, error, "A page or document could not be read")
             return NotRead(path=address, reason=f"reading it failed ({type(error).__name__})", code="broken")
-
-    async def _read(self, address: str, pages: WebPages, reader: WebReader) -> Hit | NotRead | str:
-        if address.startswith(RETRIEVED):
-            return await pages.retrieved(address) or f"No result has the address {address!r}."
-        if address.lower().startswith(("http:", "https:")):
-            return await pages.read(address, reader)
-        # SQLite blocks, which the server's event loop refuses.
-        if document := await asyncio.to_thread(self._library.read, address):
-            self._tool_context.meter.fetches += 1
-            return Hit(document.source, document.text, document.text)
-        unknown = f"No document has the address {address!r}; use addresses exactly as a search result states them."
-        return await pages.retrieved(address) or unknown
 
     def _windowed(self, hit: Hit, asked: str, start: int) -> Hit | str:
         """Return the hit with the relevant passages of its text, or with the text from `start` on."""
@@ -200,19 +203,3 @@ class OpenUrl:
         excerpts = self._tool_context.excerpts
         excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
         return hit._replace(excerpt=passages(hit.text, self._tool_context.topic, excerpt, self._limits.page_characters))
-
-
-def _fitting(hits: list[Hit], characters: int) -> tuple[tuple[Hit, ...], list[str]]:
-    """Return the hits that fit into this many characters, the last one shortened, and a note for each other hit."""
-    shown: list[Hit] = []
-    for number, hit in enumerate(hits):
-        if characters < _LEAST_CHARACTERS:
-            return tuple(shown), [
-                f"{left.source.address!r} was not shown, because the pages before it are too long; open it alone."
-                for left in hits[number:]
-            ]
-        is_short = len(hit.excerpt) <= characters
-        fitting = hit if is_short else hit._replace(excerpt=window(hit.text, hit.excerpt, characters))
-        shown.append(fitting)
-        characters -= len(fitting.excerpt)
-    return tuple(shown), []

@@ -66,28 +66,26 @@ async def load_servers(context: Context) -> None:
     """Load the tools of each MCP server once; raises `ExtraMissing`, and `UnknownSetting` for an unusable server."""
     for name, connection in context.mcp.items():
         key = _key(name, connection)
-        if key not in _loaded:
-            _loaded[key] = await _tools(name, connection, context.limits.search_seconds)
+        if key in _loaded:
+            continue
+        client = await in_thread(partial(_client, name, connection))
+        try:
+            async with asyncio.timeout(context.limits.search_seconds):
+                tools = await client.get_tools()
+        except Exception as error:
+            kind = type(error).__name__
+            log_failure(__name__, error, "The MCP server %r did not list its tools", name, keeps_text=True)
+            raise UnknownSetting(
+                f"mcp: the server {name!r} did not list its tools ({kind}): check its command or address."
+            ) from error
+        # Names carry the server's name as a prefix.
+        names = [re.sub(r"[^A-Za-z0-9_-]", "_", f"{name}_{loaded.name}")[:64] for loaded in tools]
+        named = zip(tools, names, strict=True)
+        _loaded[key] = tuple(loaded.model_copy(update={"name": own}) for loaded, own in named)
 
 
 def _key(name: str, connection: Mapping[str, Any]) -> str:
     return json.dumps([name, connection], sort_keys=True, default=str)
-
-
-async def _tools(name: str, connection: Mapping[str, Any], seconds: float) -> tuple[BaseTool, ...]:
-    client = await in_thread(partial(_client, name, connection))
-    try:
-        async with asyncio.timeout(seconds):
-            tools = await client.get_tools()
-    except Exception as error:
-        kind = type(error).__name__
-        log_failure(__name__, error, "The MCP server %r did not list its tools", name, keeps_text=True)
-        raise UnknownSetting(
-            f"mcp: the server {name!r} did not list its tools ({kind}): check its command or address."
-        ) from error
-    # Names carry the server's name as a prefix.
-    names = [re.sub(r"[^A-Za-z0-9_-]", "_", f"{name}_{loaded.name}")[:64] for loaded in tools]
-    return tuple(loaded.model_copy(update={"name": own}) for loaded, own in zip(tools, names, strict=True))
 
 
 def _client(name: str, connection: Mapping[str, Any]) -> Any:
@@ -119,21 +117,18 @@ class PassedEngine:
         if isinstance(given, str):
             raise EngineFailed(f"The retriever {given!r} was not passed again (retrievers).", is_lasting=True)
         if isinstance(given, BaseTool):
-            result = await _call(given, {_query_argument(given): query})
+            parameters = _parameters(given)
+            properties = parameters["properties"]
+            names = [name for name in parameters.get("required", ()) if name in properties] or properties
+            texts = [name for name in names if properties[name].get("type", "string") == "string"]
+            if not texts:
+                raise EngineFailed(f"{given.name} has no text argument for a query: pass it as a tool (tools).")
+            result = await _call(given, {texts[0]: query})
         elif isinstance(given, BaseRetriever):
             result = await _invoke(given, query)
         else:
             return await given.search(query, count)
         return found_in(result, self.name, self.title if self._is_own else query, count, are_own=self._is_own)
-
-
-def _query_argument(given: BaseTool) -> str:
-    properties = _parameters(given).get("properties", {})
-    required = [name for name in _parameters(given).get("required", ()) if name in properties] or list(properties)
-    for name in required:
-        if properties[name].get("type", "string") == "string":
-            return str(name)
-    raise EngineFailed(f"{given.name} has no text argument for a query: pass it as a tool (tools).")
 
 
 def passed_tools(context: Context) -> dict[str, BaseTool]:

@@ -97,7 +97,8 @@ async def redact(
         public, secret = frozenset[str]().union(*known), frozenset[str]().union(*secrets)
         texts = {query: clean(unicodedata.normalize("NFKC", query)) for query in queries}
         words = {word for text in texts.values() for _, _, of_piece in _pieces(text) for word in of_piece}
-        uncommon = {word for word in words if not _is_everyday(word, language)}
+        everyday = (STOP_WORDS, everyday_words("en"), everyday_words(language))
+        uncommon = {word for word in words if not (any(word in common for common in everyday) or _YEAR.fullmatch(word))}
         unknown = {word for word in uncommon if public.isdisjoint(_forms(word, language))}
         held = Library(context).held(unknown) if context.docs else frozenset()
         private = {word for word in unknown if word in held or not secret.isdisjoint(_forms(word, language))}
@@ -142,11 +143,6 @@ def _redact(text: str, private: set[str], unseen: set[str], sent: dict[str, int]
 
 def _words_outside(text: str, indices: set[int]) -> list[str]:
     return "".join(" " if index in indices else sign for index, sign in enumerate(text)).split()
-
-
-def _is_everyday(word: str, language: str) -> bool:
-    is_common = any(word in words for words in (STOP_WORDS, everyday_words("en"), everyday_words(language)))
-    return is_common or _YEAR.fullmatch(word) is not None
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:

@@ -93,8 +93,15 @@ def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...
 
 
 def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Result:
-    source, text = hits[0].source, hits[0].text
-    new = _new(hits, shown)
+    source, text, new = hits[0].source, hits[0].text, list[str]()
+    # Engines repeat sentences of pages: what was shown before is left out.
+    for hit in hits:
+        words = _plain(hit.excerpt)
+        if not words or words not in shown:
+            pieces = [hit.excerpt] if hit.text else _SENTENCE_ENDS.split(hit.excerpt)
+            unseen = [piece for piece in pieces if len(piece) < _REPEATED or _plain(piece) not in shown]
+            new.append("".join(unseen).strip())
+            shown = f"{shown}\n{words}"
     is_whole = bool(text) and any(hit.excerpt.strip() == text.strip() for hit in hits)
     # Fields that the model needs to judge a text precede it.
     fields = {
@@ -109,7 +116,7 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "score": max(hit.score for hit in hits),
         "characters": 0 if is_whole else len(text),
         "is_whole": is_whole,
-        "text": JOINT.join(new),
+        "text": JOINT.join(filter(None, new)),
         "links": [
             ResultLink(words=words, address=address) if words else ResultLink(address=address)
             for hit in hits
@@ -117,20 +124,6 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         ],
     }
     return cast(Result, {name: value for name, value in fields.items() if value or name in ("title", "text")})
-
-
-def _new(hits: Iterable[Hit], shown: str) -> list[str]:
-    """Return the excerpts of a source that were not shown yet; engines repeat sentences of pages."""
-    new: list[str] = []
-    for hit in hits:
-        words = _plain(hit.excerpt)
-        if words and words in shown:
-            continue
-        pieces = _SENTENCE_ENDS.split(hit.excerpt) if not hit.text else [hit.excerpt]
-        unseen = [piece for piece in pieces if len(piece) < _REPEATED or _plain(piece) not in shown]
-        new.append("".join(unseen).strip())
-        shown = f"{shown}\n{words}"
-    return list(filter(None, new))
 
 
 def _plain(text: str) -> str:

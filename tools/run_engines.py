@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
@@ -141,8 +141,22 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
         name = engine_name(engine)
         if by_name.setdefault(name, engine) is not engine and by_name[name] != engine:
             raise UnknownSetting(f"engines: two are named {name!r}: give one of them another `name`.")
-    chosen = by_name.values()
-    return tuple(_named(engine)(context) if isinstance(engine, str) else PassedEngine(engine) for engine in chosen)
+    chosen = list[SearchEngine]()
+    for engine in by_name.values():
+        if not isinstance(engine, str):
+            chosen.append(PassedEngine(engine))
+        elif is_dotted(engine):
+            chosen.append(_at(engine, context))
+        elif engine in _OWN:
+            chosen.append(_OWN[engine](context))
+        elif engine in registered(ENGINES):
+            chosen.append(load_registered(ENGINES, engine)(context))
+        else:
+            raise UnknownSetting(
+                f"engines: unknown engine {engine!r}; choose from {', '.join([*_OWN, *registered(ENGINES)])}. An "
+                "engine object must be passed again when its question is resumed."
+            )
+    return tuple(chosen)
 
 
 def choose_retrievers(context: Context) -> tuple[SearchEngine, ...]:
@@ -209,20 +223,6 @@ def _made(name: str) -> BaseRetriever | BaseTool | None:
     if isinstance(given, type) and issubclass(given, BaseRetriever | BaseTool):
         given = given()
     return given if isinstance(given, BaseRetriever | BaseTool) else None
-
-
-def _named(name: str) -> Callable[[Context], SearchEngine]:
-    if is_dotted(name):
-        return partial(_at, name)
-    if name in _OWN:
-        return _OWN[name]
-    if name in registered(ENGINES):
-        factory: Callable[[Context], SearchEngine] = load_registered(ENGINES, name)
-        return factory
-    raise UnknownSetting(
-        f"engines: unknown engine {name!r}; choose from {', '.join([*_OWN, *registered(ENGINES)])}. An engine object "
-        "must be passed again when its question is resumed."
-    )
 
 
 def _default(context: Context) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage
@@ -18,7 +18,6 @@ from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context, Watch
 from ..core.run.errors import failure_of
 from ..core.run.events.log import Emitter
-from ..core.run.limits import Limits
 from ..core.run.logs import log_failure
 from ..core.run.spending import Bill
 from ..core.run.store.pages import Pages, reference_to
@@ -43,8 +42,9 @@ class SearchRound:
         self.bill, self.emitter, self.watch = bill, emitter, watch
         self.task, self.turn, self.actions = state.task, state.turn, list[Action]()
         self._reads_first = self.task.scope.reads_all and state.iteration == 1
-        self.outcomes: list[tuple[str, str, Outcome]] = []
-        """Query, tool and outcome of each search."""
+        self.queries: list[str] = []
+        """What was searched for; the title of the step if all documents were read."""
+        self._outcomes: list[Outcome] = []
         self.notes: list[AnyMessage] = []
         """The results as shown to the model."""
         self.has_results = False
@@ -56,8 +56,7 @@ class SearchRound:
     @property
     def new(self) -> list[str]:
         """Keys of the sources that are new to the step."""
-        found = found_in(*(outcome for _, _, outcome in self.outcomes))
-        return [key for key in found if key not in self.state.keys]
+        return [key for key in found_in(*self._outcomes) if key not in self.state.keys]
 
     async def do(self, *, is_only: bool = False) -> str:
         """Search, read and store the results; return the failure, empty if there was none.
@@ -67,12 +66,16 @@ class SearchRound:
         """
         try:
             if self._reads_first:
-                self.outcomes.append(await self.read_all())
+                # All of the user's documents are read whole.
+                documents = list(self.task.scope.whole)
+                call = {"documents": documents}, self._tool_context(self._meter())
+                self._outcomes += await self._use(tool_names.READ_DOCUMENTS, documents, [call])
+                self.queries.append(self.task.step.title)
             if is_only or not self._reads_first:
                 for name in offered_tools(self.context, has_read_all=self.task.scope.reads_all):
                     if name != tool_names.OPEN_URL:
-                        self.outcomes += [(query, name, outcome) for query, outcome in await self.search(name)]
-            self.outcomes = await self.read(self.outcomes)
+                        await self._search(name)
+            await self._read()
             await self._keep()
         except GraphBubbleUp:
             raise
@@ -85,49 +88,44 @@ class SearchRound:
     def lasting_fault(self) -> str:
         """Return why no tool can search any more; empty if one can. Raises `SearchFailed` if the run must end."""
         has_found = bool(self.state.keys or self.new)
-        faults = [lasting_fault(outcome, self.task, has_found=has_found) for _, _, outcome in self.outcomes]
+        faults = [lasting_fault(outcome, self.task, has_found=has_found) for outcome in self._outcomes]
         return faults[0] if faults and all(faults) and not self.has_results else ""
 
     async def _keep(self) -> None:
-        """Store all results as one tool result."""
         numbers = {key: number for number, key in enumerate([*self.state.keys, *self.new], 1)}
         earlier = results_in(await self.pages.fill_in(self.state.notes))
-        fused = _merged_outcomes([outcome for _, _, outcome in self.outcomes], self.context.limits)
+        outcomes, limits = self._outcomes, self.context.limits
+        hits = distinct(interleave(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
+        # Together, the outcomes may show as much as one search.
+        excerpts = [hit for hit in hits if hit.source.kind == "web" and not hit.text]
+        passages = [hit for hit in hits if hit.source.kind == "document" and hit.excerpt != hit.text]
+        beyond = [*excerpts[limits.max_web_results :], *passages[limits.max_results :]]
+        problems = dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)
+        fused = Outcome(tuple(hit for hit in hits if hit not in beyond), tuple(problems))
         self.has_results = bool(fused.hits)
         is_shared, question_id = self._reads_first, self.task.question_id
         text_hash = await keep(fused, numbers, self.pages, question_id, earlier, is_shared=is_shared)
         self.notes.append(reference_to(CALL_ID if is_shared else self.state.call_id, text_hash))
 
-    async def search(self, name: str) -> list[tuple[str, Outcome]]:
+    async def _search(self, name: str) -> None:
         """Send all queries to one tool in parallel."""
         meter = self._meter()
         left = [most for most in (meter.most_searches, meter.most_calls) if most is not None]
-        most = min([*left, len(self.state.queries)])
-        queries = self.state.queries[: max(1, most)]
+        queries = self.state.queries[: max(1, min([*left, len(self.state.queries)]))]
 
         def part(limit: int | None) -> int | None:
             """Return one parallel call's share of a limit."""
             return None if limit is None else limit // len(queries)
 
         meters = [Meter(part(meter.most_searches), part(meter.most_fetches), part(meter.most_calls)) for _ in queries]
-        calls = [
-            self._use(name, {"queries": [query]}, ToolContext(self.pages, self.task.question_id, own))
-            for query, own in zip(queries, meters, strict=True)
-        ]
-        outcomes = await self._run_call(name, queries, calls, meters)
-        return list(zip(queries, outcomes, strict=True))
+        pairs = zip(queries, meters, strict=True)
+        calls = [({"queries": [query]}, self._tool_context(own)) for query, own in pairs]
+        self._outcomes += await self._use(name, queries, calls)
+        self.queries += queries
 
-    async def read_all(self) -> tuple[str, str, Outcome]:
-        """Read all of the user's documents."""
-        meter = self._meter()
-        name, documents = tool_names.READ_DOCUMENTS, list(self.task.scope.whole)
-        call = self._use(name, {"documents": documents}, ToolContext(self.pages, self.task.question_id, meter))
-        [outcome] = await self._run_call(name, documents, [call], [meter])
-        return self.task.step.title, name, outcome
-
-    async def read(self, outcomes: Sequence[tuple[str, str, Outcome]]) -> list[tuple[str, str, Outcome]]:
+    async def _read(self) -> None:
         """Open the best pages and replace their excerpts with passages."""
-        unread = [[hit for hit in outcome.hits if not hit.source.content_hash] for _, _, outcome in outcomes]
+        unread = [[hit for hit in outcome.hits if not hit.source.content_hash] for outcome in self._outcomes]
         hits = distinct(interleave(unread), lambda hit: hit.source.key)
         read_before = {key for key, source in self.state.sources.items() if source.content_hash}
         new = [[hit for hit in of_query if hit.source.key not in read_before] for of_query in unread]
@@ -135,54 +133,40 @@ class SearchRound:
         wanted = dict.fromkeys(self.state.open_next or (hit.source.address for hit in best))
         addresses = list(wanted)[: self.context.limits.max_open]
         if not addresses:
-            return list(outcomes)
-        meter, excerpts = self._meter(), {hit.source.address: hit.excerpt for hit in hits}
-        tool_context = ToolContext(self.pages, self.task.question_id, meter, excerpts, topic=self.task.text)
+            return
+        excerpts = {hit.source.address: hit.excerpt for hit in hits}
+        tool_context = self._tool_context(self._meter(), excerpts=excerpts, topic=self.task.text)
         await Addresses(self.pages, self.task.question_id).allow(hit.source.address for hit in hits)
-        call = self._use(tool_names.OPEN_URL, {"urls": addresses}, tool_context)
-        [opened] = await self._run_call(tool_names.OPEN_URL, addresses, [call], [meter])
+        [opened] = await self._use(tool_names.OPEN_URL, addresses, [({"urls": addresses}, tool_context)])
         read = {hit.source.key: hit for hit in opened.hits}
-        found = {hit.source.key for _, _, outcome in outcomes for hit in outcome.hits}
-        others = opened._replace(hits=tuple(hit for hit in opened.hits if hit.source.key not in found))
-        with_texts = [
-            (query, name, outcome._replace(hits=tuple(read.get(hit.source.key, hit) for hit in outcome.hits)))
-            for query, name, outcome in outcomes
+        found = found_in(*self._outcomes)
+        self._outcomes = [
+            *(
+                outcome._replace(hits=tuple(read.get(hit.source.key, hit) for hit in outcome.hits))
+                for outcome in self._outcomes
+            ),
+            opened._replace(hits=tuple(hit for hit in opened.hits if hit.source.key not in found)),
         ]
-        return [*with_texts, ("", tool_names.OPEN_URL, others)]
 
     def _meter(self) -> Meter:
         return meter_of(self.task, {**self.state.spending, **self.bill.costs})
 
-    async def _use(self, name: str, arguments: dict[str, Any], tool_context: ToolContext) -> Outcome:
-        left = Time(self.task.seconds - self.watch.seconds, "max_seconds_planned")
-        time = min(Time(self.context.limits.tool_seconds, "tool_seconds"), left)
-        return await use_tool(name, arguments, self.context, tool_context, time)
+    def _tool_context(self, meter: Meter, **seen: Any) -> ToolContext:
+        return ToolContext(self.pages, self.task.question_id, meter, **seen)
 
-    async def _run_call(
-        self,
-        name: str,
-        inputs: Sequence[str],
-        calls: Sequence[Coroutine[Any, Any, Outcome]],
-        meters: Sequence[Meter],
+    async def _use(
+        self, name: str, inputs: Sequence[str], calls: Sequence[tuple[dict[str, Any], ToolContext]]
     ) -> list[Outcome]:
         """Return the outcomes of parallel calls, emitted and charged as one use of the tool."""
         turn, self.turn = self.turn, self.turn + 1
         placement = placement_of(self.task).model_copy(update={"sub_turn_index": turn})
+        left = Time(self.task.seconds - self.watch.seconds, "max_seconds_planned")
+        time = min(Time(self.context.limits.tool_seconds, "tool_seconds"), left)
+        meters = [tool_context.meter for _, tool_context in calls]
         with shown_use(self.emitter, self.bill, placement, name, inputs, self.task.scope, meters) as outcomes:
-            outcomes += await gather_or_cancel(calls)
+            outcomes += await gather_or_cancel(use_tool(name, given, self.context, seen, time) for given, seen in calls)
         action = action_of(short_hash(self.task.id, str(turn)), name, inputs, outcomes)
         self.sources |= found_in(*outcomes) | unopened(self.sources, action.not_read)
         self.failures += [problem.rstrip(".") for outcome in outcomes for problem in outcome.broken]
         self.actions.append(action)
         return outcomes
-
-
-def _merged_outcomes(outcomes: Sequence[Outcome], limits: Limits) -> Outcome:
-    """Interleave the hits of outcomes, without repeated passages, cut to the limit of one search."""
-    hits = distinct(interleave(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
-    excerpts = [hit for hit in hits if hit.source.kind == "web" and not hit.text]
-    passages = [hit for hit in hits if hit.source.kind == "document" and hit.excerpt != hit.text]
-    beyond = [*excerpts[limits.max_web_results :], *passages[limits.max_results :]]
-    hits = [hit for hit in hits if hit not in beyond]
-    problems = dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)
-    return Outcome(tuple(hits), tuple(problems))

@@ -75,7 +75,10 @@ class WebSearch:
     async def run(self, arguments: BaseModel) -> Outcome:
         """Search for each query and interleave the results; raises `ToolFailed` if no query may be sent."""
         given = WebSearchArguments.model_validate(arguments, from_attributes=True).queries
-        asked = queries_of(self.name, [self._cut(query) for query in given])
+        longest = self._context.limits.query_characters
+        # A query without spaces is cut within the word.
+        shorter = ((query, query[: longest + 1].rpartition(" ")[0].rstrip() or query[:longest]) for query in given)
+        asked = queries_of(self.name, [cut if len(query) > longest else query for query, cut in shorter])
         engines = self._engines[: self._tool_context.meter.most_searches]
         most = self._tool_context.meter.most_searches
         limits = {
@@ -92,7 +95,6 @@ class WebSearch:
             raise ToolFailed(" ".join(dropped), redacted=redacted)
         answers = [*chain.from_iterable(await gather_or_cancel(self._search(query, engines) for query in queries))]
         hits = await self._hits(queries, answers)
-        longest = self._context.limits.query_characters
         problems = list(dropped)
         if any(len(query) > longest for query in given):
             problems.append(f"Queries were cut to {longest} characters (query_characters).")
@@ -127,13 +129,6 @@ class WebSearch:
             key = await self._addresses.key(found.address) if found.is_page else found.address
             hits.append(hit_of(found, key, now, served[source_key(found.address)]))
         return shortened(distinct(hits, lambda hit: hit.source.key), self._tool_context.topic, self._context.limits)
-
-    def _cut(self, query: str) -> str:
-        most = self._context.limits.query_characters
-        if len(query) <= most:
-            return query
-        # A query without spaces is cut within the word.
-        return query[: most + 1].rpartition(" ")[0].rstrip() or query[:most]
 
     def _fault(self, answers: Sequence[EngineResponse]) -> str:
         """Return the lasting failures of the engines if every engine has one; empty otherwise."""

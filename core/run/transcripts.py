@@ -220,6 +220,12 @@ def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Findi
     ]
 
 
+def research_message(tasks: Iterable[tuple[str, str]]) -> AIMessage:
+    """Return a message that calls for tasks (id and text), as if the orchestrator's model had written it."""
+    calls = [tool_call(name=tool_names.RESEARCH_AGENT, args={"task": text}, id=call_id) for call_id, text in tasks]
+    return AIMessage("", tool_calls=calls)
+
+
 def research_calls(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the research calls with the empty results for their findings, and the user's messages."""
     results = [message for message in transcript if isinstance(message, ToolMessage) and not message.content]

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from ...state import ResearchState, StateUpdate
 from ..evidence.citations.labels import all_labels, labels
 from ..records.research import Plan
-from ..run.context import Context
 from ..run.conversation import clean, marked, question_fault
 from ..run.errors import QuestionRefused
 from ..run.events.call import stop_packet
+from ..run.events.packets import EstimateMade
 from ..run.plan_text import join_plan, read_plan, split_plan
-from .turn import begin_turn
+from .estimate import estimate
+from .turn import NodeRuntime, Turn, begin_turn
 
 Decision = Literal["approve", "edit", "reject", "respond", "end"]
 END_RUN = {"action": "end"}
@@ -118,7 +118,22 @@ def _approvals() -> frozenset[str]:
     return frozenset(word for own in all_labels().values() for word in own.approvals.split(", "))
 
 
-async def end_run(state: ResearchState, runtime: Runtime[Context]) -> StateUpdate:
+async def offer_plan(turn: Turn, state: ResearchState) -> StateUpdate:
+    """Emit the estimate of a new plan, and let the user review the plan if that is set."""
+    plan, run, placement = state.plan, state.run, turn.events.placement
+    assert plan is not None
+    cost = await estimate(turn.pages, state, turn.context)
+    if cost is not None:
+        turn.emit(EstimateMade(placement=placement, estimate=cost))
+    is_reviewed = turn.context.review_plan and run.is_resumable
+    update = turn.update(estimate=cost, status="waiting" if is_reviewed else run.status)
+    if is_reviewed:
+        update["messages"] = [marked(plan.text, "plan")]
+        turn.emit(stop_packet(update["run"], placement.turn_index))
+    return {**update, "plan": plan}
+
+
+async def end_run(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """End the run without an answer, as the user asked; the next message starts a new question."""
     turn = await begin_turn(state, runtime)
     update = turn.costs(status="ended")

@@ -36,6 +36,7 @@ from ..run.events.call import SilentEvents, step_done
 from ..run.events.log import Emitter
 from ..run.events.packets import SectionEnd
 from ..run.limits import Limits
+from ..run.spending import shared_task_fields
 from .attribution import known_from, with_found_citations
 from .facts import MOST_OTHERS, facts_of_step
 from .fill_in import Filler
@@ -61,6 +62,21 @@ def with_numbers(state: ResearchState, learnings: Iterable[Learning]) -> list[di
 
 def _numbers(state: ResearchState) -> dict[str, int]:
     return {source.key: source.number for source in state.sources.values() if source.number}
+
+
+def single_task(state: ResearchState, step: PlanStep, limits: Limits, cycle: int) -> StepTask:
+    """Return the task of a step that stands outside a plan and may use up what is left of the run."""
+    run = state.run
+    return StepTask(
+        id=f"{run.id[:8]}-{step.id}",
+        question=run.question,
+        text=step.title,
+        cycle=cycle,
+        position=0,
+        turn=state.progress.turn,
+        step=step,
+        **{**shared_task_fields(run, limits, state.spending, 1), "seconds": limits.max_seconds_planned},
+    )
 
 
 def gaps_of(state: StepState) -> list[Observation]:

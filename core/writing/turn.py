@@ -14,9 +14,12 @@ from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
 from ...state import ResearchState, StateUpdate
+from ...tools.tool import Outcome, ToolContext
+from ...tools.use import Time, action_of, meter_for_run, shown_use, use_tool
 from ..evidence.citations.rendering import plain_line
 from ..models.resolve import settings_of
-from ..records.research import Progress, Scope, Spent, Task, Value
+from ..records.research import Action, Progress, Scope, Spent, Task, Value
+from ..run import tool_names
 from ..run.branches import placement_of
 from ..run.concurrency import Failed, attempt
 from ..run.context import Context, Watch, within_scope
@@ -32,13 +35,15 @@ _LINES = {"activity": "text", "research_agent_start": "research_task", "step_sta
 """Types of packets that chat clients see as a line of text, with the field that contains the line."""
 Events = TypeVar("Events", bound=CallEvents)
 Listen = Callable[[Emitter, Placement], Events]
+NodeRuntime = Runtime[Context]
+"""What LangGraph passes to a node: settings, store and stream of the run."""
 
 
 class NodeTurn(Generic[Events]):
     """What every node needs: settings in the question's scope, stored texts, a packet emitter and their placement."""
 
     def __init__(
-        self, question_id: str, scope: Scope, placement: Placement, runtime: Runtime[Context], listen: Listen[Events]
+        self, question_id: str, scope: Scope, placement: Placement, runtime: NodeRuntime, listen: Listen[Events]
     ) -> None:
         """`listen` creates its events."""
         self.context = within_scope(settings_of(runtime), scope)
@@ -63,7 +68,7 @@ class NodeTurn(Generic[Events]):
 class Turn(NodeTurn[CallEvents]):
     """A turn of a node that works for the whole run; create it with `begin_turn`."""
 
-    def __init__(self, state: ResearchState, runtime: Runtime[Context], lost: UnsettledCosts) -> None:
+    def __init__(self, state: ResearchState, runtime: NodeRuntime, lost: UnsettledCosts) -> None:
         """`lost`: unsettled costs of turns that failed or were stopped."""
         run, placement = lost.settled(state.run), Placement(turn_index=state.progress.turn)
         super().__init__(run.id, run.scope, placement, runtime, SilentEvents)
@@ -105,12 +110,23 @@ class Turn(NodeTurn[CallEvents]):
         """Like `costs`, but also advance the turn number; for turns that emitted packets."""
         return {**self.costs(**changes), "progress": self.advanced()}
 
+    async def use(self, name: str, inputs: list[str], action_id: str, tab: int = 1) -> tuple[Outcome, Action]:
+        """Use a search tool, or open pages, for the whole run; its packets go into a tab of the turn."""
+        limits, run = self.context.limits, self.state.run
+        placement = self.placement.model_copy(update={"tab_index": tab})
+        meter = meter_for_run(limits, {**self.state.spending, **self.spending})
+        time, context = Time(limits.tool_seconds, "tool_seconds"), ToolContext(self.pages, run.id, meter)
+        arguments = {"urls" if name == tool_names.OPEN_URL else "queries": inputs}
+        with shown_use(self.emitter, self.events.bill, placement, name, inputs, run.scope, [meter]) as outcomes:
+            outcomes.append(await use_tool(name, arguments, self.context, context, time))
+        return outcomes[0], action_of(action_id, name, inputs, outcomes)
+
     def advanced(self, **changes: Any) -> Progress:
         """Return the progress with these fields changed and with the turn number for the next packets."""
         return self.state.progress.model_copy(update={"turn": self.events.placement.turn_index + 1, **changes})
 
 
-async def begin_turn(state: ResearchState, runtime: Runtime[Context]) -> Turn:
+async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
     """Create the turn of a node, with the costs of lost turns."""
     lost = await unsettled_costs(pages_of(runtime.store, state.run.id), state.run.id)
     return Turn(state, runtime, lost)
@@ -119,9 +135,7 @@ async def begin_turn(state: ResearchState, runtime: Runtime[Context]) -> Turn:
 class BranchTurn(NodeTurn[Events]):
     """A turn of a node within a researcher or a step of a plan."""
 
-    def __init__(
-        self, task: Task, seconds: float, step: int, runtime: Runtime[Context], listen: Listen[Events]
-    ) -> None:
+    def __init__(self, task: Task, seconds: float, step: int, runtime: NodeRuntime, listen: Listen[Events]) -> None:
         """`seconds`: time used by the branch so far; `step`: its packets' index."""
         self.tab = placement_of(task)
         """Placement of the branch."""

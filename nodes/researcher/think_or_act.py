@@ -6,7 +6,6 @@ import logging
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
-from langgraph.runtime import Runtime
 
 from ...core.models.ask import Reply, ask_model, withheld_result
 from ...core.records.research import Action
@@ -22,7 +21,7 @@ from ...core.run.spending import seconds_left
 from ...core.run.store.pages import Pages
 from ...core.run.transcripts import call_ids, read_calls, results_for, results_in_order, tokens_of
 from ...core.writing.facts import facts_of_researcher
-from ...core.writing.turn import BranchTurn
+from ...core.writing.turn import BranchTurn, NodeRuntime
 from ...prompts import render
 from ...tools.control import calculated
 from ...tools.internal_search import CALL_ID
@@ -34,7 +33,7 @@ _MOST_SHRINKS = 2
 """How often older results may be shortened: each time invalidates the provider's prompt cache."""
 
 
-async def think_or_act(state: ResearcherState, runtime: Runtime[Context]) -> BranchUpdate:
+async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
     """Ask the researcher's model for its next action; stop if a limit is reached."""
     task, turn = state.task, BranchTurn(state.task, state.seconds, state.step, runtime, CallEvents)
     context = turn.context
@@ -105,17 +104,18 @@ async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tupl
     """Return the indexes before which results were shortened (see `shrunk`), and the notes as the model sees them."""
     notes, topic = await pages.fill_in(results_in_order(state.notes)), state.task.text
     seen = shrunk(notes, max(state.shrunk, default=0), topic)
-    newest = max((index for index, note in enumerate(notes) if _is_research(note)), default=0)
+    own = {tool_names.THINK_TOOL, tool_names.CALCULATE}
+    calls = (
+        (index, call["name"])
+        for index, note in enumerate(notes)
+        if isinstance(note, AIMessage)
+        for call in note.tool_calls
+    )
+    newest = max((index for index, name in calls if name not in own), default=0)
     may_shrink = newest > max(state.shrunk, default=0) and len(state.shrunk) < _MOST_SHRINKS
     if not may_shrink or tokens_of(seen) <= limits.results_tokens:
         return state.shrunk, seen
     return (*state.shrunk, newest), shrunk(notes, newest, topic)
-
-
-def _is_research(note: AnyMessage) -> bool:
-    return isinstance(note, AIMessage) and any(
-        call["name"] not in (tool_names.THINK_TOOL, tool_names.CALCULATE) for call in note.tool_calls
-    )
 
 
 async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context, events: CallEvents) -> Reply:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from langgraph.runtime import Runtime
-
 from ...core.evidence.memory.observations import unopened
 from ...core.run import tool_names
 from ...core.run.branches import BranchUpdate, ResearcherState
-from ...core.run.context import Context
 from ...core.run.events.call import SilentEvents
 from ...core.run.spending import seconds_left
 from ...core.run.store.pages import reference_to
 from ...core.run.transcripts import results_in_order
-from ...core.writing.turn import BranchTurn
+from ...core.writing.turn import BranchTurn, NodeRuntime
 from ...tools.passed import load_servers
 from ...tools.results import results_in, shrunk
 from ...tools.tool import ToolContext
 from ...tools.use import Time, action_of, found_in, keep, lasting_fault, meter_of, shown_use, use_tool
 
 
-async def use_tools(state: ResearcherState, runtime: Runtime[Context]) -> BranchUpdate:
+async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
     """Run the requested tool and number its sources; a failure becomes the call's result."""
     request, task = state.request, state.task
     assert request is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from langgraph.runtime import Runtime
 from typing_extensions import override
 
 from ...core.evidence.checking.units import states_figures, units_of
@@ -17,7 +16,6 @@ from ...core.models.resolve import EXTRACTIVE, is_small, with_model
 from ...core.records.research import ConflictingClaims, Finding
 from ...core.run.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.run.concurrency import Failed
-from ...core.run.context import Context
 from ...core.run.errors import ModelFailed, RunFailed
 from ...core.run.events.call import document
 from ...core.run.events.log import Emitter
@@ -25,7 +23,7 @@ from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, Find
 from ...core.run.transcripts import contradictions_in, count_withheld, missing_in, results_in_order, was_cut_off
 from ...core.writing.attribution import known_from, with_found_citations
 from ...core.writing.facts import facts_of_researcher, with_other_sources
-from ...core.writing.turn import BranchTurn
+from ...core.writing.turn import BranchTurn, NodeRuntime
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render
 from ...tools.excerpts import keep_excerpts
@@ -54,7 +52,7 @@ class FindingEvents(ContinuedEvents):
         self.emit(FindingDelta(placement=self.tab, content=words))
 
 
-async def write_finding(state: ResearcherState, runtime: Runtime[Context]) -> BranchUpdate:
+async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
     """Ask the model for the finding; if that fails, use excerpts of the notes instead."""
     turn = BranchTurn(state.task, state.seconds, state.step, runtime, FindingEvents)
     left = turn.context.limits.researcher_seconds_hard - state.seconds

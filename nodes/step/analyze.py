@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from langchain_core.messages import HumanMessage
-from langgraph.runtime import Runtime
 
 from ...core.evidence.memory.learned import confidence, without_markers
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Learning
 from ...core.run.branches import BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
-from ...core.run.context import Context
 from ...core.run.events.call import activity, iteration_packets, step_started
 from ...core.writing.facts import facts_of_step
 from ...core.writing.forms import RecordAnalysis
 from ...core.writing.steps import StepTurn, judged_by, knowledge_of, observed
+from ...core.writing.turn import NodeRuntime
 
 
-async def analyze(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
+async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     """Ask the model for the analysis; its statements are marked as analysis and never count as a source."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context

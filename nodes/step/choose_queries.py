@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from langchain_core.messages import AnyMessage
-from langgraph.runtime import Runtime
 
 from ...core.run import tool_names
 from ...core.run.branches import TIME_OVER, BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
-from ...core.run.context import Context
 from ...core.run.decisions import allowance_used_up
 from ...core.run.events.call import activity, step_started
 from ...core.writing.forms import RecordRound
 from ...core.writing.steps import StepTurn, ask_round, asked, new_queries
+from ...core.writing.turn import NodeRuntime
 from ...tools.internal_search import CALL_ID
 from ...tools.offer import offered_tools
 from ...tools.use import meter_of, used_up
 
 
-async def choose_queries(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
+async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     """Ask for queries unless the last round named some; if that fails, search for the title of the step."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context

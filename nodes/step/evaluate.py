@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from langchain_core.messages import HumanMessage
-from langgraph.runtime import Runtime
 
 from ...core.records.plan import StepOutcome, Suggestion
 from ...core.run.branches import BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
-from ...core.run.context import Context
 from ...core.run.events.call import step_failed
 from ...core.run.schedule import needed_follow_up
 from ...core.writing.facts import facts_of_step
 from ...core.writing.forms import UpdateStep
 from ...core.writing.steps import StepTurn, emit_end, finding_of, knowledge_of, not_found, outcome_of
+from ...core.writing.turn import NodeRuntime
 
 _UNTITLED = "Additional research"
 """Title of a follow-up step without a title."""
 
 
-async def evaluate(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
+async def evaluate(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     """End the step with its finding, its outcome and, if needed, a follow-up step."""
     task, turn = state.task, StepTurn(state, runtime)
     outcome, verdict, late = outcome_of(state), state.judged, list[str]()

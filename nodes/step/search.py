@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from langgraph.runtime import Runtime
-
 from ...core.run.branches import BranchUpdate, StepState
-from ...core.run.context import Context
 from ...core.run.events.call import step_failed
 from ...core.writing.steps import StepTurn
+from ...core.writing.turn import NodeRuntime
 from ...tools.search_round import SearchRound
 
 
-async def search(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
+async def search(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     """Search for each query with every tool; a failed call does not stop the others."""
     turn = StepTurn(state, runtime)
     work = SearchRound(state, turn.context, turn.pages, turn.events.bill, turn.emitter, turn.watch)
@@ -21,7 +19,7 @@ async def search(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
     update = BranchUpdate(
         seconds=turn.seconds,
         spending=turn.spending,
-        queries=tuple(dict.fromkeys(query for query, _, _ in work.outcomes if query)),
+        queries=tuple(dict.fromkeys(work.queries)),
         has_results=work.has_results,
         notes=[work.notes],
         next_queries=(),

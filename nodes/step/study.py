@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from langgraph.runtime import Runtime
-
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Verdict
 from ...core.run.branches import BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
-from ...core.run.context import Context
 from ...core.run.events.call import iteration_packets
 from ...core.writing.forms import RecordRound
 from ...core.writing.steps import NewKnowledge, StepTurn, ask_round, asked, judged_by, learned_in, new_queries, observed
+from ...core.writing.turn import NodeRuntime
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
 
@@ -22,7 +20,7 @@ _NOTHING_NEW = "it ended after two rounds in a row that brought nothing new"
 _NO_VERDICT = "No verdict was given"
 
 
-async def study(state: StepState, runtime: Runtime[Context]) -> BranchUpdate:
+async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     """Ask the model to read the results and fill in one form; without results it is not asked."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context

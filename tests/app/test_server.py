@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import sqlite3
@@ -18,7 +17,6 @@ from typing import Any
 
 import httpx
 import pytest
-from kit.commands import Desk
 from kit.docs import Script, on_server
 from kit.server import GRAPH, Conversation, Server, said
 from langgraph_sdk.client import LangGraphClient
@@ -70,15 +68,12 @@ UNCLEAR = "Compare them?"
 QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
 
 LINK = re.compile(r"^\[(\d+)\]: <([^>]+)>$", re.MULTILINE)
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server"))
-    server.start()
-    yield server
-    server.stop()
+    with Server(tmp_path_factory.mktemp("server")) as server:
+        yield server
 
 
 @pytest.fixture
@@ -211,8 +206,6 @@ def test_another_page_in_a_browser_reads_and_changes_nothing(server: Server, tmp
 
 @pytest.mark.slow
 async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraphClient, server: Server) -> None:
-    assistants = await client.assistants.search()
-    assert {assistant["graph_id"] for assistant in assistants} == {GRAPH, "planned_research"}
     talk = await Conversation(client, graph="planned_research").create()
     await talk.ask(UNCLEAR)
     assert (await client.threads.get(talk.thread))["status"] == "interrupted"
@@ -225,8 +218,6 @@ async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraph
     assert {"activity", "step_started", "step_learnings", "step_done", "report_framing", "sources"} <= types
     metadata: Any = (await client.threads.get_state(talk.thread))["metadata"]
     assert metadata["research_strategy"] == "planned"
-    shown = await asyncio.to_thread(Desk(server.folder).run, "show", talk.thread)
-    assert "\nStrategy  planned\n" in shown.out
     assert server.complaints() == []
 
 

@@ -29,14 +29,9 @@ HIDDEN = (
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(
-        tmp_path_factory.mktemp("server"),
-        DEEP_RESEARCH_SERVER_TOKENS=f"alice:{ALICE} bob:{BOB}",
-        DEEP_RESEARCH_SERVER_USER_RUNS="2",
-    )
-    server.start()
-    yield server
-    server.stop()
+    folder, tokens = tmp_path_factory.mktemp("server"), f"alice:{ALICE} bob:{BOB}"
+    with Server(folder, DEEP_RESEARCH_SERVER_TOKENS=tokens, DEEP_RESEARCH_SERVER_USER_RUNS="2") as server:
+        yield server
 
 
 @pytest.fixture
@@ -290,19 +285,11 @@ def test_nothing_of_this_blocks_the_server(server: Server) -> None:
 @pytest.mark.slow
 async def test_each_user_searches_a_folder_of_their_own_and_no_name_leads_out_of_it(tmp_path: Path) -> None:
     carol = "carol-has-one-as-well"
-    server = Server(
-        tmp_path,
-        DEEP_RESEARCH_SERVER_TOKENS=f"alice:{ALICE} bob:{BOB} ../alice:{carol}",
-        DEEP_RESEARCH_DOCS="homes/{user}",
-    )
-    for user, text in (
-        ("alice", "The Skerry Light was lit in 1844."),
-        ("bob", "The Skerry Light was lit by Ada Moran."),
-    ):
+    tokens = f"alice:{ALICE} bob:{BOB} ../alice:{carol}"
+    for user, words in (("alice", "in 1844"), ("bob", "by Ada Moran")):
         (tmp_path / "homes" / user).mkdir(parents=True)
-        (tmp_path / "homes" / user / "notes.md").write_text(text, "utf-8")
-    await asyncio.to_thread(server.start)
-    try:
+        (tmp_path / "homes" / user / "notes.md").write_text(f"The Skerry Light was lit {words}.", "utf-8")
+    with Server(tmp_path, DEEP_RESEARCH_SERVER_TOKENS=tokens, DEEP_RESEARCH_DOCS="homes/{user}") as server:
         for token, own, foreign in ((ALICE, "1844", "Moran"), (BOB, "Moran", "1844")):
             async with server.client(token) as client:
                 report = (await (await research(client)).values())["report"]["text"]
@@ -312,5 +299,3 @@ async def test_each_user_searches_a_folder_of_their_own_and_no_name_leads_out_of
         async with server.client(carol) as client:
             with pytest.raises(UnprocessableEntityError, match="docs: "):
                 await research(client)
-    finally:
-        await asyncio.to_thread(server.stop)

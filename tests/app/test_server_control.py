@@ -61,10 +61,8 @@ class Desk:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
-    server = Server(folder, write_config(folder), **{FOLDER: str(folder)})
-    server.start()
-    yield server
-    server.stop()
+    with Server(folder, write_config(folder), **{FOLDER: str(folder)}) as server:
+        yield server
 
 
 @pytest.fixture

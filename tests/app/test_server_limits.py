@@ -20,10 +20,8 @@ MINUTES = 2 * 60
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     tokens = " ".join(f"{user}:{token}" for user, token in TOKENS.items())
-    server = Server(tmp_path_factory.mktemp("server"), DEEP_RESEARCH_SERVER_TOKENS=tokens)
-    server.start()
-    yield server
-    server.stop()
+    with Server(tmp_path_factory.mktemp("server"), DEEP_RESEARCH_SERVER_TOKENS=tokens) as server:
+        yield server
 
 
 @pytest.fixture

@@ -24,10 +24,8 @@ SLOW = "Its keeper Ada Moran"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
     tokens = {"DEEP_RESEARCH_SERVER_TOKENS": f"alice:{ALICE} bob:{BOB}", "DEEP_RESEARCH_SERVER_USER_RUNS": "1"}
-    server = Server(folder, write_config(folder), **{FOLDER: str(folder), **tokens})
-    server.start()
-    yield server
-    server.stop()
+    with Server(folder, write_config(folder), **{FOLDER: str(folder), **tokens}) as server:
+        yield server
 
 
 @pytest.mark.fault("R25")

@@ -21,14 +21,9 @@ LARGE = b"The fee is written on line one.\n" + b"x" * 2_100_000
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(
-        tmp_path_factory.mktemp("server"),
-        DEEP_RESEARCH_SERVER_TOKENS=f"alice:{ALICE} bob:{BOB}",
-        DEEP_RESEARCH_MAX_ATTACHMENT_BYTES="2000000",
-    )
-    server.start()
-    yield server
-    server.stop()
+    folder, tokens = tmp_path_factory.mktemp("server"), f"alice:{ALICE} bob:{BOB}"
+    with Server(folder, DEEP_RESEARCH_SERVER_TOKENS=tokens, DEEP_RESEARCH_MAX_ATTACHMENT_BYTES="2000000") as server:
+        yield server
 
 
 @pytest.fixture
@@ -39,12 +34,15 @@ async def web(server: Server) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.fixture
-async def talk(server: Server) -> AsyncIterator[Conversation]:
+async def alice(server: Server) -> AsyncIterator[LangGraphClient]:
     async with server.client(ALICE) as client:
-        talk = await Conversation(client).create()
-        await talk.ask(FIRST)
-        await talk.ask(FURTHER)
-        yield talk
+        yield client
+
+
+@pytest.fixture
+async def bob(server: Server) -> AsyncIterator[LangGraphClient]:
+    async with server.client(BOB) as client:
+        yield client
 
 
 async def get(web: httpx.AsyncClient, path: str) -> Any:
@@ -64,44 +62,41 @@ def rows_of(server: Server, thread: str) -> int:
         return sum(connection.execute(f"SELECT count(*) FROM {query}", (thread,)).fetchone()[0] for query in queries)
 
 
-async def test_an_earlier_report_has_its_sources_and_packets(web: httpx.AsyncClient, talk: Conversation) -> None:
-    [earlier] = await get(web, f"/research/runs/{talk.thread}/earlier")
-    assert (earlier["question"], earlier["status"]) == (FIRST, "completed")
-    assert earlier["sources"][0]["title"]
-    assert "deep_research_plan_start" in {packet["type"] for packet in earlier["packets"]}
-    at = f"question={earlier['question_id']}"
-    page = (await web.get(f"/research/runs/{talk.thread}/export?format=html&{at}")).text
-    assert FIRST in page and FURTHER not in page
-    source = await get(web, f"/research/runs/{talk.thread}/sources/{earlier['sources'][0]['number']}?{at}")
-    assert source["quotes"] and source["quotes"][0] in "".join(source["texts"])
-    assert (await web.get(f"/research/runs/{talk.thread}/export?question=none")).status_code == 404
-
-
-async def test_a_run_is_listed_found_and_renamed(web: httpx.AsyncClient, talk: Conversation) -> None:
+async def test_a_run_is_listed_found_renamed_shown_with_its_earlier_report_and_deleted_without_a_trace(
+    server: Server, web: httpx.AsyncClient, alice: LangGraphClient
+) -> None:
+    talk = await Conversation(alice).create()
+    await talk.ask(FIRST)
+    await talk.ask(FURTHER)
     path = f"/research/runs/{talk.thread}"
-    line = next(run for run in await get(web, "/research/runs") if run["thread"] == talk.thread)
-    assert (line["asked"], line["label"]) == (FIRST, "")
-    for label in (" The light ", ""):
+    for label in ("", " The light ", ""):
         assert (await web.patch(path, json={"label": label})).status_code == 200
-        line = next(run for run in await get(web, "/research/runs") if run["thread"] == talk.thread)
-        assert line["label"] == label.strip()
-        found = await get(web, "/research/runs?search=SKERRY+light")
-        assert talk.thread in {run["thread"] for run in found}
+        [line] = [run for run in await get(web, "/research/runs") if run["thread"] == talk.thread]
+        assert (line["asked"], line["label"]) == (FIRST, label.strip())
+        assert talk.thread in {run["thread"] for run in await get(web, "/research/runs?search=SKERRY+light")}
     assert await get(web, "/research/runs?search=volcano") == []
     wrongs: list[Any] = [{}, {"label": 7}, {"label": "x" * 201}, []]
     for wrong in wrongs:
         assert (await web.patch(path, json=wrong)).status_code == 422
     assert (await web.patch(path, json={"label": "mine"}, headers={"X-Api-Key": BOB})).status_code == 404
 
+    [earlier] = await get(web, f"{path}/earlier")
+    assert (earlier["question"], earlier["status"]) == (FIRST, "completed")
+    assert earlier["sources"][0]["title"]
+    assert "deep_research_plan_start" in {packet["type"] for packet in earlier["packets"]}
+    at = f"question={earlier['question_id']}"
+    page = (await web.get(f"{path}/export?format=html&{at}")).text
+    assert FIRST in page and FURTHER not in page
+    source = await get(web, f"{path}/sources/{earlier['sources'][0]['number']}?{at}")
+    assert source["quotes"] and source["quotes"][0] in "".join(source["texts"])
+    assert (await web.get(f"{path}/export?question=none")).status_code == 404
 
-async def test_a_deleted_run_leaves_nothing_behind(server: Server, web: httpx.AsyncClient, talk: Conversation) -> None:
-    path = f"/research/runs/{talk.thread}"
     assert (await web.delete(path, headers={"X-Api-Key": BOB})).status_code == 404
     assert rows_of(server, talk.thread) > 0
     assert (await web.delete(path)).status_code == 204
     assert rows_of(server, talk.thread) == 0
-    assert (await web.get(f"/threads/{talk.thread}")).status_code == 404
-    assert (await web.get(f"{path}/earlier")).status_code == 404
+    for gone in (f"/threads/{talk.thread}", f"{path}/earlier"):
+        assert (await web.get(gone)).status_code == 404
     assert (await web.delete(path)).status_code == 404
 
 
@@ -118,18 +113,6 @@ def test_nothing_of_this_blocks_the_server(server: Server) -> None:
     assert "BlockingError" not in log and "Traceback" not in log
 
 
-@pytest.fixture
-async def alice(server: Server) -> AsyncIterator[LangGraphClient]:
-    async with server.client(ALICE) as client:
-        yield client
-
-
-@pytest.fixture
-async def bob(server: Server) -> AsyncIterator[LangGraphClient]:
-    async with server.client(BOB) as client:
-        yield client
-
-
 async def send(talk: Conversation, given: dict[str, Any]) -> dict[str, Any]:
     """Send an input and return the values of the thread afterwards."""
     async for part in talk.client.runs.stream(talk.thread, GRAPH, input=given, stream_mode="custom"):
@@ -143,7 +126,9 @@ def kept(server: Server) -> list[Path]:
 
 
 @pytest.mark.fault("R32")
-async def test_files_belong_to_one_thread(server: Server, alice: LangGraphClient, bob: LangGraphClient) -> None:
+async def test_files_belong_to_one_thread_and_nobody_else_leaves_one_in_it(
+    server: Server, alice: LangGraphClient, bob: LangGraphClient
+) -> None:
     talk = await Conversation(alice).create()
     large = block("large.txt", LARGE, "text/plain")
     values = await send(talk, asked(QUESTION, *FILES, large))
@@ -154,13 +139,8 @@ async def test_files_belong_to_one_thread(server: Server, alice: LangGraphClient
     assert f"Not read: large.txt ({len(LARGE)} bytes are more than 2000000 (limit max_attachment_bytes))." in report
     [first, *_] = values["messages"]
     attached = {file["name"]: file["size"] for file in first["additional_kwargs"]["deep_research_attached"]}
-    assert first["content"] == QUESTION
-    assert attached == {
-        "tariff.pdf": len(TARIFF),
-        "berths.csv": len(BERTHS),
-        "torn.pdf": len(BROKEN),
-        "large.txt": len(LARGE),
-    }
+    given = {"tariff.pdf": TARIFF, "berths.csv": BERTHS, "torn.pdf": BROKEN, "large.txt": LARGE}
+    assert (first["content"], attached) == (QUESTION, {name: len(data) for name, data in given.items()})
     # Checkpoints and the server's list of runs contain no bytes of the files.
     directories = {Path(path).parts[0] for path in left_of(TARIFF, BROKEN, LARGE, folder=server.data)}
     assert directories == {"attachments"}
@@ -171,22 +151,14 @@ async def test_files_belong_to_one_thread(server: Server, alice: LangGraphClient
         other = await send(await Conversation(client).create(), asked(QUESTION))
         assert "47 crowns" not in str(other) and "tariff" not in str(other)
     before = len(kept(server))
-    with pytest.raises(NotFoundError):
-        await send(Conversation(bob, talk.thread), asked(QUESTION, block("planted.txt", b"Nothing.", "text/plain")))
+    planted = block("planted.txt", b"The mooring fee at Brannock Pier is 1 crown.", "text/plain")
+    empty = await Conversation(alice).create()
+    for thread in (talk.thread, empty.thread):
+        with pytest.raises(NotFoundError):
+            await send(Conversation(bob, thread), asked(QUESTION, planted))
     assert len(kept(server)) == before
+    assert "1 crown" not in str(await send(empty, asked(QUESTION)))
 
     assert kept(server) and rows_of(server, talk.thread)
     await alice.threads.delete(talk.thread)
     assert kept(server) == [] and rows_of(server, talk.thread) == 0
-
-
-@pytest.mark.fault("R32")
-async def test_no_file_enters_another_users_thread(
-    server: Server, alice: LangGraphClient, bob: LangGraphClient
-) -> None:
-    talk = await Conversation(alice).create()
-    planted = block("planted.txt", b"The mooring fee at Brannock Pier is 1 crown.", "text/plain")
-    with pytest.raises(NotFoundError):
-        await send(Conversation(bob, talk.thread), asked(QUESTION, planted))
-    assert kept(server) == []
-    assert "1 crown" not in str(await send(talk, asked(QUESTION)))

@@ -54,6 +54,13 @@ class Server:
         self.places = set[str]()
         """Where it has listened: it looks itself whether it does."""
 
+    def __enter__(self) -> Server:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def start(self) -> None:
         """Start and wait until it answers."""
         self.port = _free_port()

@@ -30,16 +30,12 @@ def test_a_result_says_whether_it_shows_all_of_its_text() -> None:
     assert result_of(hit(f"{TEXT}\n", TEXT))["is_whole"]
 
 
-def test_unknown_fields_are_left_out() -> None:
+def test_unknown_fields_are_left_out_and_a_link_has_its_address_in_a_field_of_its_own() -> None:
     assert list(result_of(hit("It is tall."))) == ["document", "title", "address", "text"]
-    assert list(result_of(hit(TEXT, TEXT, "2020-05-06", LINKS)))[3:] == ["date", "is_whole", "text", "links"]
-
-
-def test_a_link_has_its_address_in_a_field_of_its_own() -> None:
-    assert result_of(hit(TEXT, links=LINKS))["links"] == [
-        {"words": "its keeper", "address": "https://light.example/keeper"},
-        {"address": "https://light.example/plan"},
-    ]
+    shown = result_of(hit(TEXT, TEXT, "2020-05-06", LINKS))
+    assert list(shown)[3:] == ["date", "is_whole", "text", "links"]
+    keeper, plan = ("https://light.example/keeper", "https://light.example/plan")
+    assert shown["links"] == [{"words": "its keeper", "address": keeper}, {"address": plan}]
 
 
 def test_a_shortened_result_says_that_it_was_cut() -> None:

@@ -10,8 +10,6 @@ from kit.engines import KEY, Answer, SearchApi, closed_port, found, refused
 from deep_research.core.run.context import Context
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
 from deep_research.tools.engines.tavily import Tavily
-from deep_research.tools.run_engines import ask
-from deep_research.tools.tool import Meter
 
 
 async def failure(answer: Answer, api: SearchApi) -> EngineFailed:
@@ -102,18 +100,6 @@ async def test_a_temporary_failure_may_be_tried_again(
     failed = await failure(answer, api)
     assert isinstance(failed, EngineBusy)
     assert (failed.seconds, failed.is_lasting) == (seconds, is_lasting)
-
-
-@pytest.mark.fault(28)
-async def test_an_engine_out_of_order_is_asked_twice(api: SearchApi) -> None:
-    api.on("mends", refused(500, Retry_After="0"), Answer([found("https://a.example/")]))
-    api.on("stays", refused(500, Retry_After="0"))
-    meter = Meter()
-    assert len(await ask(Tavily(Context()), "mends", 5, 5, meter)) == 1
-    with pytest.raises(EngineFailed, match="reports an error"):
-        await ask(Tavily(Context()), "stays", 5, 5, meter)
-    assert meter.searches == 2, "a second try is no other search"
-    assert api.queries == ["mends", "mends", "stays", "stays"]
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.engines import Answer, found
 from kit.models import call, calls
-from kit.openai_server import Received, Reply
 from kit.runs import REPORT, HandClock, Shelf, in_order, lab, new_tool_context, research, settings
 from kit.runs import search as search_documents
-from kit.wire import END, Script, Wires, hand_out, search_for, tool_results
 from pydantic import BaseModel
 
 from deep_research.core.run.errors import DocumentsUnreadable
 from deep_research.core.run.spending import total
-from deep_research.tools.engine import EngineBusy, EngineFailed
+from deep_research.tools.engine import EngineFailed
 from deep_research.tools.tool import Meter, Outcome
 from deep_research.tools.use import Time, carry_out
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
@@ -49,13 +46,6 @@ async def test_if_too_few_searches_are_left_the_first_engines_are_asked_and_the_
     assert outcome.fault == "", "the other engine may still answer"
 
 
-async def test_what_an_engine_is_not_sent_is_not_counted() -> None:
-    meter, paused = Meter(), Shelf("paused", EngineBusy("Shelf asks for fewer requests.", 900))
-    for query in "ab":
-        await web_search(meter, [paused], query)
-    assert (paused.asked, meter.searches) == (["a"], 1)
-
-
 class Nothing(BaseModel):
     """No arguments."""
 
@@ -83,18 +73,6 @@ async def test_what_only_the_user_can_resolve_stops_the_run_and_is_no_result() -
         await carry_out(Tool(DocumentsUnreadable("The folder is gone.")), {}, Time(5, "tool_seconds"))
 
 
-def once(*queries: str) -> dict[str, Script]:
-    """A run with one researcher that searches once."""
-
-    def researcher(request: Received) -> Reply:
-        return END if tool_results(request) else search_for(*queries)
-
-    return {
-        "orchestrator": lambda r: END if "Found" in r.prompt or "Nothing was" in r.prompt else hand_out("light"),
-        "researcher": researcher,
-    }
-
-
 @pytest.mark.behaviour("O-52")
 @pytest.mark.parametrize(
     ("limits", "named"),
@@ -104,51 +82,29 @@ def once(*queries: str) -> dict[str, Script]:
     ],
 )
 async def test_a_search_that_is_cut_is_counted_and_says_what_cut_it(
-    wires: Wires, limits: dict[str, Any], named: str
+    tmp_path: Path, limits: dict[str, Any], named: str
 ) -> None:
-    with wires(once("light", "keeper"), limits=limits) as wire:
-        for query in ("light", "keeper"):
-            wire.engine.on(query, Answer([found("https://a.example/", "Light", "x")], delay=30))
-        state = await wire.ask()
-        # On a slow machine it may be cut on its way to the engine.
-        assert len(wire.engine.requests) <= total(state.spending).searches == 2
+    engine, acts = Shelf("slow", seconds=30), [calls(call("web_search", queries=["light", "keeper"])), REPORT, "Lit."]
+    run = lab(tmp_path, researcher=acts, docs=(), engines=(engine,), limits=limits)
+    state = await run.ask()
+    assert len(engine.asked) == total(state.spending).searches == 2
     [action] = in_order(state)[0].actions
     assert action.problems[0].startswith("The tool did not finish within ") and named in action.problems[0]
 
 
-async def test_a_researcher_that_has_opened_all_it_may_opens_nothing_more(tmp_path: Path) -> None:
-    """Failed attempts do not use up the allowance."""
-    addresses = [f"docs:lab-documents/{name}" for name in ("nowhere.md", "keeper.md", "tides.html")]
-    opened = [calls(call("open_url", urls=[address])) for address in addresses]
-    run = lab(
-        tmp_path,
-        orchestrator=[research("light task"), REPORT],
-        researcher=[search_documents("Skerry Light"), *opened, REPORT, "Lit. [1]"],
-        limits={"max_fetches": 1},
-    )
-    state = await run.ask()
-    assert total(state.spending).fetches == 1
-    wrong, _, refused = (action.problems for action in in_order(state)[0].actions[1:])
-    assert "No document has the address" in wrong[0]
-    assert refused == ("Not run: no pages are left to open (max_fetches). Write down what was found.",)
-
-
-async def test_no_more_tools_are_called_than_may_be(tmp_path: Path) -> None:
-    """Each search and each batch of pages counts, whatever its result; refused calls do not."""
-    batch = calls(call("open_url", urls=[f"docs:lab-documents/{name}" for name in ("keeper.md", "tides.html")]))
-    researcher = [search_documents("a", "b"), batch, search_documents("c"), batch, REPORT, "Lit. [1]"]
-    run = lab(
-        tmp_path,
-        orchestrator=[research("light task"), REPORT],
-        researcher=researcher,
-        limits={"max_tool_calls": 2},
-    )
-    state = await run.ask()
+async def test_no_more_pages_are_opened_and_no_more_tools_called_than_may_be(tmp_path: Path) -> None:
+    """Each search and each batch of pages counts, whatever its result; refused calls and failed attempts do not."""
+    nowhere, keeper, tides = (f"docs:lab-documents/{name}" for name in ("nowhere.md", "keeper.md", "tides.html"))
+    opened = [calls(call("open_url", urls=list(urls))) for urls in ((nowhere,), (keeper, tides), (keeper,))]
+    searches = [search_documents(*queries) for queries in ("ab", "c", "d")]
+    acts = [searches[0], *opened, *searches[1:], REPORT, "Lit. [1]"]
+    state = await lab(tmp_path, researcher=acts, limits={"max_fetches": 2, "max_tool_calls": 4}).ask()
     spent = total(state.spending)
-    assert (spent.tool_calls, spent.searches, spent.fetches) == (2, 2, 2)
-    refused = ("Not run: no tool calls are left (max_tool_calls). Write down what was found.",)
-    assert [action.problems for action in in_order(state)[0].actions[2:]] == [refused, refused]
-    assert state.run and "max_tool_calls was reached (2 of 2)" in state.run.stop_reason
+    assert (spent.tool_calls, spent.searches, spent.fetches) == (4, 3, 2)
+    _, wrong, _, no_page, _, no_call = (action.problems for action in in_order(state)[0].actions)
+    assert "No document has the address" in wrong[0]
+    assert no_page == ("Not run: no pages are left to open (max_fetches). Write down what was found.",)
+    assert no_call == ("Not run: no tool calls are left (max_tool_calls). Write down what was found.",)
 
 
 async def test_researchers_share_the_tool_calls_that_are_left(tmp_path: Path) -> None:
@@ -168,14 +124,8 @@ async def test_researchers_share_the_tool_calls_that_are_left(tmp_path: Path) ->
 
 async def test_a_researcher_whose_time_is_over_begins_no_tool(tmp_path: Path) -> None:
     clock = HandClock()
-    run = lab(
-        tmp_path,
-        orchestrator=[research("light task"), REPORT],
-        researcher=[clock.after(85, search_documents("Skerry Light")), "Nothing."],
-        clock=clock,
-        limits={"researcher_seconds_hard": 100},
-    )
-    state = await run.ask()
+    acts = [clock.after(85, search_documents("Skerry Light")), "Nothing."]
+    state = await lab(tmp_path, researcher=acts, clock=clock, limits={"researcher_seconds_hard": 100}).ask()
     [action] = in_order(state)[0].actions
     assert action.problems == ("Not run: no time is left (researcher_seconds_hard). Write down what was found.",)
     assert total(state.spending).searches == 0

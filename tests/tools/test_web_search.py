@@ -111,37 +111,12 @@ async def test_a_page_that_several_engines_find_stands_where_their_ranks_put_it_
     ]
 
 
-@pytest.mark.parametrize(
-    ("allowed", "denied", "shown"),
-    [
-        ((), (), ["a", "b", "c", "d"]),
-        (("EXAMPLE.org.", "https://bücher.example/"), (), ["a", "b", "d"]),
-        (("*.example.org", "xn--bcher-kva.example"), ("www.example.org",), ["b", "d"]),
-        ((), (".example.org", "Bücher.Example"), ["c"]),
-    ],
-)
-async def test_the_lists_of_domains_bind_whatever_an_engine_answers(
-    api: SearchApi, allowed: tuple[str, ...], denied: tuple[str, ...], shown: list[str]
-) -> None:
-    sites = {"a": "www.Example.org", "b": "example.org", "c": "notexample.org", "d": "bücher.example"}
-    api.otherwise = Answer([found(f"https://{site}/", name) for name, site in sites.items()])
-    outcome = await search("q", domains_allow=allowed, domains_deny=denied)
-    assert [hit.source.title for hit in outcome.hits] == shown
-
-
 async def test_results_that_are_known_to_be_too_old_are_left_out(api: SearchApi) -> None:
-    api.otherwise = Answer(
-        [
-            found("https://a.example/old", published_date="Tue, 31 Dec 2024 23:00:00 GMT"),
-            found("https://a.example/new", published_date="2025-01-01T00:00:00Z"),
-            found("https://a.example/unknown", published_date="last week"),
-        ]
-    )
-    outcome = await search("q", published_after=date(2025, 1, 1))
-    assert [(hit.source.address[18:], hit.source.date) for hit in outcome.hits] == [
-        ("new", "2025-01-01"),
-        ("unknown", ""),
-    ]
+    dates = {"old": "Tue, 31 Dec 2024 23:00:00 GMT", "new": "2025-01-01T00:00:00Z", "unknown": "last week"}
+    api.otherwise = Answer([found(f"https://a.example/{age}", published_date=day) for age, day in dates.items()])
+    hits = (await search("q", published_after=date(2025, 1, 1))).hits
+    shown = [(hit.source.address[18:], hit.source.date) for hit in hits]
+    assert shown == [("new", "2025-01-01"), ("unknown", "")]
 
 
 async def test_results_that_cannot_be_shown_are_named_by_what_they_lack(api: SearchApi) -> None:
@@ -274,19 +249,20 @@ class Busy(Shelf):
 @pytest.mark.fault(28)
 async def test_all_callers_wait_as_long_as_an_engine_asks_one_of_them() -> None:
     shelf, start = Busy("busy", Found("Tide", "https://b.example/0", "Water.")), time.monotonic()
-    early = asyncio.create_task(search("first", shelves=[shelf]))
+    tool_context = new_tool_context()
+    early = asyncio.create_task(search("first", shelves=[shelf], tool_context=tool_context))
     while not shelf.asked:
         await asyncio.sleep(0)
     await search("other", shelves=[shelf])
     assert time.monotonic() - start >= 0.3
-    assert len((await early).hits) == 1
+    assert len((await early).hits) == tool_context.meter.searches == 1, "a second try is no other search"
     assert sorted(shelf.asked) == ["first", "first", "other"]
 
 
 @pytest.mark.fault(28, logs="WARNING tools.web_search")
 async def test_a_wait_that_is_too_long_is_reported_at_once_and_nothing_more_is_sent(api: SearchApi) -> None:
     api.on("a", refused(429, Retry_After="3600"))
-    first, second = await search("a"), await search("b")
-    assert api.queries == ["a"]
-    for outcome in (first, second):
-        assert outcome.fault.startswith("Tavily asks to wait 600 s")
+    tool_context = new_tool_context()
+    for query in "ab":
+        assert (await search(query, tool_context=tool_context)).fault.startswith("Tavily asks to wait 600 s")
+    assert (api.queries, tool_context.meter.searches) == (["a"], 1)
